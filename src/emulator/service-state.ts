@@ -1,4 +1,6 @@
-/** What a service holds: its accounts, their messages, and the figures of both. A data folder puts it back at the start. */
+/**
+ * State of a service: its accounts, their messages, and the figures of both. A data folder restores it at the start.
+ */
 import { AccountBook } from './state/account-book.ts';
 import { createAccountState, type AccountState } from './state/account-state.ts';
 import type { Account } from './state/account.ts';
@@ -28,7 +30,7 @@ export interface ServiceState {
   readonly indexes: Indexes;
   readonly origins: MessageOrigins;
   readonly compact: Compact;
-  /** Messages that an earlier process left. */
+  /** Unfinished messages of an earlier process. */
   readonly unfinished: Unfinished[];
 }
 

@@ -27,7 +27,7 @@ export interface Service extends ControlledService {
   readonly begin: () => void;
 }
 
-/** How an installation spells the service. */
+/** Spelling of the service in an installation. */
 interface Spelling {
   readonly headerPrefix: string;
   readonly headerNames: DeliveryHeaderNames;

@@ -112,7 +112,7 @@ export const BEHAVIOUR_ROWS: readonly Row[] = [
   ...proven('request-limits.test.ts', 'a second has a limit of requests, and the next one has the same', {
     'B.read.limits': 'reads are limited by the second too',
   }),
-  ...proven('limits.test.ts', 'logs and dead letters are kept as long as the plan says', {
+  ...proven('limits.test.ts', "logs and dead letters are kept for the plan's retention", {
     'B.read.retention': 'logs and dead letters expire in silence, by plan',
   }),
 ];

@@ -172,14 +172,14 @@ export const MANAGEMENT_ROWS: readonly Row[] = [
   ...proven(LIMITS, 'a full DLQ keeps the newest, and a smaller plan keeps fewer', {
     '8.limit.max_dlq_size': 'the newest are kept',
   }),
-  ...proven(LIMITS, 'logs and dead letters are kept as long as the plan says', {
+  ...proven(LIMITS, "logs and dead letters are kept for the plan's retention", {
     '8.limit.max_dlq_retention_time_milis': 'older entries leave',
   }),
   ...proven(LIMITS, '%s', {
     '8.limit.max_retries': ['more retries are refused', "'retries'"],
     '8.limit.max_delay': ['a longer delay is refused', "'a delay'"],
   }),
-  ...proven(LIMITS, "the plan's timeout is the longest", {
+  ...proven(LIMITS, "the plan's timeout is the maximum", {
     '8.limit.timeout': 'a longer timeout is shortened',
   }),
   ...proven(DELIVERIES, "the paid plan's hundred to one URL delay neither another URL nor a message with a key", {

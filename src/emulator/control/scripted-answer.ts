@@ -1,4 +1,4 @@
-/** One step of a script, played as the answer to one request. */
+/** Responds to one request by a step of a script. */
 import type { ServerResponse } from 'node:http';
 import type { HeldAttempts } from './held-attempts.ts';
 import type { ScriptedStep } from './scripted-steps.ts';
@@ -10,7 +10,7 @@ interface Answering {
   readonly attempt: string;
   readonly held: HeldAttempts;
   readonly response: ServerResponse;
-  /** Header by which a destination says, with 489, that trying again is of no use. */
+  /** Header that, with status 489, asks the service not to retry. */
   readonly nonRetryableHeader: string;
 }
 

@@ -19,7 +19,7 @@ export interface ScriptedStep {
   readonly bodyMs?: number;
   /** Seconds, or an HTTP date. */
   readonly retryAfter?: number | string;
-  /** Adds the header that, with status 489, tells the service not to retry. */
+  /** Adds the header that, with status 489, asks the service not to retry. */
   readonly nonRetryable?: boolean;
   readonly fault?: Fault;
   /** Number of requests for this step; default 1. The last step of a script applies to all later requests. */

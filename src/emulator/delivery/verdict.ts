@@ -1,7 +1,7 @@
 /** Verdict of an attempt: whether the message has ended, and its state. */
 import type { Message, Outcome } from '../state/message.ts';
 
-/** Status that, with the header, tells the service not to retry. */
+/** Status that, with the header, asks the service not to retry. */
 const NON_RETRYABLE_STATUS = 489;
 
 /** Result for the message. A message canceled during the attempt ends as canceled, unless the attempt delivered it. */

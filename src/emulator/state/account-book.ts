@@ -1,4 +1,7 @@
-/** The accounts of one embedded service, found by token or id. Tokens are compared as they are now: a rotation counts at once. */
+/**
+ * The accounts of one embedded service, found by token or id. The current tokens are compared, so a rotation applies at
+ * once.
+ */
 import type { Random } from '#foundation/platform/random.ts';
 import type { Account, PlanName } from './account.ts';
 import { randomId } from './ids.ts';
@@ -11,15 +14,15 @@ export interface AccountSeed {
   readonly readOnlyToken?: string;
   /** Default: paid. */
   readonly plan?: PlanName;
-  /** Dollars a month; 0, the default, is no limit. */
+  /** Monthly budget in dollars; 0, the default, is unlimited. */
   readonly budgetUsd?: number;
   readonly state?: string;
   readonly modifyingState?: string;
-  /** For the plan `enterprise`; the account's id when absent. */
+  /** Only for the plan `enterprise`; the account's id when absent. */
   readonly enterpriseId?: string;
   readonly region?: 'eu-central-1' | 'us-east-1';
   readonly metricsEnabled?: boolean;
-  /** Of deliveries; random where absent. */
+  /** Signing keys of deliveries; random when absent. */
   readonly signingKeys?: Partial<SigningKeys>;
 }
 
@@ -28,7 +31,7 @@ export interface Credential {
   readonly readOnly: boolean;
 }
 
-/** Why an account cannot be added. */
+/** Reason for which an account cannot be added. */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
 }
@@ -42,7 +45,7 @@ export class AccountBook {
     for (const seed of seeds) this.add(seed, random);
   }
 
-  /** @throws {AccountError} when its id or a token is taken, or a token is empty */
+  /** @throws {AccountError} when its id or a token is in use, or a token is empty */
   add(seed: AccountSeed, random: Random): Account {
     if (this.#byId.has(seed.id)) throw new AccountError(`account id ${seed.id} is given twice`);
     const owner = `owner@${seed.id}.example`;
@@ -65,13 +68,16 @@ export class AccountBook {
     const { token, readOnlyToken } = account;
     if (token === '' || readOnlyToken === '') throw new AccountError(`account ${seed.id} has an empty token`);
     if (token === readOnlyToken || this.byToken(token) !== undefined || this.byToken(readOnlyToken) !== undefined) {
-      throw new AccountError(`account ${seed.id} has a token that is taken`);
+      throw new AccountError(`account ${seed.id} has a token that is in use`);
     }
     this.#byId.set(account.id, account);
     return account;
   }
 
-  /** As an earlier process left it. What that process had made undefined is so again, whatever the seed says. */
+  /**
+   * Restores the account of an earlier process. Fields that were undefined in that process become undefined again,
+   * whatever the seed contains.
+   */
   restore(stored: Account): void {
     const account = this.#byId.get(stored.id);
     if (account === undefined) throw new Error(`account ${stored.id} is not among those given`);
@@ -91,7 +97,7 @@ export class AccountBook {
     return this.#byId.get(id);
   }
 
-  /** What no operation of the interface sets: from now on the account has this state. False when it is unknown. */
+  /** Sets the account's state, which no operation of the interface does. Returns false for an unknown account. */
   setState(id: string, to: { readonly state: string; readonly modifyingState?: string }): boolean {
     const account = this.#byId.get(id);
     if (account === undefined) return false;
@@ -101,8 +107,8 @@ export class AccountBook {
   }
 
   /**
-   * The plan and its limits, from now on; `free`, `fixed` and `enterprise` are what no operation of the interface sets. False
-   * when the account is unknown.
+   * Sets the plan and its limits. No operation of the interface sets `free`, `fixed` and `enterprise`. Returns false
+   * for an unknown account.
    */
   setPlan(id: string, to: { readonly plan: PlanName; readonly now: number; readonly enterpriseId?: string }): boolean {
     const account = this.#byId.get(id);
@@ -115,7 +121,7 @@ export class AccountBook {
     return true;
   }
 
-  /** Told right after a plan has changed. */
+  /** Calls the listener right after a plan has changed. */
   onPlanChanged(listener: () => void): void {
     this.#planListeners.push(listener);
   }

@@ -1,4 +1,4 @@
-/** All that the embedded service holds for one account. */
+/** Complete state of one account of the embedded service. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Account } from './account.ts';
 import { Deduplication } from './deduplication.ts';
@@ -13,7 +13,7 @@ import { UrlGroups } from './url-groups.ts';
 
 export interface AccountState {
   readonly accountId: string;
-  /** By id: all that have not ended, and those that ended as long as the log remembers. */
+  /** Messages by id: all that have not ended, and ended ones while the log has them. */
   readonly messages: Map<string, Message>;
   readonly log: MessageLog;
   readonly dlq: DeadLetterQueue;
@@ -21,7 +21,7 @@ export interface AccountState {
   readonly urlGroups: UrlGroups;
   readonly deduplication: Deduplication;
   readonly flow: FlowLanes<Message>;
-  /** Of messages without a flow-control key. */
+  /** Lanes of messages without a flow-control key. */
   readonly openLanes: OpenLanes<Message>;
 }
 
@@ -29,11 +29,11 @@ export interface StateOptions {
   readonly clock: Clock;
   readonly limitsOf: LimitsOf;
   readonly logMaxEntries: number;
-  /** Told of every change, when somebody keeps them; `holds` tells whether a listing still needs a message. */
+  /** Called for every change, if the state is stored. `holds` returns true if a listing still needs a message. */
   readonly journalOf?: ((accountId: string, holds: (message: Message) => boolean) => AccountJournal) | undefined;
 }
 
-/** How long a flow-control key that nobody uses is known. */
+/** Time for which an unused flow-control key is known. */
 const FLOW_KEY_KEPT_MS = 3 * 86_400_000;
 
 export function createAccountState(account: Account, options: StateOptions): AccountState {
@@ -48,7 +48,7 @@ export function createAccountState(account: Account, options: StateOptions): Acc
   const log = new MessageLog({
     retentionMs: () => limits().logRetentionMs,
     maxEntries: options.logMaxEntries,
-    // The entry that ends a message is its last: with it the record goes.
+    // The entry that ends a message is its last one, so the record is removed with it.
     onDropped: (entry) => {
       if (isTerminal(entry.state)) messages.delete(entry.message.id);
       journal?.dropped(entry);

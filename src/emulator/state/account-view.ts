@@ -1,4 +1,4 @@
-/** What an account holds at a moment, for tests to look at: a snapshot of which nothing goes over the interface. */
+/** Snapshot of an account for tests. No part of it is sent over the interface. */
 import type { AccountState } from './account-state.ts';
 import type { Account, PlanName } from './account.ts';
 import type { DeadLetterQueue } from './dlq.ts';
@@ -10,7 +10,7 @@ export interface AccountView {
   readonly id: string;
   readonly plan: PlanName;
   readonly state: string;
-  /** Counts by state, of the messages that are known. */
+  /** Counts of the known messages by state. */
   readonly messages: Readonly<Partial<Record<State, number>>>;
   /** The newest hundred, oldest first. */
   readonly newest: readonly MessageView[];

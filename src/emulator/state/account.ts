@@ -1,32 +1,32 @@
 /** An account of the embedded service: identity, credentials, plan. One process may hold several. */
 
 export interface Account {
-  /** Uuid, or the id it was given. */
+  /** UUID, or the id that was given. */
   readonly id: string;
   token: string;
   readOnlyToken: string;
   plan: PlanName;
-  /** Dollars a month; 0 is no limit. */
+  /** Monthly budget in dollars; 0 is unlimited. */
   budgetUsd: number;
   /** Owner: an e-mail address or a team's id. */
   customerId: string;
-  /** The owner that it was made by, whoever owns it now. */
+  /** Owner at the creation, unchanged by later transfers. */
   readonly createdBy: string;
-  /** The one that it was made with, before all `planChanges`. */
+  /** Plan at the creation, before all `planChanges`. */
   readonly firstPlan: PlanName;
-  /** `active` when absent. An account in any other state, such as `passive`, takes no requests. */
+  /** `active` when absent. Requests of an account in any other state, such as `passive`, are rejected. */
   state?: string | undefined;
-  /** A change in progress; one that is being `suspended` takes no requests. */
+  /** Change in progress. While it is `suspended`, requests are rejected. */
   modifyingState?: string | undefined;
-  /** Of an enterprise account; its own id when absent. */
+  /** Id of an enterprise account; its own id when absent. */
   enterpriseId?: string | undefined;
   /** The first region of the interface when absent. */
   region?: 'eu-central-1' | 'us-east-1' | undefined;
   /** True when absent. */
   metricsEnabled?: boolean | undefined;
-  /** Epoch milliseconds; that of the service when absent. */
+  /** Epoch milliseconds; the service's start when absent. */
   createdAt?: number;
-  /** In order. */
+  /** Changes in order. */
   planChanges?: readonly { readonly plan: PlanName; readonly at: number }[];
 }
 

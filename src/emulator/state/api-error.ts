@@ -1,4 +1,4 @@
-/** A refusal that the caller sees as `{"error": message}`. */
+/** An error that the caller receives as `{"error": message}`. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;

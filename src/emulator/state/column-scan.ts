@@ -1,28 +1,28 @@
 /**
- * Loops over columns of numbers, for filters: each looks at one typed array and calls nobody, so that it compiles to a
- * few instructions. The places that still fit lie in one array, in their order, which each loop shortens.
+ * Loops over columns of numbers, for filters. Each reads one typed array and calls no function, so that it compiles to
+ * a few instructions. The matching places are in one ordered array, which each loop shortens.
  */
 
-/** Of a stretch that is looked at in one go: a power of two, the same for all columns. */
+/** Rows of a stretch that is scanned at once: a power of two, equal for all columns. */
 export const STRETCH = 512;
 
-/** Places within a stretch that still fit. What one scan leaves here is read before the next one begins. */
+/** Matching places within a stretch. The result of one scan must be read before the next scan begins. */
 export const places = new Uint16Array(STRETCH);
 
-/** All places before `length`; returns how many. */
+/** Collects all places before `length`. Returns their number. */
 export function gatherAll(length: number): number {
   for (let at = 0; at < length; at++) places[at] = at;
   return length;
 }
 
-/** All places before `length` whose value in a column, which begins at `base`, is this one; returns how many. */
+/** Collects the places before `length` with this value in the column that begins at `base`. Returns their number. */
 export function gatherEqual(numbers: Uint32Array, base: number, value: number, length: number): number {
   let kept = 0;
   for (let at = 0; at < length; at++) if (numbers[base + at] === value) places[kept++] = at;
   return kept;
 }
 
-/** Keeps of the first `count` places those whose value is this one; returns how many. */
+/** Keeps the places with this value, of the first `count` ones. Returns their number. */
 export function keepEqual(numbers: Uint32Array, base: number, value: number, count: number): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {
@@ -32,7 +32,7 @@ export function keepEqual(numbers: Uint32Array, base: number, value: number, cou
   return kept;
 }
 
-/** The same of those whose value has its bit in `bits`. */
+/** Keeps the places whose value has its bit set in `bits`. Returns their number. */
 export function keepBits(numbers: Uint32Array, base: number, bits: Uint32Array, count: number): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {
@@ -43,7 +43,7 @@ export function keepBits(numbers: Uint32Array, base: number, bits: Uint32Array, 
   return kept;
 }
 
-/** The same of those that `fits` tells; slower, and for few places. */
+/** Keeps the places for which `fits` returns true. Slower, so only for few places. */
 export function keepEach(fits: (at: number) => boolean, count: number): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {

@@ -1,15 +1,15 @@
 /**
- * Keeps what is remembered for long small: equal texts and equal small bodies are kept once, bodies of answers lie side
- * by side in slabs of their own (a slice of Node's buffer pool would keep eight kilobytes of strangers alive), and what
- * a message that has ended was goes on a shelf. What is forgotten in the order of its coming frees whole slabs.
+ * Reduces the memory of long-lived data. Equal texts and equal small bodies are shared. Bodies of responses are packed
+ * into slabs, because a slice of Node's buffer pool would keep eight kilobytes of other data alive. The data of an
+ * ended message is moved to a shelf. Data that is removed in the order of its arrival frees whole slabs.
  */
 import { KeptMessage } from './kept-message.ts';
 import type { Message } from './message.ts';
 import { Shelf } from './shelf.ts';
 
-/** Smaller than those of messages: a body that waits can keep one alive. */
+/** Smaller than the slabs of messages, because a waiting body can keep one alive. */
 const ANSWER_SLAB_BYTES = 65_536;
-/** Larger bodies stay what they are. */
+/** Maximum size of a packed body; larger bodies are unchanged. */
 const MAX_KEPT_IN_SLAB = 4_096;
 const MAX_SHARED_BYTES = 64;
 const MAX_SHARED = 2_000;
@@ -22,7 +22,7 @@ export class Compact {
   readonly #answers = new Shelf(ANSWER_SLAB_BYTES);
   readonly #shelves = { ended: new Shelf(), dead: new Shelf() };
 
-  /** The same text, shared with earlier equal ones. */
+  /** Returns the same text, shared with earlier equal ones. */
   text(value: string): string {
     const known = this.#texts.get(value);
     if (known !== undefined) return known;
@@ -31,23 +31,26 @@ export class Compact {
     return value;
   }
 
-  /** The same bytes, for as long as the log remembers; never to be written to. */
+  /** Returns the same bytes, for the time that the log keeps them. They must not be written to. */
   bytes(value: Uint8Array): Uint8Array {
     if (value.length <= MAX_SHARED_BYTES) return this.#shared(value);
     return value.length > MAX_KEPT_IN_SLAB ? value : this.#answers.bytes(value);
   }
 
-  /** The same bytes, for a message that is to be delivered: nothing else is kept alive, however long it waits. */
+  /**
+   * Returns the same bytes for a message that is not yet delivered. They keep nothing else alive, however long the
+   * message waits.
+   */
   body(value: Uint8Array): Uint8Array {
     return value.length <= MAX_SHARED_BYTES ? this.#shared(value) : new Uint8Array(value);
   }
 
-  /** The message stays as long as a dead letter, because one refers to it. */
+  /** Keeps the message as long as a dead letter, because one refers to it. */
   keepWithDead(message: Message): void {
     if (message instanceof KeptMessage) message.keepWithDead();
   }
 
-  /** What a message was goes on a shelf, once it has ended. */
+  /** Moves the data of an ended message to a shelf. */
   shelve(message: Message): void {
     if (message instanceof KeptMessage) message.shelve(this.#shelves);
   }

@@ -4,7 +4,7 @@ import type { Message } from './message.ts';
 import { hashOf, STATE_CODES, Stretch } from './stretch.ts';
 
 export class DeadLetterChunk extends Stretch {
-  /** Number of letters that have not left. */
+  /** Number of dead letters that have not been removed. */
   size = 0;
 
   add(at: number, { message, failedAt }: { readonly message: Message; readonly failedAt: number }): void {
@@ -20,14 +20,14 @@ export class DeadLetterChunk extends Stretch {
     this.size++;
   }
 
-  /** Reads the state of the failure function of a letter's message. */
+  /** Reads the state of the failure function of a dead letter's message. */
   notice(at: number): void {
     const message = this.messages[at];
     const state = message && failureFunctionState(message);
     this.set('state', at, state === undefined ? 0 : STATE_CODES[state]);
   }
 
-  /** Does the same for all that were in progress: they may have ended meanwhile. */
+  /** Does the same for all that were in progress, because they may have ended. */
   noticeEnded(): void {
     for (let at = 0; at < this.messages.length; at++) {
       if (this.value('state', at) === STATE_CODES.CALLBACK_INPROGRESS) this.notice(at);

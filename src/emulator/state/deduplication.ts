@@ -1,4 +1,4 @@
-/** Which publishes of the last ten minutes carried which de-duplication id. */
+/** De-duplication ids of the publishes within the last ten minutes. */
 
 const DEDUPLICATION_WINDOW_MS = 600_000;
 
@@ -19,19 +19,19 @@ interface DeduplicationOptions {
 
 export class Deduplication {
   readonly #options: DeduplicationOptions;
-  /** In order of publishing, so that what is too old stands first. */
+  /** In order of publishing, so that expired ones are first. */
   readonly #known = new Map<string, Remembered>();
 
   constructor(options: DeduplicationOptions = {}) {
     this.#options = options;
   }
 
-  /** Of an earlier process; oldest first. */
+  /** Loads an id of an earlier process; oldest first. */
   restore(id: string, remembered: Remembered): void {
     this.#known.set(id, remembered);
   }
 
-  /** What the id was first published as, when that was within the window. */
+  /** Returns the messages of the first publish with this id, if it was within the window. */
   find(id: string, now: number): readonly PublishedMessage[] | undefined {
     this.#trim(now);
     return this.#known.get(id)?.messages;

@@ -1,6 +1,7 @@
 /**
- * A dead letter queue: messages that failed for good, in that order, until they are deleted, resumed, or older than the
- * retention, or too many: the oldest leave. An account has one for plain messages and one for workflow runs.
+ * A dead letter queue: permanently failed messages in the order of their failure. They stay until they are deleted,
+ * resumed, or older than the retention. If there are too many, the oldest are removed. An account has one queue for
+ * plain messages and one for workflow runs.
  */
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { STRETCH } from './column-scan.ts';
@@ -10,25 +11,25 @@ import { pageOf, searchFor, type Filter, type Page, type Window } from './search
 import type { Codes } from './stretch.ts';
 
 export interface DeadLetter {
-  /** When it failed and its position: no other letter of the account has it, in either queue. */
+  /** Time of the failure and position. It is unique in the account, across both queues. */
   readonly dlqId: string;
   /** Position that a cursor names. */
   readonly sequence: number;
   readonly message: Message;
-  /** Epoch milliseconds: when the message failed for good. */
+  /** Time of the permanent failure, in epoch milliseconds. */
   readonly failedAt: number;
 }
 
-/** Asked whenever it matters: they are the plan's, which may change. */
+/** Limits of the plan. They are read at each use, because the plan may change. */
 export interface DeadLetterLimits {
   readonly dlqRetentionMs: number;
   readonly dlqSize: number;
 }
 
 interface DeadLetterOptions {
-  /** Stands in the ids of this queue before the position: no digits. */
+  /** Prefix of the position in the ids of this queue. It has no digits. */
   readonly mark: string;
-  /** Those of the account's log. */
+  /** Codes of the account's log. */
   readonly codes: Codes;
   readonly onAdded?: ((letter: DeadLetter) => void) | undefined;
   readonly onRemoved?: ((letter: DeadLetter) => void) | undefined;
@@ -37,7 +38,7 @@ interface DeadLetterOptions {
 export class DeadLetterQueue {
   readonly #limits: () => DeadLetterLimits;
   readonly #options: DeadLetterOptions;
-  /** By position divided by their length, in order of failure; one that all letters left is not there. */
+  /** Chunks by position divided by their length, in order of failure. A chunk without dead letters is removed. */
   readonly #chunks = new Map<number, DeadLetterChunk>();
   #sequence = 0;
   #size = 0;
@@ -47,12 +48,12 @@ export class DeadLetterQueue {
     this.#options = options;
   }
 
-  /** Position of the next letter. */
+  /** Position of the next dead letter. */
   get nextSequence(): number {
     return this.#sequence;
   }
 
-  /** Letters of an earlier process, oldest first. */
+  /** Loads dead letters of an earlier process, oldest first. */
   restore(letters: Iterable<Omit<DeadLetter, 'dlqId'>>, nextSequence: number): void {
     for (const letter of letters) {
       this.#keep(letter);
@@ -88,17 +89,17 @@ export class DeadLetterQueue {
     return true;
   }
 
-  /** After a change of a message's schedule or queue: its letter, if it has one here, is found by them. */
+  /** Updates the dead letter of a message, if any, after a change of the message's schedule or queue. */
   rename(message: Message): void {
     this.#at(message, (chunk, at) => chunk.rename(at));
   }
 
-  /** After the failure function of a message has got its call: its letter is found by the state of that from now on. */
+  /** Updates the dead letter of a message after its failure function was called. Filters then find it by that state. */
   noticed(message: Message): void {
     this.#at(message, (chunk, at) => chunk.notice(at));
   }
 
-  /** Oldest first; a letter that is removed while somebody reads is not met again. */
+  /** Yields dead letters, oldest first. A dead letter that is removed during the iteration is skipped. */
   *letters(): Generator<DeadLetter> {
     for (const chunk of this.#chunks.values()) {
       for (let at = 0; at < chunk.messages.length; at++) {
@@ -108,7 +109,7 @@ export class DeadLetterQueue {
     }
   }
 
-  /** Returns the first `count` letters that failed within the window and match the filter. */
+  /** Returns the first `count` dead letters that failed within the window and match the filter. */
   page(window: Window, filter: Filter, count: number): Page<DeadLetter> {
     const chunks = [...this.#chunks.values()];
     if (filter.state !== undefined) for (const chunk of chunks) chunk.noticeEnded();
@@ -116,7 +117,7 @@ export class DeadLetterQueue {
     return pageOf(chunks, { window, search, count, read: (chunk, at) => this.#letterAt(chunk, at)! });
   }
 
-  /** Expiry is silent. */
+  /** Removes expired dead letters silently. */
   trim(now: number): void {
     const { dlqRetentionMs, dlqSize } = this.#limits();
     for (const letter of this.letters()) {

@@ -1,4 +1,4 @@
-/** What a failed run tells of its failure function. */
+/** State of the failure function of a failed run. */
 import type { Message } from './message.ts';
 
 export const FAILURE_FUNCTION_STATES = [
@@ -10,7 +10,7 @@ export const FAILURE_FUNCTION_STATES = [
 
 export type FailureFunctionState = (typeof FAILURE_FUNCTION_STATES)[number];
 
-/** What became of the call that tells of the failure; undefined when there is none to make. */
+/** Returns the state of the failure function; undefined when there is none to call. */
 export function failureFunctionState({ failureNotice: notice }: Message): FailureFunctionState | undefined {
   if (notice === undefined) return undefined;
   if (notice.state === 'DELIVERED') return 'CALLBACK_SUCCESS';

@@ -1,21 +1,21 @@
 /**
- * A flow-control key: its limits, who waits (first in, first out) and the figures that the service tells of it. Limits
- * can be pinned, so that no message changes them, and the key can be paused, so that nothing of it is begun.
+ * A flow-control key: its limits, its waiting items (first in, first out) and its figures. Limits can be pinned, so
+ * that no message changes them. The key can be paused, so that none of its items starts.
  *
- * Rate periods follow each other without gaps from the moment the key was made, so "dispatched in the current
- * period" has one answer at any time and no period sees more than the rate.
+ * Rate periods follow each other without gaps from the creation of the key. The count of the current period is
+ * therefore unambiguous at any time, and no period exceeds the rate.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { FlowControlSetting } from './message.ts';
 
-/** What is set on the key itself: no message changes it. */
+/** Settings of the key itself, which no message changes. */
 export interface FlowHold {
   readonly paused: boolean;
   readonly parallelism?: number;
   readonly rate?: { readonly max: number; readonly periodMs: number };
 }
 
-/** How much of the present rate period is used up. */
+/** Usage of the present rate period. */
 export interface FlowPeriod {
   /** Epoch milliseconds. */
   readonly startedAt: number;
@@ -41,40 +41,40 @@ const NO_HOLD: FlowHold = { paused: false };
 
 export class FlowLane<T> {
   readonly #clock: Clock;
-  /** A Set is a queue in order of arrival from which a canceled item can be taken at any place. */
+  /** A Set is a queue in order of arrival that allows the removal of a canceled item at any place. */
   readonly waiting = new Set<T>();
   #active = 0;
   #parallelism: number | undefined;
   #rate: number | undefined;
   #ownPeriodMs = 1_000;
-  /** The one in force. */
+  /** Present length of the period. */
   #periodMs = 1_000;
   #hold = NO_HOLD;
-  /** Monotonic start of the period that `#dispatched` counts in. */
+  /** Monotonic start of the period of `#dispatched`. */
   #periodStart: number;
   #dispatched = 0;
 
   readonly #onPeriod: ((period: FlowPeriod) => void) | undefined;
 
-  /** @param onPeriod told of each dispatch under a rate, and when the period is set */
+  /** @param onPeriod called for each dispatch under a rate, and when the period is set */
   constructor(clock: Clock, onPeriod?: (period: FlowPeriod) => void) {
     this.#clock = clock;
     this.#onPeriod = onPeriod;
     this.#periodStart = clock.monotonic();
   }
 
-  /** Of an earlier process: a period goes on where it was, so that a restart opens no gap. */
+  /** Restores the period of an earlier process. The period continues, so that a restart opens no gap. */
   restorePeriod({ startedAt, dispatched }: FlowPeriod): void {
-    // A wall clock that was set back must not make the period longer.
+    // A wall clock that was set back must not extend the period.
     this.#periodStart = this.#clock.monotonic() - Math.max(0, this.#clock.now() - startedAt);
     this.#dispatched = dispatched;
-    // In the place of the new one that was told of when the key was made.
+    // Replaces the period that was reported when the key was created.
     this.#tellPeriod();
   }
 
   /**
-   * The newest message's limits hold for the key. The period goes on from where it began and keeps its count, so that
-   * changing limits never opens a gap.
+   * Applies the newest message's limits to the key. The period keeps its start and its count, so that a change of
+   * limits never opens a gap.
    */
   configure(setting: FlowControlSetting): void {
     this.#roll();
@@ -89,7 +89,7 @@ export class FlowLane<T> {
     return this.#hold;
   }
 
-  /** The dispatcher must be woken after it: what waits may be allowed to start. */
+  /** Sets the hold. Wake the dispatcher afterwards, because waiting items may be allowed to start. */
   setHold(hold: FlowHold): void {
     this.#roll();
     const holds = hold.paused || hold.parallelism !== undefined || hold.rate !== undefined;
@@ -97,23 +97,27 @@ export class FlowLane<T> {
     this.#applyPeriod();
   }
 
-  /** Nothing runs or waits, and nothing is set on the key that must be remembered. */
+  /** Returns true if nothing runs or waits, and the key has no settings of its own. */
   get idle(): boolean {
     return this.#active === 0 && this.waiting.size === 0 && this.#hold === NO_HOLD;
   }
 
-  /** Whether another item may start now; else the milliseconds until the rate allows one, or undefined when an end must come first. */
+  /**
+   * Returns whether another item can start now. Otherwise `inMs` is the time until the rate allows one, or undefined if
+   * an item must end first.
+   */
   admission(): { readonly open: true } | { readonly open: false; readonly inMs?: number } {
     const [parallelism, rate] = [this.#parallelismNow, this.#rateNow];
     if (this.#hold.paused || (parallelism !== undefined && this.#active >= parallelism)) return { open: false };
     if (rate === undefined) return { open: true };
     this.#roll();
     if (this.#dispatched < rate) return { open: true };
-    // The clock counts in fractions: a rest that rounds to nothing would be asked for in the same moment for ever.
+    // At least 1: the clock has fractions, and a rest that rounds to 0 would make the timer fire at the same time
+    // forever.
     return { open: false, inMs: Math.max(1, this.#periodStart + this.#periodMs - this.#clock.monotonic()) };
   }
 
-  /** One that waits is counted as started. */
+  /** Counts a waiting item as started. */
   take(item: T): void {
     this.waiting.delete(item);
     this.#roll();
@@ -173,13 +177,13 @@ export class FlowLane<T> {
 }
 
 interface FlowLanesOptions {
-  /** Told of each use, whether or not it changed the limits. */
+  /** Called for each use, whether or not it changed the limits. */
   readonly onUsed?: ((setting: FlowControlSetting) => void) | undefined;
   readonly onPeriod?: ((key: string, period: FlowPeriod) => void) | undefined;
   readonly onForgotten?: ((key: string) => void) | undefined;
 }
 
-/** The keys of one account. Keys that nobody used for long are forgotten. */
+/** The keys of one account. Keys that are unused for a long time are removed. */
 export class FlowLanes<T> {
   readonly #clock: Clock;
   readonly #keepMs: number;
@@ -197,12 +201,12 @@ export class FlowLanes<T> {
     return this.#lanes.get(key)?.lane;
   }
 
-  /** Every key that is known. */
+  /** Returns every known key. */
   all(): readonly (readonly [key: string, lane: FlowLane<T>])[] {
     return [...this.#lanes].map(([key, { lane }]) => [key, lane]);
   }
 
-  /** Pins limits of a key and pauses it, or lets go of both; the key is made when missing. */
+  /** Pins limits of a key and pauses it, or removes both. Creates a missing key. */
   hold(key: string, hold: FlowHold): FlowLane<T> {
     const known = this.#lanes.get(key);
     const lane = known?.lane ?? this.#laneFor(key);
@@ -211,7 +215,7 @@ export class FlowLanes<T> {
     return lane;
   }
 
-  /** The key's lane with these limits, made when missing. */
+  /** Returns the key's lane with these limits. Creates a missing key. */
   use(setting: FlowControlSetting): FlowLane<T> {
     const now = this.#clock.monotonic();
     const lane = this.#lanes.get(setting.key)?.lane ?? this.#laneFor(setting.key);

@@ -1,12 +1,12 @@
-/** Identifiers of the embedded service: from the injected randomness, so that a seeded run repeats itself. */
+/** Identifiers of the embedded service. They come from the injected randomness, so that a seeded run is repeatable. */
 import type { Random } from '#foundation/platform/random.ts';
 
 const ALPHABET = Buffer.from('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz');
 const LENGTH = 22;
 
-/** `prefix` followed by 22 random letters and digits (about 128 bits). */
+/** Returns `prefix` with 22 random letters and digits (about 128 bits). */
 export function randomId(prefix: string, random: Random): string {
-  // One flat string: put together letter by letter, an id would take several times its size.
+  // One flat string: concatenated letter by letter, an id would take several times its size.
   const id = Buffer.alloc(prefix.length + LENGTH, prefix);
   for (let index = prefix.length; index < id.length; index++) {
     id[index] = ALPHABET[Math.floor(random() * ALPHABET.length)]!;
@@ -14,12 +14,12 @@ export function randomId(prefix: string, random: Random): string {
   return id.toString('latin1');
 }
 
-/** Letters that tell a time: enough for every year to come. */
+/** Number of characters for the time, which is sufficient for every year to come. */
 const TIME_LETTERS = 8;
 
 /**
- * The same, but its first letters tell the time, so that later ids sort after earlier ones: whoever keeps rows by id
- * writes to the end of a table, and not all over it. 14 letters (about 82 bits) stay random.
+ * Returns an id whose first characters encode the time, so that later ids sort after earlier ones. A table with such
+ * ids as keys is then written at its end. 14 characters (about 82 bits) stay random.
  *
  * @param now epoch milliseconds
  */

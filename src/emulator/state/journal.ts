@@ -1,15 +1,15 @@
-/** What the parts of an account tell of their changes, for whoever keeps them. Told at the moment of the change. */
+/** Listener for the changes of an account, for storage. It is called at the time of the change. */
 import type { DeadLetter } from './dlq.ts';
 import type { LogEntry } from './log-chunk.ts';
 
 export type LetterQueue = 'dlq' | 'workflowDlq';
 
-/** Small things that are kept whole, each under a key of its own. */
+/** Small items that are stored whole, each under its own key. */
 export type ItemKind = 'urlGroup' | 'flowControl' | 'flowPeriod' | 'deduplication';
 
 export interface AccountJournal {
   logged(entry: LogEntry): void;
-  /** Dropped by retention; entries go in the order of their coming. */
+  /** Called for an entry dropped by the retention. Entries are dropped in the order of their arrival. */
   dropped(entry: LogEntry): void;
   letterAdded(queue: LetterQueue, letter: DeadLetter): void;
   letterRemoved(queue: LetterQueue, letter: DeadLetter): void;

@@ -1,12 +1,12 @@
 /**
- * A message that is cheap to keep: when it has ended, how it was to be delivered (body, headers, settings) lies as
- * bytes on a shelf, and is read from there whenever somebody asks.
+ * A message with low memory cost. After its end, its delivery settings (body, headers, options) are bytes on a shelf,
+ * and are parsed at each read.
  */
 import { readDelivery, writeDelivery } from './message-record.ts';
 import { isTerminal, type Delivery, type Message, type Outcome, type State, type WorkflowRunRef } from './message.ts';
 import type { Shelves } from './shelf.ts';
 
-/** Every field is there from the beginning: objects of one shape are small. */
+/** Every field exists from the start: objects of one shape are small. */
 export class KeptMessage implements Message {
   readonly id: string;
   readonly accountId: string;
@@ -26,7 +26,7 @@ export class KeptMessage implements Message {
   dlqId: string | undefined;
   failureNotice: Message | undefined;
   #isKeptWithDead = false;
-  /** Whole, or the slab in which it lies. */
+  /** The complete delivery, or the slab with its bytes. */
   #delivery: Delivery | Buffer;
   #at = 0;
   #split = 0;
@@ -59,19 +59,19 @@ export class KeptMessage implements Message {
     return readDelivery(kept.toString('utf8', this.#at, this.#split), kept.subarray(this.#split, this.#end));
   }
 
-  /** From now on it stays as long as a dead letter, however it ends. */
+  /** Keeps the message as long as a dead letter, whatever its outcome. */
   keepWithDead(): void {
     this.#isKeptWithDead = true;
   }
 
-  /** Nothing happens while the message may still be delivered, nor the second time. */
+  /** Moves the data to a shelf. Has no effect while the message may still be delivered, nor on a second call. */
   shelve({ ended, dead }: Shelves): void {
     const delivery = this.#delivery;
     if (!isTerminal(this.state) || Buffer.isBuffer(delivery)) return;
     const isDead = this.state === 'FAILED' || this.#isKeptWithDead;
     const shelf = isDead ? dead : ended;
     const outcome = this.lastOutcome;
-    // The log forgets its answers much sooner: among them one that stays would keep them all in memory.
+    // The log removes its responses much sooner. One that stays among them would keep them all in memory.
     if (isDead && outcome !== undefined && outcome.body.length > 0) {
       this.lastOutcome = { ...outcome, body: dead.bytes(outcome.body) };
     }

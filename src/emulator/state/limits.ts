@@ -1,13 +1,13 @@
 /**
- * The limits of each plan, in one table, and the same as they are enforced. The interface names the limits and shows no
- * values (sections 2.7 and 8): these are of the size that such services have. Shown are only the default retries, 3 of
- * the free plan and 5 of the paid ones.
+ * The limits of each plan in one table, and the enforced limits. The interface names the limits without values
+ * (sections 2.7 and 8), so the values here are typical of such services. The interface gives only the default retries:
+ * 3 on the free plan and 5 on the paid ones.
  */
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Account, PlanName } from './account.ts';
 import { ApiError } from './api-error.ts';
 
-/** As the account record has them. */
+/** Limits as the account record has them. */
 interface PlanLimits {
   /** Bytes. */
   readonly max_message_size: number;
@@ -106,12 +106,12 @@ export const PLAN_LIMITS: Readonly<Record<PlanName, PlanLimits>> = {
     max_dlq_retention_time_milis: 90 * DAY_MS,
   },
   fixed_100m: FIXED_100M,
-  // Of a size that its name does not tell.
+  // Fixed plan of a size that its name does not contain.
   fixed: FIXED_1M,
   enterprise: { ...FIXED_100M, max_retries: 20, max_topics: 10_000, max_endpoints_per_topic: 1_000 },
 };
 
-/** How long log entries are kept; no field of the record tells it. */
+/** Retention of log entries, which the record does not contain. */
 const LOG_RETENTION_MS: Readonly<Record<PlanName, number>> = {
   free: 3 * DAY_MS,
   paid: 7 * DAY_MS,
@@ -122,7 +122,7 @@ const LOG_RETENTION_MS: Readonly<Record<PlanName, number>> = {
   enterprise: 30 * DAY_MS,
 };
 
-/** Dollars a month of the plans whose messages are in their price. */
+/** Monthly price in dollars of the plans that include their messages. */
 export const RESERVED_PRICES_USD: Readonly<Record<PlanName, number>> = {
   free: 0,
   paid: 0,
@@ -133,13 +133,13 @@ export const RESERVED_PRICES_USD: Readonly<Record<PlanName, number>> = {
   enterprise: 5_000,
 };
 
-/** What holds for an account now. Infinity where nothing is enforced. */
+/** Present limits of an account. Infinity where nothing is enforced. */
 export interface Limits {
   readonly plan: PlanName;
-  /** Of a request's body, and of an answer's as a callback carries it: the rest of that one is cut off. */
+  /** Maximum bytes of a request's body, and of a response's body in a callback. The rest of the response is cut. */
   readonly messageBytes: number;
   readonly requestsPerSecond: number;
-  /** Told to the caller; nothing is refused for it. */
+  /** Soft limit: it is reported to the caller, and no message is rejected for it. */
   readonly messagesPerDay: number;
   readonly messagesPerDayHard: number;
   readonly retries: number;
@@ -148,27 +148,29 @@ export interface Limits {
   readonly timeoutMs: number;
   readonly groups: number;
   readonly endpointsPerGroup: number;
-  /** Of either DLQ. */
+  /** Maximum size of either DLQ. */
   readonly dlqSize: number;
   readonly dlqRetentionMs: number;
   readonly logRetentionMs: number;
-  /** Deliveries in progress to one URL. */
+  /** Concurrent deliveries to one URL. */
   readonly parallelism: number;
-  /** Deliveries in progress to all URLs. */
+  /** Concurrent deliveries to all URLs. */
   readonly globalParallelism: number;
-  /** Of deliveries' bodies. */
+  /** Bytes of deliveries' bodies. */
   readonly bytesPerSecond: number;
 }
 
-/** Asked anew whenever a limit matters, so that a change of plan holds at once. */
+/** Called at each use, so that a change of plan applies at once. */
 export type LimitsOf = (account: Account) => Limits;
 
 export interface LimitsOptions {
-  /** False: only defaults, timeouts and retention are the plan's; nothing is refused, held back or dropped for its number. */
+  /**
+   * False: only defaults, timeouts and retention come from the plan. No limit then rejects, delays or drops anything.
+   */
   readonly enforced: boolean;
-  /** In place of the plans' own. */
+  /** Replaces the plans' own. */
   readonly logRetentionMs?: number | undefined;
-  /** In place of the plans' own. */
+  /** Replaces the plans' own. */
   readonly dlqRetentionMs?: number | undefined;
 }
 
@@ -201,7 +203,9 @@ function enforcedLimits(plan: PlanName, options: LimitsOptions): Limits {
   };
 }
 
-/** The refusal of what a plan does not allow: the request is in order, the account is not made for it. */
+/**
+ * Returns the error for a request that the plan does not allow: the request is valid, but beyond the account's plan.
+ */
 export function beyondPlan(limits: Limits, what: string): ApiError {
   return new ApiError(412, `${what}, the most that the plan ${limits.plan} allows`);
 }

@@ -4,15 +4,15 @@ import type { Message, Outcome, State } from './message.ts';
 import { LOG_COLUMNS, STATE_CODES, Stretch, type Codes } from './stretch.ts';
 
 export interface LogEntry {
-  /** Grows by one with every entry of the account: the position a cursor names. */
+  /** Position that a cursor names. It increases by one with every entry of the account. */
   readonly sequence: number;
   /** Epoch milliseconds. */
   readonly time: number;
   readonly state: State;
   readonly message: Message;
-  /** Epoch milliseconds; on what waits for a delivery. */
+  /** Epoch milliseconds; only on entries that wait for a delivery. */
   readonly nextDeliveryTime: number | undefined;
-  /** Of the attempt that this entry tells of. */
+  /** Outcome of the attempt that this entry reports. */
   readonly outcome: Outcome | undefined;
 }
 

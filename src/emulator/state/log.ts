@@ -1,6 +1,6 @@
 /**
- * The message log of one account: an entry for each transition, in order of occurrence. Entries lie in
- * stretches that know their span of time, so a window is found and old entries are dropped without a look at each one.
+ * The message log of one account: an entry for each transition, in order of occurrence. Entries are in stretches with
+ * known times. A window is therefore found, and old entries are dropped, without a check of each entry.
  */
 import { STRETCH } from './column-scan.ts';
 import { LogChunk, type LogEntry } from './log-chunk.ts';
@@ -9,26 +9,26 @@ import { pageOf, searchFor, type Filter, type Page, type Window } from './search
 import { createCodes } from './stretch.ts';
 
 export interface LogFilter extends Filter {
-  /** Only the latest entry of each message. */
+  /** Selects only the latest entry of each message. */
   readonly latest?: boolean | undefined;
-  /** Only entries of messages that are in one of these states now. */
+  /** Selects only entries of messages that are in one of these states now. */
   readonly present?: ReadonlySet<string> | undefined;
 }
 
 export interface LogLimits {
-  /** Asked whenever it matters: it is the plan's, which may change. */
+  /** Retention of the plan. It is read at each use, because the plan may change. */
   readonly retentionMs: () => number;
   readonly maxEntries: number;
   readonly onLogged?: ((entry: LogEntry) => void) | undefined;
-  /** Called for each entry that is dropped. */
+  /** Called for each dropped entry. */
   readonly onDropped: (entry: LogEntry) => void;
 }
 
 export class MessageLog {
   readonly #limits: LogLimits;
-  /** The texts of the log and of the account's dead letters. */
+  /** Codes of the texts of the log and of the account's dead letters. */
   readonly codes = createCodes();
-  /** All but the last are full: a sequence tells its chunk. */
+  /** All but the last chunk are full, so a sequence determines its chunk. */
   #chunks: LogChunk[] = [];
   #sequence = 0;
   #size = 0;
@@ -48,7 +48,7 @@ export class MessageLog {
     this.#limits.onLogged?.(whole);
   }
 
-  /** Of what schedule or queue a message is has changed: its entries are found by that. */
+  /** Updates the entries of a message after a change of its schedule or queue. */
   rename(message: Message): void {
     for (const chunk of this.#chunks) {
       chunk.messages.forEach((other, at) => {
@@ -62,7 +62,7 @@ export class MessageLog {
     return this.#sequence;
   }
 
-  /** Entries of an earlier process, oldest first and without gaps; into an empty log. */
+  /** Loads entries of an earlier process into an empty log, oldest first and without gaps. */
   restore(entries: Iterable<LogEntry>, nextSequence: number): void {
     for (const entry of entries) this.#push(entry);
     this.#sequence = nextSequence;
@@ -86,14 +86,17 @@ export class MessageLog {
     if (drop > 0) this.#chunks = this.#chunks.slice(drop);
   }
 
-  /** Epoch milliseconds: entries before this moment are past their retention, though their chunk may still be held. */
+  /**
+   * Returns the start of the retention in epoch milliseconds. Earlier entries have expired, though their chunk may
+   * still be held.
+   */
   keptSince(now: number): number {
     return now - this.#limits.retentionMs();
   }
 
   /**
-   * The first `count` entries of a window that match, and the last of them when more would follow. What is added
-   * between two pages does not disturb the order: a position names the same place for ever.
+   * Returns the first `count` entries of a window that match, and the last of them if more follow. Entries added
+   * between two pages do not change the order: a position names the same place forever.
    */
   page(window: Window, filter: LogFilter, count: number): Page<LogEntry> {
     const { latest, present } = filter;
@@ -115,7 +118,7 @@ export class MessageLog {
     this.#size++;
   }
 
-  /** As its latest entry has them, when that is here: a message that has ended need not be read for it. */
+  /** Uses the labels of the message's latest entry if it is here, so that an ended message need not be parsed. */
   #holdLabels(message: Message): number {
     const { lastEntry = -1 } = message;
     const chunk = this.#chunks[Math.floor((lastEntry - (this.#chunks[0]?.first ?? 0)) / STRETCH)];

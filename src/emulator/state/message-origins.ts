@@ -1,6 +1,6 @@
 /**
- * Where messages say that they come from: a schedule, a queue. No operation of the interface makes either, so the next
- * messages are told (by the control path) what they shall say.
+ * Origins of messages: a schedule, a queue. No operation of the interface creates either, so the control API sets the
+ * origin of the next messages.
  */
 
 export interface MessageOrigin {
@@ -13,12 +13,12 @@ const NOWHERE: MessageOrigin = {};
 export class MessageOrigins {
   readonly #next = new Map<string, { readonly origin: MessageOrigin; left: number }>();
 
-  /** The account's next publishes and triggers come from there; a later call replaces an earlier one. */
+  /** Sets the origin of the account's next publishes and triggers. A later call replaces an earlier one. */
   set(accountId: string, origin: MessageOrigin, times: number): void {
     this.#next.set(accountId, { origin, left: times });
   }
 
-  /** For one publish or trigger, whose messages all come from there. */
+  /** Returns the origin for one publish or trigger, which all its messages share. */
   take(accountId: string): MessageOrigin {
     const next = this.#next.get(accountId);
     if (next === undefined) return NOWHERE;

@@ -1,34 +1,37 @@
-/** Messages and what became of them as text for the store, and back. Bodies of requests lie beside the text. */
+/**
+ * Converts messages and their outcomes to text for the store, and back. Bodies of requests are stored separately from
+ * the text.
+ */
 import type { CallbackSetting, Delivery, Message, Outcome, Redaction, RetryDelayExpression } from './message.ts';
 import { compileRetryDelay } from './retry-delay.ts';
 
-/** What changes while a message lives. */
+/** Fields that change while a message lives. */
 type Progress = Pick<Message, 'state' | 'attempts' | 'cancelRequested'> & {
   readonly dlqId?: string | undefined;
-  /** Epoch milliseconds: when a message that waits is due. */
+  /** Due time of a waiting message, in epoch milliseconds. */
   readonly due?: number | undefined;
 };
 
 type StoredOutcome = Omit<Outcome, 'body'> & { readonly body: string };
 
-/** What never changes, without the body. */
+/** Writes the fields that never change, without the body. */
 export function writeFixed(message: Message): string {
   return JSON.stringify({ ...message, ...NOT_FIXED, delivery: storedDelivery(message.delivery) });
 }
 
-/** Without the body. */
+/** Writes the delivery without the body. */
 export function writeDelivery(delivery: Delivery): string {
   return JSON.stringify(storedDelivery(delivery));
 }
 
-/** Functions are no part of JSON: expressions are compiled again from their source. */
+/** JSON has no functions: expressions are compiled again from their source. */
 function storedDelivery(delivery: Delivery): object {
   const { body, headers } = delivery.redaction ?? {};
   const redaction = delivery.redaction && { body, headers: headers === true ? true : [...headers!] };
   return { ...delivery, body: undefined, redaction };
 }
 
-/** Told by `writeProgress`, or in a column of its own. */
+/** Fields that `writeProgress` or a separate column contains. */
 const NOT_FIXED: Readonly<Record<keyof Progress | 'lastOutcome' | 'failureNotice', undefined>> = {
   state: undefined,
   attempts: undefined,
@@ -81,7 +84,7 @@ export function readMessage(row: {
 
 type StoredDelivery = Omit<Delivery, 'body'>;
 
-/** @param text as `writeDelivery` made it */
+/** @param text output of `writeDelivery` */
 export function readDelivery(text: string, body: Uint8Array): Delivery {
   return deliveryOf(JSON.parse(text) as StoredDelivery, body);
 }

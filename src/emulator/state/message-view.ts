@@ -1,4 +1,4 @@
-/** A message as it truly is, for tests: nothing of it went over the wire. */
+/** A message in its internal state, for tests. No part of it was sent over the wire. */
 import type { DeadLetterQueue } from './dlq.ts';
 import type { Message, State } from './message.ts';
 
@@ -6,7 +6,7 @@ export interface MessageView {
   readonly id: string;
   readonly state: State;
   readonly url: string;
-  /** Delivery attempts begun. */
+  /** Number of delivery attempts begun. */
   readonly attempts: number;
   /** Epoch milliseconds. */
   readonly createdAt: number;
@@ -16,7 +16,7 @@ export interface MessageView {
   readonly workflowRunId?: string;
   readonly scheduleId?: string;
   readonly queueName?: string;
-  /** Set when the message entered a DLQ, and kept when it left again. */
+  /** Set when the message entered a DLQ, and kept after its removal. */
   readonly dlqId?: string;
   /** HTTP status of the last attempt. */
   readonly lastStatus?: number;
@@ -49,7 +49,7 @@ export interface FailedRunView extends MessageView {
   readonly failedAt: number;
 }
 
-/** Oldest failure first. */
+/** Returns failed runs, oldest failure first. */
 export function failedRuns(workflowDlq: DeadLetterQueue | undefined, now: number): readonly FailedRunView[] {
   if (workflowDlq === undefined) return [];
   workflowDlq.trim(now);

@@ -1,6 +1,6 @@
 /**
- * A message of the embedded service: what was asked for (shared by all messages of one publish) and what became of
- * it. Log and DLQ entries refer to the record; JSON is made when somebody reads.
+ * A message of the embedded service: its request (shared by all messages of one publish) and its results. Log and DLQ
+ * entries refer to the record. JSON is built at each read.
  */
 
 export type State =
@@ -20,7 +20,7 @@ export type HeaderPair = readonly [name: string, value: string];
 
 export interface RetryDelayExpression {
   readonly source: string;
-  /** Milliseconds. */
+  /** Returns milliseconds. */
   readonly evaluate: (retried: number) => number;
 }
 
@@ -28,7 +28,7 @@ export interface FlowControlSetting {
   readonly key: string;
   readonly parallelism?: number;
   readonly rate?: number;
-  /** Milliseconds; given when a rate is. */
+  /** Milliseconds; set when a rate is set. */
   readonly periodMs?: number;
 }
 
@@ -48,11 +48,11 @@ export interface Redaction {
   readonly headers: true | ReadonlySet<string>;
 }
 
-/** How a message is to be delivered. */
+/** Delivery settings of a message. */
 export interface Delivery {
   readonly method: Method;
   readonly body: Uint8Array;
-  /** What the destination gets: the content type and the forwarded headers. */
+  /** Headers for the destination: the content type and the forwarded headers. */
   readonly headers: readonly HeaderPair[];
   readonly timeoutMs: number;
   readonly maxRetries: number;
@@ -65,18 +65,18 @@ export interface Delivery {
   readonly callerIp: string;
 }
 
-/** How one delivery attempt ended. */
+/** Outcome of one delivery attempt. */
 export interface Outcome {
   readonly delivered: boolean;
-  /** Absent when there was no answer. */
+  /** Absent when there was no response. */
   readonly status?: number;
-  /** Names in lower case. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** What is remembered is at most the first 64 kB; a callback is told as much as the plan allows. */
+  /** Body of the response. The record keeps at most the first 64 kB; a callback contains as much as the plan allows. */
   readonly body: Uint8Array;
   /** Absent when delivered. */
   readonly error?: string;
-  /** Nothing was sent, and nothing will be: the account's quota is exhausted. */
+  /** True if nothing was sent, and nothing will be: the account's quota is exhausted. */
   readonly unsent?: true;
 }
 
@@ -90,11 +90,11 @@ export interface Message {
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
-  /** Of a message that has ended it may be made anew each time: ask once. */
+  /** Delivery settings. For an ended message they may be parsed at each read, so read them once. */
   readonly delivery: Delivery;
   /** Epoch milliseconds. */
   readonly createdAt: number;
-  /** Epoch milliseconds: not delivered before. */
+  /** Earliest delivery, in epoch milliseconds. */
   readonly notBefore: number;
   readonly topicName?: string | undefined;
   readonly endpointName?: string | undefined;
@@ -102,15 +102,15 @@ export interface Message {
   queueName?: string | undefined;
   readonly workflow?: WorkflowRunRef | undefined;
   state: State;
-  /** Delivery attempts begun. */
+  /** Number of delivery attempts begun. */
   attempts: number;
   cancelRequested: boolean;
   /** Sequence of its latest log entry. */
   lastEntry?: number | undefined;
   lastOutcome?: Outcome | undefined;
-  /** Set when the message entered a DLQ, and kept when it left again. */
+  /** Set when the message entered a DLQ, and kept after its removal. */
   dlqId?: string | undefined;
-  /** The message that tells of this one's final failure. */
+  /** The message that reports this message's permanent failure. */
   failureNotice?: Message | undefined;
 }
 
@@ -119,7 +119,7 @@ export function attemptId(messageId: string, attempt: number): string {
   return `${messageId}.${attempt}`;
 }
 
-/** Where a message ends: it never leaves these states. */
+/** Returns true for final states, which a message never leaves. */
 export function isTerminal(state: State): boolean {
   return state === 'DELIVERED' || state === 'FAILED' || state === 'CANCELLED';
 }

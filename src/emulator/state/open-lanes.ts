@@ -1,12 +1,12 @@
 /**
- * Where messages without a flow-control key wait: a lane for each URL, so that a destination that can take no more
- * holds back nobody but its own.
+ * Lanes of messages without a flow-control key: one for each URL. A destination at its limit therefore delays only its
+ * own messages.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { FlowLane } from './flow-lane.ts';
 
-/** Idle lanes are looked for when there are as many lanes as this, or twice those that were left. */
+/** Number of lanes from which idle lanes are searched. The next search follows at twice the remaining number. */
 const MANY = 1_000;
 
 export class OpenLanes<T> {

@@ -1,6 +1,6 @@
 /**
- * Retry-delay expressions (interface 4.1.1): arithmetic over `retried` with nine functions, yielding milliseconds.
- * A recursive descent over a short text; nothing of it is ever given to the JavaScript engine.
+ * Retry-delay expressions (interface 4.1.1): arithmetic over `retried` with nine functions, in milliseconds. A
+ * recursive descent parser reads the short text. No part of it is ever passed to the JavaScript engine.
  */
 
 const LONGEST = 512;
@@ -21,7 +21,7 @@ const FUNCTIONS: Readonly<Record<string, { readonly arity: number; readonly appl
     max: { arity: 2, apply: Math.max },
   };
 
-/** What is wrong with an expression, and where. */
+/** An invalid expression, with the place of the error. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }

@@ -8,7 +8,7 @@ import type { Message, State } from './message.ts';
 import { COLUMN, hashOf, STATE_CODES, type Codes, type Field, type Stretch, type TextField } from './stretch.ts';
 import { codeSet, type CodeSet } from './value-codes.ts';
 
-/** Rows match when they have one of the values of every field that is given. */
+/** Rows match when they have one of the values of every given field. */
 export interface Filter extends Readonly<Partial<Record<TextField | 'label', ReadonlySet<string> | undefined>>> {
   readonly messageId?: string | undefined;
   readonly runId?: string | undefined;
@@ -18,25 +18,25 @@ export interface Filter extends Readonly<Partial<Record<TextField | 'label', Rea
   readonly responseStatus?: ReadonlySet<number> | undefined;
 }
 
-/** The stretch of time and positions that a listing covers. */
+/** Range of time and positions of a listing. */
 export interface Window {
   /** Epoch milliseconds, inclusive. */
   readonly from: number;
   /** Epoch milliseconds, inclusive. */
   readonly to: number;
   readonly order: 'newest' | 'oldest';
-  /** Only rows beyond this position, in the order of the listing. */
+  /** Selects only rows beyond this position, in the order of the listing. */
   readonly after?: number | undefined;
 }
 
 export interface Page<Row> {
   readonly rows: readonly Row[];
-  /** The last row when more would follow. */
+  /** The last row, if more follow. */
   readonly last?: Row;
 }
 
 interface Condition {
-  /** Where the column begins. */
+  /** Start of the column. */
   readonly base: number;
   readonly codes: CodeSet;
 }
@@ -44,13 +44,13 @@ interface Condition {
 type Check = (message: Message, position: number) => boolean;
 
 export interface Search {
-  /** Those that narrow most for the least come first. */
+  /** Conditions, with the most selective and cheapest ones first. */
   readonly conditions: readonly Condition[];
-  /** Applied to what the conditions leave. */
+  /** Checks of the rows that meet the conditions. */
   readonly checks: readonly Check[];
 }
 
-/** Columns of these fields have hashes: rows with equal ones can have other values. */
+/** Columns of these fields contain hashes: rows with equal ones can have other values. */
 const HASHED = {
   messageId: ({ id }: Message) => id,
   runId: ({ workflow }: Message) => workflow?.runId,
@@ -118,7 +118,7 @@ function mayMatch({ first, earliest, latest }: Stretch, { from, to, order, after
   return order === 'newest' ? first < after : first + STRETCH > after;
 }
 
-/** Writes the places of the rows that match to `places`, oldest first; returns how many. */
+/** Writes the places of the matching rows to `places`, oldest first. Returns their number. */
 function scan(stretch: Stretch, { conditions, checks }: Search, { from, to, order, after }: Window): number {
   const { values, messages, times, first: position } = stretch;
   const begin = order === 'oldest' && after !== undefined ? after + 1 - position : 0;

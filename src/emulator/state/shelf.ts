@@ -1,14 +1,14 @@
 /**
- * Bytes that are kept for long, side by side in slabs: as bytes they cost the heap nothing, and the collector need not
- * look at them. What is forgotten in the order of its coming frees whole slabs, so what goes at different times belongs
- * on different shelves.
+ * Long-lived bytes, packed into slabs. As bytes they cost no heap, and the garbage collector does not scan them. Data
+ * that is removed in the order of its arrival frees whole slabs. Data with different lifetimes therefore belongs on
+ * different shelves.
  */
-/** Larger things have a slab of their own. */
+/** Larger items have a separate slab. */
 const MAX_SHARED_BYTES = 16_384;
 
 export interface Shelved {
   readonly slab: Buffer;
-  /** Where the text begins, where it ends and the bytes begin, and where they end. */
+  /** Start of the text, its end, which is the start of the bytes, and the end of the bytes. */
   readonly at: number;
   readonly split: number;
   readonly end: number;
@@ -19,12 +19,12 @@ export class Shelf {
   #slab = Buffer.alloc(0);
   #used = 0;
 
-  /** The default size is large enough that the system gets the memory of a slab back. */
+  /** The default size is large enough for the system to get the memory of a slab back. */
   constructor(slabBytes = 262_144) {
     this.#slabBytes = slabBytes;
   }
 
-  /** Returns a copy that lies in a slab. */
+  /** Returns a copy that is in a slab. */
   bytes(value: Uint8Array): Uint8Array {
     const { slab, split, end } = this.put('', value);
     return slab.subarray(split, end);
@@ -47,7 +47,7 @@ export class Shelf {
   }
 }
 
-/** Of what has ended: dead letters stay longer than the rest. */
+/** Shelves of ended messages. Dead letters stay longer than the rest. */
 export interface Shelves {
   readonly ended: Shelf;
   readonly dead: Shelf;

@@ -9,7 +9,7 @@ export interface SigningKeys {
   readonly next: string;
 }
 
-/** The keys of all accounts: those given, else random ones. */
+/** The keys of all accounts: given ones, else random ones. */
 export class SigningKeyRing {
   readonly #keys = new Map<string, SigningKeys>();
 
@@ -19,7 +19,7 @@ export class SigningKeyRing {
   }
 
   /**
-   * The keys of an account, random where not given.
+   * Sets the keys of an account; random when not given.
    *
    * @throws {Error} when a key is empty
    */
@@ -38,12 +38,12 @@ export class SigningKeyRing {
     return keys;
   }
 
-  /** Keys of an earlier process. */
+  /** Loads the keys of an earlier process. */
   restore(accountId: string, keys: SigningKeys): void {
     this.#keys.set(accountId, keys);
   }
 
-  /** The next key takes the current one's place, and there is a new next one. */
+  /** Makes the next key the current one, and generates a new next key. */
   roll(accountId: string): SigningKeys {
     const keys = { current: this.of(accountId).next, next: randomKey() };
     this.#keys.set(accountId, keys);
@@ -51,7 +51,7 @@ export class SigningKeyRing {
   }
 }
 
-/** Never from seeded randomness: whoever knows the seed could sign. */
+/** Generates a key, never from seeded randomness: with the seed, anyone could sign. */
 function randomKey(): string {
   return `sig_${randomBytes(24).toString('base64url')}`;
 }

@@ -1,13 +1,13 @@
 /**
- * A stretch of rows that filters look through: log entries or dead letters, 512 of them. Every value that a filter can
- * ask for is a number in a column, so a filter reads numbers and nothing else. A row becomes an object when it is read.
+ * A stretch of rows that filters scan: 512 log entries or dead letters. Every filterable value is a number in a column,
+ * so a filter reads only numbers. A row becomes an object when it is read.
  */
 import { STRETCH } from './column-scan.ts';
 import type { FailureFunctionState } from './failure-function-state.ts';
 import type { Message, State } from './message.ts';
 import { LabelCodes, ValueCodes } from './value-codes.ts';
 
-/** Place of each column. The log has those before `responseStatus`, dead letters have all. */
+/** Index of each column. The log has those before `responseStatus`, dead letters have all. */
 export const COLUMN = {
   messageId: 0,
   url: 1,
@@ -33,7 +33,7 @@ const OF_MESSAGE = ['url', 'topicName', 'scheduleId', 'queueName'] as const;
 const RENAMED = ['scheduleId', 'queueName'] as const;
 export type TextField = (typeof OF_MESSAGE)[number] | 'callerIp' | 'flowControlKey';
 
-/** The texts of one account, shared by its log and its dead letters. Each is held by the rows that have it. */
+/** The texts of one account, shared by its log and its dead letters. Each is held by the rows that contain it. */
 export type Codes = Readonly<Record<TextField, ValueCodes>> & { readonly label: LabelCodes };
 
 export function createCodes(): Codes {
@@ -48,7 +48,10 @@ export function createCodes(): Codes {
   };
 }
 
-/** Log entries have the state of their message then, dead letters that of their failure function; 0 is none. */
+/**
+ * Codes of states. Log entries have the state of their message at that time, dead letters that of their failure
+ * function; 0 is none.
+ */
 export const STATE_CODES: Readonly<Record<State | FailureFunctionState, number>> = {
   CREATED: 1,
   ACTIVE: 2,
@@ -67,13 +70,13 @@ export const STATE_CODES: Readonly<Record<State | FailureFunctionState, number>>
 export class Stretch {
   /** Position of the first row. */
   readonly first: number;
-  /** Undefined where a row left, or never was. */
+  /** Undefined for a removed row, or an unused place. */
   readonly messages: (Message | undefined)[] = [];
   /** Epoch milliseconds. */
   readonly times = new Float64Array(STRETCH);
   earliest = Infinity;
   latest = -Infinity;
-  /** Column after column: one array of one type for all of them keeps the loops over it tight. */
+  /** Values, column by column. One array of one type keeps the loops over it fast. */
   readonly values: Uint32Array;
   protected readonly codes: Codes;
 
@@ -88,7 +91,7 @@ export class Stretch {
     at: number,
     { message, time, label }: { readonly message: Message; readonly time: number; readonly label: number },
   ): void {
-    // A row's place may be beyond the end: the places between were left by others.
+    // The place may be beyond the end, because the rows between were removed.
     while (this.messages.length <= at) this.messages.push(undefined);
     this.messages[at] = message;
     this.times[at] = time;
@@ -117,7 +120,7 @@ export class Stretch {
     }
   }
 
-  /** Releases the texts of a row that leaves. */
+  /** Releases the texts of a removed row. */
   release(at: number): void {
     this.codes.label.release(this.value('label', at));
     for (const field of OF_MESSAGE) this.codes[field].release(this.value(field, at));
@@ -125,8 +128,8 @@ export class Stretch {
 }
 
 /**
- * A number that equal values share: the low half of a time, the last letters of an id. Ids are random to their last
- * letter, so a few letters tell nearly all of them apart.
+ * Returns a number that equal values share: the low half of a time, the last characters of an id. Ids are random up to
+ * their last character, so a few characters distinguish nearly all of them.
  */
 export function hashOf(value: string | number): number {
   if (typeof value === 'number') return value >>> 0;

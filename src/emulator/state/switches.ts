@@ -1,48 +1,49 @@
 /**
- * What the interface leaves open, as switches: real installations differ, and software is right only when it works
- * under either answer.
+ * Switches for points that the interface leaves open. Real installations differ, and a correct client works with either
+ * choice.
  */
 
-/** Every value of every switch; the first one is the default. */
+/** Every value of every switch. The first one is the default. */
 export const SWITCH_VALUES = {
-  /** Whether log entries carry a `state` field. */
+  /** Presence of the `state` field in log entries. */
   logState: ['present', 'absent'],
-  /** How the end of a listing is told: no `cursor`, or an empty one. */
+  /** End of a listing: no `cursor`, or an empty one. */
   endCursor: ['absent', 'empty'],
   logOrder: ['newest', 'oldest'],
-  /** Of both DLQs: what a listing tells first, and what a bulk operation with a `count` takes first. */
+  /** Order of both DLQs: in listings, and in bulk operations with a `count`. */
   dlqOrder: ['oldest', 'newest'],
   /**
-   * What the log tells: an entry for each transition, or one for each message with its present state, at the time of
-   * the last transition or of its creation.
+   * Content of the log: an entry for each transition, or one for each message with its present state. The time of that
+   * one is the last transition or the creation.
    */
   logEntries: ['transitions', 'latest', 'at-creation'],
   /** Digits of the fraction of a second in the points of statistics. */
   pointFractionDigits: [9, 0, 1, 2, 3, 4, 5, 6, 7, 8],
-  /** Answer of a publish to a URL Group: `[…]` or `{messages: […]}`. */
+  /** Response to a publish to a URL Group: `[…]` or `{messages: […]}`. */
   groupPublish: ['array', 'object'],
   /** Status of a publish that was de-duplicated. */
   duplicateStatus: [200, 202],
-  /** What labels given at a resume do to those the run had. */
+  /** Effect of a resume's labels on those of the run. */
   labelOverride: ['replaces', 'adds'],
-  /** Whether a resumed run gets a new run id. */
+  /** Run id of a resumed run: new or unchanged. */
   resumeRunIds: ['renew', 'keep'],
-  /** State of the failure function: `failureFunctionState`, or `failureCallbackInfo: {state}`. */
+  /** Form of the failure function's state: `failureFunctionState`, or `failureCallbackInfo: {state}`. */
   failureState: ['plain', 'info'],
-  /** Whether a run that failed for good and has no failure callback calls its workflow's failure function. */
+  /** Call of the workflow's failure function for a permanently failed run without a failure callback. */
   failureFunction: ['off', 'on'],
-  /** Destinations that only this machine or its network reaches; `hosts` and scripted ones are none. */
+  /** Destinations that only this machine or its network can reach. `hosts` and scripted ones are not private. */
   privateDestinations: ['allowed', 'refused'],
   canceledSpelling: ['CANCELLED', 'CANCELED'],
-  /** Query parameters that an operation does not know. */
+  /** Handling of query parameters that an operation does not know. */
   unknownFilter: ['refused', 'ignored'],
-  /** `count` above 100 where 100 is the most. */
+  /** Handling of a `count` above 100, where 100 is the maximum. */
   countAboveMaximum: ['refused', 'clamped'],
-  /** Whether `dlq_message_count` counts failed workflow runs too. */
+  /** Content of `dlq_message_count`: messages alone, or failed workflow runs too. */
   dlqMessageCount: ['messages', 'all'],
   /**
-   * What answers of the message API tell of the limits: `Burst-RateLimit-*` of the second and `RateLimit-*` of the day,
-   * or one of the names for the window that matters (of a refusal, the one that is full), or nothing but `Retry-After`.
+   * Rate-limit headers in responses of the message API. `both` sends `Burst-RateLimit-*` of the second and
+   * `RateLimit-*` of the day. The single forms report the relevant window, which for a rejected request is the
+   * exhausted one. `none` sends only `Retry-After`.
    */
   rateLimitHeaders: ['both', 'burst', 'daily', 'none'],
 } as const;
@@ -51,7 +52,7 @@ export type Switches = {
   readonly [Name in keyof typeof SWITCH_VALUES]: (typeof SWITCH_VALUES)[Name][number];
 };
 
-/** Digits of the fraction of a second in `x`: the interface shows nine, installations send none to nine. */
+/** Digits of the fraction of a second in `x`. The interface shows nine, installations send none to nine. */
 export type FractionDigits = Switches['pointFractionDigits'];
 
 export const DEFAULT_SWITCHES = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Named sets of endpoints: a message to a group becomes one message for each endpoint. */
+/** Named sets of endpoints. A message to a group becomes one message for each endpoint. */
 import { beyondPlan, type Limits } from './limits.ts';
 
 export interface Endpoint {
@@ -19,12 +19,12 @@ export class UrlGroups {
   readonly #onChanged: ((group: UrlGroup, place: number) => void) | undefined;
   readonly #groups = new Map<string, UrlGroup>();
 
-  /** @param onChanged told of a group and of its place in the listing, which it keeps */
+  /** @param onChanged called with a changed group and its place in the listing, which stays the same */
   constructor(onChanged?: (group: UrlGroup, place: number) => void) {
     this.#onChanged = onChanged;
   }
 
-  /** A group of an earlier process. */
+  /** Loads a group of an earlier process. */
   restore(group: UrlGroup): void {
     this.#groups.set(group.name, group);
   }
@@ -38,9 +38,9 @@ export class UrlGroups {
   }
 
   /**
-   * Makes the group when it is missing. An endpoint replaces the one of the same name, or else of the same URL.
+   * Creates a missing group. An endpoint replaces the one of the same name, or else of the same URL.
    *
-   * @throws {ApiError} 412 when the group or its endpoints would be too many; nothing is changed then
+   * @throws {ApiError} 412 when the group or its endpoints would exceed the maximum; nothing changes then
    */
   upsert(
     name: string,

@@ -1,7 +1,7 @@
 /**
- * Texts as small numbers, so that a column of a million values is compared in a millisecond or two. A number belongs
- * to its text as long as somebody holds it, and is given to another text afterwards: what is held is bounded by what
- * the log keeps. No text is 0.
+ * Texts as small numbers, so that a column of a million values is scanned in a millisecond or two. A number belongs to
+ * its text while someone holds it, and is then reused for another text. The number of codes is therefore bounded by the
+ * content of the log. Code 0 means no text.
  */
 export class ValueCodes {
   readonly #codes = new Map<string, number>();
@@ -9,12 +9,12 @@ export class ValueCodes {
   readonly #holders: number[] = [0];
   readonly #free: number[] = [];
 
-  /** One more than the largest code that was ever given. */
+  /** Largest code ever used, plus one. */
   get bound(): number {
     return this.#texts.length;
   }
 
-  /** The text's code, held once more. */
+  /** Holds the text's code once more. */
   hold(text: string | undefined): number {
     if (text === undefined) return 0;
     let code = this.#codes.get(text);
@@ -28,13 +28,13 @@ export class ValueCodes {
     return code;
   }
 
-  /** A code that is held already, once more. */
+  /** Holds a code that is already held once more. */
   holdAgain(code: number): number {
     if (code !== 0) this.#holders[code]!++;
     return code;
   }
 
-  /** Held once less. The text when nobody holds its code any more. */
+  /** Releases the code once. Returns the text when its last holder released it. */
   release(code: number): string | undefined {
     if (code === 0 || --this.#holders[code]! > 0) return undefined;
     const text = this.#texts[code]!;
@@ -44,12 +44,12 @@ export class ValueCodes {
     return text;
   }
 
-  /** Undefined when nobody holds the text. */
+  /** Returns undefined when the text is not held. */
   find(text: string): number | undefined {
     return this.#codes.get(text);
   }
 
-  /** The codes of those texts that somebody holds; undefined when there is none. */
+  /** Returns the codes of the held ones among these texts; undefined when there is none. */
   findAny(texts: Iterable<string>): CodeSet | undefined {
     return codeSet([...texts].map((text) => this.find(text)).filter((code) => code !== undefined));
   }
@@ -58,7 +58,7 @@ export class ValueCodes {
 /** A code, or a bit for each code. */
 export type CodeSet = number | Uint32Array;
 
-/** Small numbers as a set; undefined when there is none. */
+/** Builds a set of small numbers; undefined for an empty one. */
 export function codeSet(codes: readonly number[]): CodeSet | undefined {
   if (codes.length < 2) return codes[0];
   const bits = new Uint32Array((Math.max(...codes) >>> 5) + 1);
@@ -70,10 +70,10 @@ function addTo(bits: Uint32Array, code: number): void {
   bits[code >>> 5]! |= 1 << (code & 31);
 }
 
-/** The same for sets of labels, which are found by any label in them. */
+/** Codes for sets of labels, which are found by any of their labels. */
 export class LabelCodes {
   readonly #sets = new ValueCodes();
-  /** Codes of the sets that a label is in; a lone one without a Set of its own, as most labels of one message are. */
+  /** Codes of the sets that contain a label. A single code needs no Set, as most labels occur in one set. */
   readonly #byLabel = new Map<string, number | Set<number>>();
 
   hold(labels: readonly string[]): number {
@@ -95,7 +95,7 @@ export class LabelCodes {
     for (const label of JSON.parse(text) as readonly string[]) this.#remove(label, code);
   }
 
-  /** The sets that have any of the labels; undefined when there is none. */
+  /** Returns the sets with any of the labels; undefined when there is none. */
   findAny(labels: Iterable<string>): CodeSet | undefined {
     const found = new Set<number | Set<number>>();
     for (const label of labels) {

@@ -1,4 +1,4 @@
-/** What happened in one account, counted by the minute and by the day. Usage, traffic and billing are read from it. */
+/** Events of one account, counted by minute and by day. Usage, traffic and billing are computed from them. */
 import type { Fact } from './facts.ts';
 import { MinuteRing } from './minute-ring.ts';
 import { dayOf, MINUTE_MS } from './point-time.ts';
@@ -29,7 +29,7 @@ export class AccountCounts {
   /** Totals by day since the epoch, kept apart from the minutes: the ring holds less than a month of 31 days. */
   readonly #days = new Map<number, Float64Array>();
 
-  /** Counts a fact `times` times. `isPaid` is true for an attempt that is paid for one by one. */
+  /** Counts a fact `times` times. `isPaid` is true for an attempt that is billed individually. */
   record(fact: Fact, times: number, isPaid: boolean): void {
     const minute = Math.floor(fact.at / MINUTE_MS);
     const totals = this.#totalsOf(dayOf(fact.at));

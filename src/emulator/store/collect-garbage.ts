@@ -1,6 +1,6 @@
 /**
- * The garbage of a start, taken away at once: putting back a million entries leaves hundreds of megabytes behind, and
- * a collector whose heap is that large does not come for long.
+ * Collects the garbage of a start at once. Restoring a million entries leaves hundreds of megabytes of garbage, and
+ * with such a large heap the next regular collection is far away.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

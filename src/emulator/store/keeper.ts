@@ -1,6 +1,6 @@
 /**
- * Keeps one service on the disk: puts back what an earlier process left, and from then on tells the store of every
- * change. What is small (accounts, keys, indexes, positions) is compared whole at each commit.
+ * Stores one service on disk: restores the state of an earlier process, then reports every change to the store. Small
+ * parts (accounts, keys, indexes, positions) are compared whole at each commit.
  */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { AccountBook, AccountSeed } from '../state/account-book.ts';
@@ -20,13 +20,13 @@ import { DataFolderError } from './store-file.ts';
 import type { Store, StoredDocument } from './store.ts';
 
 export interface Kept {
-  /** As this start gave them. */
+  /** Accounts as given at this start. */
   readonly seeds: readonly AccountSeed[];
   readonly accounts: AccountBook;
   readonly states: ReadonlyMap<string, AccountState>;
   readonly signingKeys: SigningKeyRing;
   readonly indexes: Indexes;
-  /** Its own record is called for what is put back. */
+  /** Statistics whose own `record` is called during the restore. */
   readonly statistics: Statistics;
   readonly admission: Pick<Admission, 'messagesOfDays' | 'restore'>;
   readonly compact: Compact;
@@ -34,11 +34,11 @@ export interface Kept {
   readonly now: number;
 }
 
-/** Reading as many leaves so much behind that it is worth half a second of the start. */
+/** Number of entries whose restore leaves enough garbage to justify half a second of collection at the start. */
 const MANY_ENTRIES = 100_000;
 
 interface StoredAccount {
-  /** What the account was started with: something else at the next start is the caller's wish. */
+  /** Settings that the account was started with. Other settings at the next start are an intended change. */
   readonly given: Given;
   readonly account: Account;
   readonly signingKeys: SigningKeys;
@@ -53,7 +53,7 @@ function givenOf({ signingKeys, ...seed }: AccountSeed): Given {
   return { ...seed, current: signingKeys?.current, next: signingKeys?.next };
 }
 
-/** What this start gives otherwise than the one before, or for the first time. */
+/** Returns the settings of this start that are new or changed. */
 function givenAnew(given: Given, before: Given): Given {
   const differs = ([name, value]: readonly [string, unknown]): boolean =>
     value !== undefined && name !== 'id' && value !== before[name as keyof Given];
@@ -61,9 +61,9 @@ function givenAnew(given: Given, before: Given): Given {
 }
 
 /**
- * Puts back everything into a service that has done nothing yet.
+ * Restores everything into a service that has not processed anything yet.
  *
- * @throws {DataFolderError} when the folder has accounts that are not given, or cannot be read; it is left as it is
+ * @throws {DataFolderError} when the folder has accounts that are not given, or is unreadable; it is left unchanged
  */
 export function restoreService(store: Store, kept: Kept): Unfinished[] {
   return store.reading(() => restored(store, kept));
@@ -77,7 +77,7 @@ function restored(store: Store, kept: Kept): Unfinished[] {
     const given = seeds.get(account.id);
     if (given === undefined) {
       throw new DataFolderError(
-        `the data folder holds the account ${account.id}, which is not among those given. Give it, or another folder.`,
+        `the data folder holds the account ${account.id}, which is not configured. Add the account, or use another folder.`,
       );
     }
     const { plan, current, next, ...anew } = givenAnew(given, before);
@@ -127,7 +127,7 @@ function documentsOf(
   ];
 }
 
-/** Epoch milliseconds of the folder's first start: what plans cost is counted from there. */
+/** Returns the time of the folder's first start in epoch milliseconds, from which the cost of plans is counted. */
 export function beganAt(store: Store, now: number): number {
   const known = store.reading(() => document(store, 'began')) as number | undefined;
   if (known !== undefined) return known;
@@ -141,19 +141,20 @@ function document(store: Store, key: string): unknown {
 }
 
 /**
- * Requests that change something are answered when their change is on the disk. While the disk takes nothing they do
- * nothing: what was done before waits in memory, and there must not be more of it.
+ * Wraps routes that make changes. They respond when their change is on disk. While the disk fails, they have no effect:
+ * earlier changes wait in memory, and their number must not grow.
  */
 export function durableRoutes(routes: readonly Route[], store: Store): readonly Route[] {
   return routes.map((route) => {
     if (route.method === 'GET') return route;
     const handle = async (request: ApiRequest): Promise<ApiResponse> => {
       if (store.isBehind) {
-        const done = 'Nothing was done: free space, or mend the disk, and ask again.';
+        const done = 'The request had no effect: free disk space or repair the disk, then retry.';
         await store.durable().catch((error: unknown) => refuse(503, store, { error, done }));
       }
       const response = await route.handle(request);
-      const done = 'It was done and will be written as soon as it can; until then it would not outlive the process.';
+      const done =
+        'The request took effect and will be written as soon as possible; until then, the change is lost if the process ends.';
       await store.durable().catch((error: unknown) => refuse(500, store, { error, done }));
       return response;
     };
@@ -165,7 +166,7 @@ function refuse(status: number, store: Store, { error, done }: { readonly error:
   throw new ApiError(status, `${store.path} cannot be written (${errorMessage(error)}). ${done}`);
 }
 
-/** Statistics whose every fact is counted in the store too, with what the plan of that moment made of it. */
+/** Returns statistics that also count every fact in the store, with the billing of the plan at that time. */
 export function keptStatistics(statistics: Statistics, store: Store, plans: PlanBilling): Statistics {
   return {
     ...statistics,

@@ -1,4 +1,7 @@
-/** What an earlier process left in the store, put back where it was. Messages that were under way are told, to go on. */
+/**
+ * Restores the state of an earlier process from the store. Returns the messages that had not ended, so that they
+ * continue.
+ */
 import type { DatabaseSync } from 'node:sqlite';
 import type { AccountState } from '../state/account-state.ts';
 import type { Compact } from '../state/compact.ts';
@@ -15,7 +18,7 @@ import { MINUTE_MS } from '../statistics/point-time.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { UrlGroup } from '../state/url-groups.ts';
 
-/** Where the next entry and letters of an account belong. */
+/** Positions of the next entry and the next dead letters of an account. */
 export interface Positions {
   readonly log: number;
   readonly dlq: number;
@@ -33,7 +36,7 @@ export interface Unfinished {
   readonly due: number | undefined;
 }
 
-/** Outcomes repeat themselves: as many are remembered. */
+/** Maximum number of shared outcomes. Outcomes often repeat. */
 const MAX_SHARED_OUTCOMES = 2_000;
 
 export function restoreAccount(
@@ -47,7 +50,7 @@ export function restoreAccount(
   const known = new Map<string, Message>();
   const due = new Map<Message, number | undefined>();
   const notices: (readonly [Message, string])[] = [];
-  // Ids tell their time: oldest first, so that what will go together lies together.
+  // Ids contain their time: oldest first, so that data that is removed together is stored together.
   for (const row of db.prepare('SELECT * FROM message WHERE account = ? ORDER BY id').iterate(accountId)) {
     const stored = readMessage(row as unknown as Parameters<typeof readMessage>[0]);
     const message = new KeptMessage(compacted(stored.message, compact));
@@ -63,7 +66,7 @@ export function restoreAccount(
   }
   const unfinished = [...known.values()].filter((message) => !isTerminal(message.state));
   state.log.restore(entriesOf(db, state, { known, outcomeOf }), positions.log);
-  // Oldest first: those whose entries left the log before those that the log tells of.
+  // Oldest first: messages whose entries left the log precede those that the log has.
   const logged = [...state.messages.values()];
   const older = unfinished.filter(({ id }) => !state.messages.has(id));
   state.messages.clear();
@@ -72,7 +75,7 @@ export function restoreAccount(
     state[queue].restore(lettersOf(db, accountId, { queue, known }), positions[queue]);
   }
   restoreItems(db, state);
-  // In the order in which they came to wait: who was first in a lane is first again.
+  // In the order in which they began to wait, so that the first in a lane is first again.
   const since = (message: Message): number => due.get(message) ?? message.createdAt;
   return unfinished
     .toSorted((a, b) => since(a) - since(b) || (a.lastEntry ?? -1) - (b.lastEntry ?? -1))
@@ -136,7 +139,7 @@ function restoreItems(db: DatabaseSync, state: AccountState): void {
   const groups = items<UrlGroup & { readonly place?: number }>('urlGroup').map(([, group]) => group);
   groups.sort((a, b) => a.createdAt - b.createdAt || (a.place ?? 0) - (b.place ?? 0));
   for (const { place: _place, ...group } of groups) state.urlGroups.restore(group);
-  // Read before the lanes are made: each tells of a new period.
+  // Read before the lanes are created, because each lane reports a new period.
   const periods = items<FlowPeriod>('flowPeriod');
   for (const [, setting] of items<FlowControlSetting>('flowControl')) state.flow.use(setting);
   for (const [key, period] of periods) state.flow.get(key)?.restorePeriod(period);
@@ -144,7 +147,7 @@ function restoreItems(db: DatabaseSync, state: AccountState): void {
   for (const [id, value] of remembered) state.deduplication.restore(id, value);
 }
 
-/** Counts again what was counted: the sums of bytes come out as they were. */
+/** Counts the stored facts again, so that the sums of bytes are unchanged. */
 export function restoreStatistics(db: DatabaseSync, statistics: Statistics): void {
   for (const row of db.prepare('SELECT * FROM fact ORDER BY minute').iterate()) {
     const { account, minute, kind, times, bytes } = row as unknown as FactRow;

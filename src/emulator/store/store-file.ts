@@ -1,7 +1,7 @@
 /**
- * The file behind `--data`: one SQLite file in its folder, held by one process from opening to closing. The lock is
- * the file's own, so a `kill -9` leaves none behind. The schema has a version of its own: a file of another version is
- * refused and never changed.
+ * The file behind `--data`: one SQLite file in its folder, held by one process while it is open. The lock belongs to
+ * the file, so a `kill -9` leaves none behind. The schema has a version: a file of another version is rejected and
+ * never changed.
  */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 
-/** Why a folder cannot be used, in words for whoever gave it. */
+/** Reason for which a folder is unusable, as a message for its user. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }
 
 const FILE = 'emulator.db';
 const SCHEMA_VERSION = 1;
-/** How long another process may take to let go of the file: one that is just ending. */
+/** Maximum wait for another process that is just ending to release the file. */
 const BUSY_TIMEOUT_MS = 1_000;
 
-/** Entries and messages are found by account and place; `item` is everything that is small. */
+/** Entries and messages are found by account and position; `item` contains all small data. */
 const SCHEMA = `
   CREATE TABLE message (
     account TEXT NOT NULL, id TEXT NOT NULL, fixed TEXT NOT NULL, body BLOB NOT NULL, progress TEXT NOT NULL,
@@ -47,21 +47,21 @@ export function pathOfStore(folder: string): string {
   return join(folder, FILE);
 }
 
-/** @throws {DataFolderError} when another process holds the folder, or its file is not one of this program's */
+/** @throws {DataFolderError} when another process holds the folder, or its file does not belong to this program */
 export function openStoreFile(folder: string): DatabaseSync {
   const path = pathOfStore(folder);
   let db: DatabaseSync | undefined;
   try {
     makeFolder(folder, 0o750);
-    // It holds tokens and bodies: for its owner alone.
+    // The file contains tokens and bodies, so only its owner can read it.
     closeSync(openSync(path, 'a', 0o600));
     db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     const isNew = checkWhose(db, path);
     db.exec('PRAGMA journal_mode = WAL');
-    // What was answered outlives a power cut; many requests share one commit.
+    // Acknowledged changes survive a power failure. Many requests share one commit.
     db.exec('PRAGMA synchronous = FULL');
-    // Begun even when the schema is there: the write lock it takes keeps another process out.
+    // Runs even if the schema exists: the write lock keeps another process out.
     db.exec('BEGIN IMMEDIATE');
     if (isNew) db.exec(`${SCHEMA}; PRAGMA user_version = ${SCHEMA_VERSION}`);
     db.exec('COMMIT');
@@ -72,7 +72,7 @@ export function openStoreFile(folder: string): DatabaseSync {
   }
 }
 
-/** Before anything is written: whatever is refused stays as it is. True for a file without anything in it. */
+/** Checks the file before any write, so that a rejected file stays unchanged. Returns true for an empty file. */
 function checkWhose(db: DatabaseSync, path: string): boolean {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
   const isEmpty = db.prepare('SELECT 1 FROM sqlite_schema').get() === undefined;
@@ -80,23 +80,23 @@ function checkWhose(db: DatabaseSync, path: string): boolean {
   if (version === 0 && isEmpty) return true;
   const whose = version === 0 ? 'was made by another program' : `has schema ${version}`;
   throw new DataFolderError(
-    `${path} ${whose}, and this program knows schema ${SCHEMA_VERSION} alone. Nothing in it was changed. Give another folder, or run the program that wrote it.`,
+    `${path} ${whose}, but this program requires schema ${SCHEMA_VERSION}. The file was not changed. Use another folder, or run the program that wrote the file.`,
   );
 }
 
-/** Of what was read of a file that was opened. */
+/** Converts an error of reading an open file. */
 export function unreadable(error: unknown, path: string): DataFolderError {
   if (error instanceof DataFolderError) return error;
   return new DataFolderError(
-    `${path} cannot be read (${errorMessage(error)}): it is damaged. Nothing in it was changed. Put a copy of it there, or give another folder.`,
+    `${path} cannot be read (${errorMessage(error)}): it is damaged. The file was not changed. Restore a copy of it, or use another folder.`,
     { cause: error },
   );
 }
 
-/** At the end of a process whose last changes could not be written. */
+/** Returns the error for the end of a process whose last changes could not be written. */
 export function unwritten(path: string): DataFolderError {
   return new DataFolderError(
-    `${path} could not be written until the end: what the process did since its first error is lost. Free space, or mend the disk, before the next start.`,
+    `${path} could not be written until the end: all changes since the first error are lost. Free disk space or repair the disk before the next start.`,
   );
 }
 
@@ -108,12 +108,12 @@ function explain(error: unknown, path: string): DataFolderError {
   // The low byte is the primary code; the rest details it.
   if (errcode !== undefined && (errcode & 0xff) === SQLITE_BUSY) {
     return new DataFolderError(
-      `${path} is used by another process. One emulator may run on a folder: stop the other one, or give another folder.`,
+      `${path} is used by another process. A folder allows one emulator: stop the other one, or use another folder.`,
       { cause: error },
     );
   }
   return new DataFolderError(
-    `${path} cannot be used (${message}). The folder must be writable, and its file one that the emulator made; another folder begins anew.`,
+    `${path} cannot be used (${message}). The folder must be writable, and its file created by the emulator. To start empty, use another folder.`,
     { cause: error },
   );
 }

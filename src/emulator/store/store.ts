@@ -1,7 +1,7 @@
 /**
- * Everything durable, as it happens: changes gather while the program works and are committed together when it pauses,
- * so that requests at the same moment share one write to the disk. Whoever must not answer before its changes are
- * safe awaits `durable`. What could not be written stays gathered and goes with the next commit.
+ * Durable storage of all changes. Changes are collected while the program works and are committed together when it
+ * pauses, so that concurrent requests share one write to the disk. A caller that must not respond before its changes
+ * are safe awaits `durable`. Failed writes stay collected and are part of the next commit.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -15,7 +15,7 @@ import { KEPT_MINUTES } from '../statistics/minute-ring.ts';
 import { DAY_MS, MINUTE_MS } from '../statistics/point-time.ts';
 import { openStoreFile, pathOfStore, unreadable, unwritten } from './store-file.ts';
 
-/** A small whole that is compared at each commit and written when it differs. */
+/** A small document that is compared at each commit and written when it differs. */
 export interface StoredDocument {
   readonly key: string;
   readonly read: () => unknown;
@@ -36,16 +36,16 @@ interface FactSum {
 
 export class Store {
   readonly db: DatabaseSync;
-  /** Of the file. */
+  /** Path of the file. */
   readonly path: string;
   readonly #onError: (error: unknown) => void;
   readonly #statements: Statements;
   #messages = new Map<Message, Change>();
   #entries: { readonly accountId: string; readonly entry: LogEntry }[] = [];
   #facts = new Map<string, FactSum>();
-  /** Days since the epoch, by account: old facts were forgotten then. */
+  /** Days since the epoch, by account, on which old facts were removed. */
   readonly #trimmedDays = new Map<string, number>();
-  /** In the order in which they happened. */
+  /** Other changes, in the order in which they happened. */
   #others: (() => void)[] = [];
   #documents: readonly StoredDocument[] = [];
   readonly #written = new Map<string, string>();
@@ -53,7 +53,7 @@ export class Store {
   #scheduled = false;
   #isBehind = false;
 
-  /** @throws {DataFolderError} when the folder cannot be used */
+  /** @throws {DataFolderError} when the folder is unusable */
   constructor(folder: string, onError: (error: unknown) => void) {
     this.path = pathOfStore(folder);
     this.db = openStoreFile(folder);
@@ -66,15 +66,15 @@ export class Store {
     }
   }
 
-  /** Whether the last commit failed: what it should have written is still gathered. */
+  /** True if the last commit failed: its changes are still collected. */
   get isBehind(): boolean {
     return this.#isBehind;
   }
 
   /**
-   * What `read` returns.
+   * Returns the result of `read`.
    *
-   * @throws {DataFolderError} in the place of whatever a damaged file leads to
+   * @throws {DataFolderError} for any error that a damaged file causes
    */
   reading<T>(read: () => T): T {
     try {
@@ -84,12 +84,12 @@ export class Store {
     }
   }
 
-  /** From now on these are compared at each commit. */
+  /** Sets the documents that each later commit compares. */
   watch(documents: readonly StoredDocument[]): void {
     this.#documents = documents;
   }
 
-  /** Resolves when all that happened so far is on the disk; rejects when it could not be written. */
+  /** Resolves when all changes so far are on disk; rejects when they could not be written. */
   durable(): Promise<void> {
     const waiter = Promise.withResolvers<void>();
     this.#waiting.push(waiter);
@@ -143,9 +143,9 @@ export class Store {
   }
 
   /**
-   * Writes what is left; nothing when no service came to use it.
+   * Writes the rest; nothing if no service used the store.
    *
-   * @throws {DataFolderError} when that cannot be written, and is lost
+   * @throws {DataFolderError} when the rest cannot be written, and is lost
    */
   close(): void {
     if (this.#documents.length > 0) this.#commit();
@@ -164,7 +164,7 @@ export class Store {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // After the requests and answers that came at the same moment.
+    // Commits after the other requests and responses of the same turn.
     setImmediate(() => {
       if (this.db.isOpen) this.#commit();
     });
@@ -230,7 +230,7 @@ export class Store {
     for (const { key, text } of changed) this.#written.set(key, text);
   }
 
-  /** Once a day for each account, what statistics no longer tell goes. */
+  /** Removes facts that statistics no longer show, once a day for each account. */
   #forgetFacts({ accountId, minute }: FactSum): void {
     const day = Math.floor((minute * MINUTE_MS) / DAY_MS);
     if ((this.#trimmedDays.get(accountId) ?? -Infinity) >= day) return;
@@ -265,7 +265,7 @@ function prepare(
   return {
     insertMessage: db.prepare('INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)'),
     updateMessage: db.prepare('UPDATE message SET progress = ?, outcome = ?, notice = ? WHERE account = ? AND id = ?'),
-    // A notice that a failed message tells of goes with that message.
+    // A message that reports the failure of another message is deleted together with it.
     deleteMessage: db.prepare(
       'DELETE FROM message WHERE account = ? AND id = ? AND NOT EXISTS (SELECT 1 FROM message WHERE account = ? AND notice = ?)',
     ),

@@ -93,15 +93,10 @@ describe('an added account', () => {
   });
 
   test.each([
-    ['an id that is taken', { id: ACCOUNT, token: 'other' }, 409, /acc-1 is given twice/],
-    ['a token that is taken', { id: 'acc-2', token: READ_ONLY_TOKEN }, 409, /a token that is taken/],
-    [
-      'a read-only token that is taken',
-      { id: 'acc-2', token: 't', readOnlyToken: TOKEN },
-      409,
-      /a token that is taken/,
-    ],
-    ['one token for both', { id: 'acc-2', token: 't', readOnlyToken: 't' }, 409, /a token that is taken/],
+    ['an id in use', { id: ACCOUNT, token: 'other' }, 409, /acc-1 is given twice/],
+    ['a token in use', { id: 'acc-2', token: READ_ONLY_TOKEN }, 409, /a token that is in use/],
+    ['a read-only token in use', { id: 'acc-2', token: 't', readOnlyToken: TOKEN }, 409, /a token that is in use/],
+    ['one token for both', { id: 'acc-2', token: 't', readOnlyToken: 't' }, 409, /a token that is in use/],
     ['no token', { id: 'acc-2' }, 400, /token/],
     ['an empty token', { id: 'acc-2', token: '' }, 400, /token/],
     ['an unknown plan', { id: 'acc-2', token: 't', plan: 'golden' }, 400, /plan/],

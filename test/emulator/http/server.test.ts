@@ -78,7 +78,7 @@ describe('credentials', () => {
         { id: 'a', token: 'x' },
         { id: 'b', token: 'x' },
       ],
-      /is taken/,
+      /is in use/,
     ],
     ['an empty token', [{ id: 'a', token: '' }], /empty token/],
   ])('accounts with %s are rejected', (_what, seeds, error) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Compact } from '#emulator/state/compact.ts';
 
-test('what is kept is what was given, whatever came before and after', () => {
+test('kept content is unchanged, whatever came before and after', () => {
   const size = fc.oneof(fc.nat(70), fc.nat(5_000));
   fc.assert(
     fc.property(fc.array(fc.tuple(size, fc.nat(255)), { maxLength: 80 }), (bodies) => {
@@ -15,7 +15,7 @@ test('what is kept is what was given, whatever came before and after', () => {
   );
 });
 
-test('a small body that is given again is kept once, and nothing of its buffer is held', () => {
+test('a repeated small body is kept once, and nothing of its buffer is held', () => {
   const compact = new Compact();
   const first = compact.bytes(Buffer.from('{"ok":true}'));
   expect(compact.bytes(Buffer.from('{"ok":true}'))).toBe(first);
@@ -23,7 +23,7 @@ test('a small body that is given again is kept once, and nothing of its buffer i
   expect(compact.bytes(pooled).buffer).not.toBe(pooled.buffer);
 });
 
-test('what is shared stays bounded', () => {
+test('shared content is bounded', () => {
   const compact = new Compact();
   for (let index = 0; index < 10_000; index++) {
     expect(compact.text(`text ${index}`)).toBe(`text ${index}`);

@@ -1,4 +1,4 @@
-/** Ids that tell their time: later ones sort after earlier ones, and no two are equal. */
+/** Ids that contain their time: later ones sort after earlier ones, and no two are equal. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { orderedId, randomId } from '#emulator/state/ids.ts';
@@ -15,7 +15,7 @@ test('ids of messages sort by their time, byte by byte', () => {
   );
 });
 
-test('ids of one moment differ, and look like all others', () => {
+test('ids of the same time differ, and look like all others', () => {
   const random = seededRandom(1);
   const ids = new Set(Array.from({ length: 10_000 }, () => orderedId('msg_', 1_795_176_000_000, random)));
   expect(ids.size).toBe(10_000);

@@ -1,4 +1,4 @@
-/** What a message was is what it was, on the shelf too. */
+/** A message is unchanged, also on the shelf. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Compact } from '#emulator/state/compact.ts';
@@ -65,14 +65,14 @@ function messageOf(delivery: Delivery, state: State): Message {
   });
 }
 
-/** Functions compare by what they say. */
+/** Functions are compared by their source. */
 function plain({ body, ...delivery }: Delivery): unknown {
   const told = (_: string, value: unknown): unknown => (value instanceof Set ? [...value] : value);
   return [JSON.parse(JSON.stringify(delivery, told)), Buffer.from(body).toString('hex')];
 }
 
-describe('a message that has ended', () => {
-  test('is told from the shelf as it was, whatever else lies there', () => {
+describe('an ended message', () => {
+  test('is unchanged on the shelf, whatever else is there', () => {
     const ended = fc.constantFrom<State>('DELIVERED', 'FAILED', 'CANCELLED');
     fc.assert(
       fc.property(fc.array(fc.tuple(anyDelivery, ended), { maxLength: 30 }), (given) => {
@@ -88,7 +88,7 @@ describe('a message that has ended', () => {
     );
   });
 
-  test('is not on the heap any more, and one that may still be delivered is', () => {
+  test('leaves the heap, but one that may still be delivered does not', () => {
     const compact = new Compact();
     const [delivery] = fc.sample(anyDelivery, 1);
     for (const state of ['CREATED', 'ACTIVE', 'RETRY', 'ERROR', 'CANCEL_REQUESTED'] as const) {
@@ -102,14 +102,14 @@ describe('a message that has ended', () => {
   });
 });
 
-test('the body of a message that waits keeps nothing else alive', () => {
+test('the body of a waiting message keeps nothing else alive', () => {
   const compact = new Compact();
   const body = Buffer.alloc(1_000, 'x');
   expect(compact.body(body).buffer.byteLength).toBe(1_000);
   expect(compact.body(Buffer.from('small'))).toBe(compact.body(Buffer.from('small')));
 });
 
-test('a dead letter, and the notice of its failure, keep no slab alive that the log has forgotten', () => {
+test('a dead letter, and the message that reports its failure, keep no slab alive that the log has dropped', () => {
   const compact = new Compact();
   const kept: Message[] = [];
   const [delivery] = fc.sample(anyDelivery, { numRuns: 1, seed: 1 });

@@ -1,4 +1,4 @@
-/** What an account's plan does not allow is refused, and says why; what it leaves out makes room. */
+/** Requests beyond an account's plan are rejected with the reason. Removals make room. */
 import { describe, expect, test } from 'vitest';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
 import type { PlanName } from '#emulator/state/account.ts';
@@ -28,7 +28,7 @@ const endpoints = (count: number, from = 0): string =>
     endpoints: Array.from({ length: count }, (_, index) => ({ url: `http://a.example/${from + index}` })),
   });
 
-describe('a request beyond the plan is refused, does nothing, and is taken under a larger plan', () => {
+describe('a request beyond the plan is rejected, has no effect, and is accepted under a larger plan', () => {
   test.each([
     ['retries', { 'Svc-Retries': '4' }, { 'Svc-Retries': '3' }, 'Svc-Retries is 4, more than 3'],
     ['a delay', { 'Svc-Delay': '7d1s' }, { 'Svc-Delay': '7d' }, 'Svc-Delay requests a delay of more than 604800 s'],
@@ -98,7 +98,7 @@ describe('a request beyond the plan is refused, does nothing, and is taken under
     const endpoint = await add('a', endpoints(41, 60));
     expect([endpoint.status, endpoint.json]).toEqual([412, { error: expect.stringContaining('more than 100') }]);
     expect((await add('a', endpoints(40, 60))).status).toBe(200);
-    // What is there already may be written again.
+    // Existing endpoints may be written again.
     expect((await add('a', endpoints(100))).status).toBe(200);
     expect((await add('new', endpoints(101))).status).toBe(412);
     await setPlan(service, 'paid');
@@ -106,7 +106,7 @@ describe('a request beyond the plan is refused, does nothing, and is taken under
     expect((await service.call<readonly object[]>('GET', '/v2/topics')).json).toHaveLength(2);
   });
 
-  test('none of it where limits are not enforced', async () => {
+  test('no limit applies where limits are not enforced', async () => {
     const service = await limited('free', { enforceLimits: false });
     expect((await publish(service, { 'Svc-Retries': '4', 'Svc-Delay': '30d' }, new Uint8Array(2_000_000))).status).toBe(
       200,
@@ -115,7 +115,7 @@ describe('a request beyond the plan is refused, does nothing, and is taken under
   });
 });
 
-test("the plan's timeout is the longest", async () => {
+test("the plan's timeout is the maximum", async () => {
   for (const [plan, seconds] of [['free', 900] as const, ['paid', 7_200] as const]) {
     const service = await limited(plan);
     const { json } = await publish(service, { 'Svc-Timeout': '3h' });
@@ -145,7 +145,7 @@ test('a full DLQ keeps the newest, and a smaller plan keeps fewer', async () => 
   expect(kept().slice(0, -1)).toEqual(before.slice(-99));
 });
 
-test('logs and dead letters are kept as long as the plan says', async () => {
+test("logs and dead letters are kept for the plan's retention", async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(500).end());
   const remembered = async (plan: PlanName, days: number): Promise<readonly [number, number]> => {
     const service = await limited(plan);

@@ -1,4 +1,4 @@
-/** Filters of the log against a model that looks at every entry, while entries are added and dropped. */
+/** Compares filters of the log with a model that checks every entry, while entries are added and dropped. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '#emulator/state/log-chunk.ts';
@@ -62,7 +62,7 @@ function matches({ message, state, sequence }: LogEntry, filter: LogFilter): boo
   );
 }
 
-describe('filters of the log', () => {
+describe('match a check of every entry, %s first', () => {
   test.each(['newest', 'oldest'] as const)('answer as a look at every entry does, %s first', (order) => {
     const script = fc.record({
       messages: fc.array(anyMessage, { minLength: 1, maxLength: 6 }),

@@ -40,7 +40,7 @@ describe('message log', () => {
             const page = entries.page({ ...everything, order, after }, {}, count);
             seen.push(...page.rows.map((entry) => entry.sequence));
             after = page.last?.sequence;
-            // A wall clock may go back: positions do not depend on times.
+            // A wall clock may move back: positions do not depend on times.
             time += shift;
             if (turn < script.length) for (let index = 0; index < added; index++) append(entries, time++);
           }
@@ -54,7 +54,7 @@ describe('message log', () => {
     },
   );
 
-  test('a window holds both its borders, wherever chunks begin', () => {
+  test('a window contains both its borders, wherever chunks begin', () => {
     const entries = log();
     for (let time = 0; time < 2_000; time++) append(entries, time);
     const page = entries.page({ from: 500, to: 1_500, order: 'oldest' }, {}, 5_000);
@@ -62,7 +62,7 @@ describe('message log', () => {
     expect(page.last).toBeUndefined();
   });
 
-  test('drops what is past its retention, and the oldest when there is too much', () => {
+  test('drops expired entries, and the oldest when there are too many', () => {
     const dropped: number[] = [];
     const entries = log({
       retentionMs: () => 1_000,

@@ -1,4 +1,4 @@
-/** What is held is bounded by the retention, however much passes through. */
+/** Held memory is bounded by the retention, whatever amount passes through. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -14,15 +14,15 @@ import { seededRandom } from '#foundation/platform/random.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** Bytes that are held, after everything else was let go of. */
+/** Returns the held bytes, after a complete garbage collection. */
 function heldBytes(): number {
-  // A collection first finishes what the one before it left to be swept.
+  // Each collection first sweeps the garbage of the previous one.
   for (let times = 0; times < 3; times++) collect();
   const { heapUsed, arrayBuffers } = process.memoryUsage();
   return heapUsed + arrayBuffers;
 }
 
-test('memory stays where it was while many times the retention passes, though some messages wait and some are dead', async () => {
+test('memory stays constant while many times the retention passes, though some messages wait and some are dead', async () => {
   const clock = new ManualClock(1_000_000);
   const random = seededRandom(1);
   const compact = new Compact();
@@ -61,14 +61,14 @@ test('memory stays where it was while many times the retention passes, though so
       };
       enter('CREATED');
       await clock.advance(1);
-      // One in a hundred waits for longer than the log remembers, another is dead for longer than that.
+      // One in a hundred waits for longer than the log's retention, another one is dead for longer.
       if (n % 100 === 0) waiting.push(message);
       if (n % 100 === 0) continue;
       enter(n % 100 === 1 ? 'FAILED' : 'DELIVERED');
       if (n % 100 === 1) message.dlqId = state.dlq.add(message, now).dlqId;
       compact.shelve(message);
     }
-    // Those end; what comes after them lets go of them.
+    // These messages end. Later messages release them.
     for (const message of waiting.splice(0, waiting.length - 20)) {
       message.state = 'CANCELLED';
       state.log.append({
@@ -86,7 +86,7 @@ test('memory stays where it was while many times the retention passes, though so
   const before = heldBytes();
   await pass(24_000);
   const after = heldBytes();
-  // 28 MB passed. The DLQ holds 300 letters of 1 kB, the log two seconds.
+  // 28 MB passed. The DLQ holds 300 dead letters of 1 kB, the log two seconds.
   expect((after - before) / 1e6).toBeLessThan(5);
   expect(state.log.size).toBeLessThan(6_000);
   expect(state.messages.size).toBeLessThan(3_000);

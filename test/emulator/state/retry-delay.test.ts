@@ -52,11 +52,11 @@ describe('retry-delay expressions', () => {
     ['1 + attempt', /does not know attempt .*\(at character 5\)/],
     ['2 * pow(1)', /pow takes 2 values, not 1 \(at character 5\)/],
     ['1 + * 2', /did not expect \* \(at character 5\)/],
-  ])('%s is refused with its reason', (source, reason) => {
+  ])('%s is rejected with its reason', (source, reason) => {
     expect(() => compileRetryDelay(source)).toThrow(reason);
   });
 
-  test('whatever is written, it is an expression or an ExpressionError', () => {
+  test('any text is an expression or causes an ExpressionError', () => {
     const piece = fc.constantFrom(
       'retried',
       'pow(',
@@ -113,7 +113,7 @@ describe('back-off', () => {
     expect(retryDelay({ retried: 0, retryAfter, expression: () => 5, now })).toBe(expected);
   });
 
-  test.each(['soon', '-5', '1.5', ''])('Retry-After: %s is not understood and the expression counts', (retryAfter) => {
+  test.each(['soon', '-5', '1.5', ''])('Retry-After: %s is invalid and the expression applies', (retryAfter) => {
     expect(retryDelay({ retried: 0, retryAfter, expression: () => 5, now })).toBe(5);
   });
 
@@ -121,7 +121,7 @@ describe('back-off', () => {
     ['negative', () => -5, 1],
     ['endless', () => Infinity, 30 * 86_400_000],
     ['not a number later', () => Number.NaN, defaultBackoff(1)],
-  ])('an expression that yields what is %s is bounded', (_what, expression, expected) => {
+  ])('an expression that results in %s is bounded', (_what, expression, expected) => {
     expect(retryDelay({ retried: 0, expression, now })).toBe(expected);
   });
 });

@@ -2,11 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { collectGarbage } from '#emulator/store/collect-garbage.ts';
 
-test('takes away at once what nobody refers to, and leaves no function behind', async () => {
+test('collects unreferenced objects at once, and leaves no function behind', async () => {
   const left = new WeakRef({ large: Array.from({ length: 100_000 }, () => 0) });
   const kept = new WeakRef({ large: [1] });
   const held = kept.deref();
-  // What is looked at stays until the end of that turn.
+  // An inspected object stays until the end of its turn.
   await turn();
   collectGarbage();
   expect(left.deref()).toBeUndefined();

@@ -1,4 +1,6 @@
-/** Folders that a service cannot use: it says which file, why and what to do, and leaves what is there as it is. */
+/**
+ * Folders that a service cannot use: the error names the file, the reason and the fix, and the content stays unchanged.
+ */
 import { chmodSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,7 +12,7 @@ import { ACCOUNT, allLogs, world } from '../world.ts';
 
 const kept = (dataFolder: string, options: Parameters<typeof world>[0] = {}) => world({ dataFolder, ...options });
 
-describe('refused with the reason', () => {
+describe('rejected with the reason', () => {
   test('a folder that another service uses', async () => {
     const folder = tempDir();
     await kept(folder);
@@ -25,33 +27,33 @@ describe('refused with the reason', () => {
     await expect(kept(folder, { accounts: [{ id: 'other', token: 'x' }] })).rejects.toThrow(
       `holds the account ${ACCOUNT}`,
     );
-    // The refused start let go of the folder.
+    // The rejected start released the folder.
     await kept(folder);
   });
 
-  test('another schema, which is left as it is', async () => {
+  test('another schema, which is left unchanged', async () => {
     const folder = tempDir();
     const path = join(folder, 'emulator.db');
     const db = new DatabaseSync(path);
     db.exec('PRAGMA user_version = 9');
     db.close();
     const before = readFileSync(path);
-    await expect(kept(folder)).rejects.toThrow(/has schema 9, and this program knows schema 1 alone/);
+    await expect(kept(folder)).rejects.toThrow(/has schema 9, but this program requires schema 1/);
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('a database of another program, which is left as it is', async () => {
+  test('a database of another program, which is left unchanged', async () => {
     const folder = tempDir();
     const path = join(folder, 'emulator.db');
     const db = new DatabaseSync(path);
     db.exec('CREATE TABLE theirs (a)');
     db.close();
     const before = readFileSync(path);
-    await expect(kept(folder)).rejects.toThrow(/was made by another program.*Nothing in it was changed/);
+    await expect(kept(folder)).rejects.toThrow(/was made by another program.*The file was not changed/);
     expect(readFileSync(path)).toEqual(before);
   });
 
-  test('a file that is no store', async () => {
+  test('a file that is not a store', async () => {
     const folder = join(tempDir(), 'data');
     mkdirSync(folder);
     writeFileSync(join(folder, 'emulator.db'), 'x'.repeat(5_000));
@@ -109,7 +111,7 @@ describe('a damaged file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('a copy that is put back is all there', async () => {
+  test('a restored copy is complete', async () => {
     const { folder, path } = await filled();
     const copy = readFileSync(path);
     truncateSync(path, 9_000);
@@ -119,8 +121,8 @@ describe('a damaged file', () => {
   });
 });
 
-describe('a folder that cannot be written, told by the program', () => {
-  /** Root keeps its user, which can read the sources wherever they are, and loses the right to ignore permissions. */
+describe('a folder that cannot be written, reported by the program', () => {
+  /** Root keeps its user, which can read the sources anywhere, and loses the right to ignore permissions. */
   const withPermissions = (folder: string) => {
     const main = join(import.meta.dirname, '../../../src/opsd.js');
     const args = [main, 'emulator', '--listen', '127.0.0.1:0', '--data', folder];

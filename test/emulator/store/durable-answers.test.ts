@@ -1,4 +1,4 @@
-/** A service with a folder answers a change when the change is on the disk, and never before. */
+/** A service with a folder responds to a change when the change is on disk, and never before. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const manage = (service: World, method: string, path: string, body?: object) =>
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-/** From now on no commit succeeds; the function that is returned ends that. */
+/** Makes all commits fail. Returns a function that ends the failure. */
 function failingCommits(): () => void {
   const exec: (this: DatabaseSync, sql: string) => void = Reflect.get(DatabaseSync.prototype, 'exec');
   const spy = vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
@@ -33,7 +33,7 @@ interface Place {
   readonly indexId: string;
 }
 
-/** One request that changes something, for each operation that may. */
+/** One request with a change, for each operation that can make one. */
 const CHANGES: Readonly<Record<string, (service: World, place: Place) => Promise<{ readonly status: number }>>> = {
   'add-endpoints': (service) =>
     service.call('POST', '/v2/topics/new/endpoints', { body: '{"endpoints":[{"url":"http://127.0.0.1:9/"}]}' }),
@@ -51,11 +51,11 @@ const CHANGES: Readonly<Record<string, (service: World, place: Place) => Promise
   'rename-index': (service, { indexId }) => manage(service, 'POST', `/v2/search/${indexId}/rename`, { name: 'other' }),
   'transfer-index': (service, { indexId }) =>
     manage(service, 'POST', `/v2/search/${indexId}/transfer`, { target_account: 'team' }),
-  // The last: with it the token of the others ends.
+  // Last one, because it ends the token of the others.
   'rotate-token': (service) => manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`),
 };
 
-describe('while the disk takes nothing', () => {
+describe('while the disk fails', () => {
   async function prepared(folder: string) {
     const errors: unknown[] = [];
     const sink = await httpSink(
@@ -67,17 +67,17 @@ describe('while the disk takes nothing', () => {
     await service.call('POST', `/v2/publish/${sink.url}/bad`, { headers });
     for (const run of ['one', 'two']) await service.call('POST', `/v2/trigger/${sink.url}/bad`, { headers, body: run });
     await service.drain();
-    // Answered when all that was is on the disk.
+    // The response arrives when everything is on disk.
     await service.call('DELETE', '/v2/dlq?dlqIds=none');
     return { service, sink, errors, place: { sink: sink.url, indexId: (json as { id: string }).id } };
   }
 
-  test('every operation that changes something is asked here', () => {
+  test('covers every operation that makes a change', () => {
     const changing = operations('msgsvc').filter(({ method }) => method !== 'GET');
     expect(Object.keys(CHANGES).toSorted()).toEqual(changing.map(({ name }) => name).toSorted());
   });
 
-  test.each(Object.keys(CHANGES))('%s is not answered with success', async (operation) => {
+  test.each(Object.keys(CHANGES))('%s gets no success', async (operation) => {
     const { service, errors, place } = await prepared(tempDir());
     const mend = failingCommits();
     const refused = await CHANGES[operation]!(service, place);
@@ -89,7 +89,7 @@ describe('while the disk takes nothing', () => {
     expect(errors).not.toEqual([]);
   });
 
-  test('further changes are refused before they do anything, and what was gathered is written when it can be', async () => {
+  test('further changes are rejected without an effect, and collected changes are written when possible', async () => {
     const folder = tempDir();
     const { service, sink, place } = await prepared(folder);
     const mend = failingCommits();
@@ -97,7 +97,10 @@ describe('while the disk takes nothing', () => {
     await service.drain();
     const logs = await allLogs(service);
     const refused = await CHANGES['add-endpoints']!(service, place);
-    expect(refused).toMatchObject({ status: 503, json: { error: expect.stringContaining('Nothing was done') } });
+    expect(refused).toMatchObject({
+      status: 503,
+      json: { error: expect.stringContaining('The request had no effect') },
+    });
     expect((await service.call('GET', '/v2/topics')).json).toEqual([]);
     expect(await allLogs(service)).toEqual(logs);
     mend();
@@ -112,7 +115,7 @@ describe('while the disk takes nothing', () => {
   });
 });
 
-/** Ends the process by its own hand at a moment of the first request that it answers. */
+/** Ends its own process at a moment of the first request. */
 const KILLER = (at: 'commit' | 'answer') => `
   import { DatabaseSync } from 'node:sqlite';
   import { Server, ServerResponse } from 'node:http';
@@ -131,9 +134,9 @@ const KILLER = (at: 'commit' | 'answer') => `
 `;
 
 interface Start {
-  /** The process ends itself there. */
+  /** The moment at which the process ends itself. */
   readonly killed?: 'commit' | 'answer';
-  /** It may write no file larger than 1.5 MB: to SQLite a full disk. */
+  /** It can write no file larger than 1.5 MB, which SQLite treats as a full disk. */
   readonly limit?: boolean;
 }
 
@@ -157,7 +160,7 @@ function limited(args: readonly string[]) {
   return start('/bin/sh', ['-c', 'ulimit -f 3000; exec "$0" "$@"', process.execPath, main, ...args]);
 }
 
-test('a disk that is full: a clear refusal, what was accepted before is there, and the end says what is lost', async () => {
+test('a full disk: a clear error, earlier changes are kept, and the end reports the losses', async () => {
   const folder = tempDir();
   const sink = await httpSink();
   const full = await started(folder, { limit: true });
@@ -172,8 +175,11 @@ test('a disk that is full: a clear refusal, what was accepted before is there, a
   expect(accepted.size).toBeGreaterThan(5);
   expect(await refused!.text()).toMatch(/emulator\.db cannot be written \(.+\)/);
   const next = await full.ask('POST', `/v2/publish/${sink.url}/`, body);
-  expect([next.status, await next.text()]).toEqual([503, expect.stringContaining('Nothing was done: free space')]);
-  // Reading goes on.
+  expect([next.status, await next.text()]).toEqual([
+    503,
+    expect.stringContaining('The request had no effect: free disk space'),
+  ]);
+  // Reads continue.
   expect((await full.ask('GET', '/v2/logs')).status).toBe(200);
   full.program.kill('SIGTERM');
   expect(await full.program.ended).toMatchObject({ code: 1 });
@@ -188,13 +194,13 @@ test('a disk that is full: a clear refusal, what was accepted before is there, a
 });
 
 describe('kill -9', () => {
-  test('before the commit of a publish: nobody was told that it succeeded', async () => {
+  test('before the commit of a publish: no caller got a success', async () => {
     const { program, ask } = await started(tempDir(), { killed: 'commit' });
     await expect(ask('POST', '/v2/publish/http://127.0.0.1:9/')).rejects.toThrow('fetch failed');
     expect((await program.ended).signal).toBe('SIGKILL');
   });
 
-  test('at the answer to a publish: its message is there, and is delivered', async () => {
+  test('at the response to a publish: its message exists, and is delivered', async () => {
     const folder = tempDir();
     const sink = await httpSink();
     const first = await started(folder, { killed: 'answer' });

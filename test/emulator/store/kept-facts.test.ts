@@ -1,4 +1,4 @@
-/** What the store keeps of the facts that statistics are made of: all that any answer tells, and no more. */
+/** The store keeps the facts that any statistics response needs, and no more. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Fact } from '#emulator/statistics/facts.ts';
@@ -14,7 +14,7 @@ const PERIODS = ['1h', '1d', '7d', '30d'] as const;
 
 const anyFact = fc.record({ days: fc.double({ min: 0, max: 9, noNaN: true }), workflow: fc.boolean() });
 
-test('statistics are the same after a restart, and old facts go', async () => {
+test('statistics are the same after a restart, and old facts are removed', async () => {
   const script = fc.record({
     // Months of 28 to 31 days.
     from: fc.nat(3 * 365).map((day) => Date.UTC(2026, 0, 1) + day * DAY),
@@ -37,7 +37,7 @@ test('statistics are the same after a restart, and old facts go', async () => {
       }
       const minutes = store.db.prepare('SELECT minute FROM fact').all();
       const oldest = Math.min(...minutes.map((row) => Number(row['minute'])));
-      // Old ones go once a day.
+      // Old facts are removed once a day.
       expect(at / MINUTE - oldest).toBeLessThan(((KEPT_DAYS + 1) * DAY) / MINUTE + 1);
       store.close();
       const again = new Store(folder, (error) => expect(error).toBeUndefined());
@@ -69,7 +69,7 @@ test('the first minute of the longest month is kept until its last one', async (
   await count('a', first - MINUTE);
   await count('a', first);
   await count('b', first);
-  // Of another account nothing goes.
+  // Nothing of another account is removed.
   expect(await count('a', last)).toEqual([
     ['a', first],
     ['a', last],

@@ -1,4 +1,4 @@
-/** A service that keeps everything in a folder: what was answered is there after a restart, and goes on. */
+/** A service with a folder: acknowledged changes exist after a restart, and work continues. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -20,13 +20,13 @@ const manage = (service: World, method: string, path: string, body?: object) =>
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
 
-/** All that the interface tells of the service. */
+/** Returns everything that the interface reports about the service. */
 async function told(service: World, indexId: string): Promise<object> {
   return {
     logs: await allLogs(service),
     workflowDlq: (await service.call('GET', '/v2/workflows/dlq')).json,
     groups: (await service.call('GET', '/v2/topics')).json,
-    // The count of the present rate period begins anew.
+    // The count of the present rate period restarts.
     flow: { ...(await service.call('GET', '/v2/flowControl/key')).json, rateCount: 0 },
     stats: (await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}?period=1d`)).json,
     index: (await manage(service, 'GET', `/v2/search/${indexId}`)).json,
@@ -44,7 +44,7 @@ const rows = (folder: string): Record<string, number> => {
 const disposable = (database: DatabaseSync) => ({ database, [Symbol.dispose]: () => database.close() });
 
 describe('after a restart', () => {
-  test('everything that the interface tells is as it was', async () => {
+  test('everything that the interface reports is unchanged', async () => {
     const folder = tempDir();
     const sink = await httpSink((request, response) => {
       response.writeHead(request.url === '/bad' ? 500 : 200, { 'X-Sink': 'yes' }).end(`answer to ${request.url}`);
@@ -92,7 +92,7 @@ describe('after a restart', () => {
     await second.clock.advance(elapsed);
     expect(await told(second, indexId)).toEqual(before);
 
-    // What waited still does, and is known by its de-duplication id.
+    // Waiting messages still wait, and their de-duplication id is known.
     const again = await second.call<{ deduplicated: boolean }>('POST', `/v2/publish/${sink.url}/later`, {
       headers: { 'Svc-Deduplication-Id': 'once' },
     });
@@ -105,7 +105,7 @@ describe('after a restart', () => {
     expect(json.deleted).toBe(1);
   });
 
-  test('rotated tokens hold, and a token that is given anew takes their place', async () => {
+  test('rotated tokens stay valid, and a newly configured token replaces them', async () => {
     const folder = tempDir();
     const first = await kept(folder);
     const { json } = await manage(first, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
@@ -122,7 +122,7 @@ describe('after a restart', () => {
     expect(fourth.emulator.signingKeys(ACCOUNT)).toEqual({ current: 'mine', next });
   });
 
-  test("the day's messages are counted on, and the next day begins anew", async () => {
+  test("the day's count of messages continues, and the next day starts at 0", async () => {
     const folder = tempDir();
     const limited = { enforceLimits: true, accounts: [{ id: ACCOUNT, token: TOKEN, plan: 'free' as const }] };
     const remaining = async (service: World) =>
@@ -143,7 +143,7 @@ describe('after a restart', () => {
     expect(await remaining(third)).toBe(all);
   });
 
-  test('who made an account, its state and its plans, whatever became of them', async () => {
+  test('creator, state and plans of an account persist', async () => {
     const folder = tempDir();
     const suspended = { id: ACCOUNT, token: TOKEN, state: 'passive', modifyingState: 'suspended', budgetUsd: 50 };
     const accounts = [suspended, { id: 'acc-2', token: 'token-2', plan: 'free' as const }];
@@ -170,12 +170,12 @@ describe('after a restart', () => {
     expect([await record(second, ACCOUNT), await record(second, 'acc-2')]).toEqual(before);
     await second.emulator.stop();
 
-    // What is given otherwise than before is meant.
+    // A changed setting at a start applies.
     const third = await kept(folder, { accounts: [{ ...suspended, state: 'active', budgetUsd: 60 }, accounts[1]!] });
     expect(await record(third, ACCOUNT)).toEqual({ ...before[0], budget: 60 });
   });
 
-  test('a plan that is given anew is a change of plan, billed from its day on', async () => {
+  test('a changed plan at a start is a change of plan, billed from its day on', async () => {
     const folder = tempDir();
     const start = (plan: PlanName) => kept(folder, { accounts: [{ id: ACCOUNT, token: TOKEN, plan }] });
     const billed = async (service: World) => {
@@ -192,7 +192,7 @@ describe('after a restart', () => {
     }
   });
 
-  test('a delivery that was broken off is made again and counts as one attempt', async () => {
+  test('an aborted delivery is repeated and counts as one attempt', async () => {
     const folder = tempDir();
     let arrived = Promise.withResolvers<void>();
     const sink = await httpSink(() => arrived.resolve());
@@ -212,7 +212,7 @@ describe('after a restart', () => {
     expect(second.emulator.messages(ACCOUNT)).toMatchObject([{ state: 'DELIVERED', attempts: 1 }]);
   });
 
-  test('cursors go on where they were', async () => {
+  test('cursors continue where they were', async () => {
     const folder = tempDir();
     const sink = await httpSink();
     const first = await kept(folder);
@@ -229,7 +229,7 @@ describe('after a restart', () => {
   });
 });
 
-test('what retention drops leaves the folder too', async () => {
+test('entries that the retention drops leave the folder too', async () => {
   const folder = tempDir();
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/bad' ? 500 : 200).end());
   const options = { logMaxEntries: 600, enforceLimits: false };
@@ -243,7 +243,7 @@ test('what retention drops leaves the folder too', async () => {
   await service.drain();
   const held = service.emulator.messages(ACCOUNT).length;
   await service.emulator.stop();
-  // The failed message and the one that tells of it stay as long as the letter.
+  // The failed message and the one that reports it stay as long as the dead letter.
   const stored = rows(folder);
   expect(stored).toEqual({ messages: held + 2, entries: expect.any(Number), letters: 1 });
   expect(stored['entries']).toBeLessThanOrEqual(600);
@@ -253,7 +253,7 @@ test('what retention drops leaves the folder too', async () => {
   expect(rows(folder)).toMatchObject({ messages: held, letters: 0 });
 });
 
-test('what a killed process had accepted is delivered by the next one', { timeout: 60_000 }, async () => {
+test('the next process delivers the messages that a killed process had accepted', { timeout: 60_000 }, async () => {
   const folder = tempDir();
   const held: (() => void)[] = [];
   let holding = true;
@@ -268,7 +268,7 @@ test('what a killed process had accepted is delivered by the next one', { timeou
   };
   const first = await run();
   const accepted = new Set<string>();
-  // As many as get an answer before the end, from several callers at once.
+  // Several callers send requests until the end of the process.
   const callers = Array.from({ length: 8 }, async (_, caller) => {
     for (let index = 0; ; index++) {
       const response = await fetch(`${first.url}/v2/publish/${sink.url}/${caller}/${index}`, {

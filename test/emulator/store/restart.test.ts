@@ -1,6 +1,6 @@
 /**
- * Whatever was done to a service that has a folder: what it tells after a restart is what it told before. A `kill -9` is
- * a copy of the folder as it lies on the disk at that moment; a clean end is one too.
+ * Any sequence of operations on a service with a folder: its state after a restart equals its state before. A `kill -9`
+ * is a copy of the folder as it is on disk at that moment; a clean end is another case.
  */
 import { cpSync } from 'node:fs';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ import { ACCOUNT, START } from '../world.ts';
 const MANAGEMENT = `Basic ${Buffer.from('user:password').toString('base64')}`;
 const TEAM = 'acc-2';
 
-/** One step in the life of a service; numbers choose among few things, so that steps meet. */
+/** One step in the life of a service. Numbers select from few items, so that steps interact. */
 type Step =
   | { readonly kind: 'publish'; readonly to: string; readonly body: number; readonly headers: Record<string, string> }
   | { readonly kind: 'trigger'; readonly to: string; readonly headers: Record<string, string> }
@@ -96,7 +96,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Life {
   readonly clock = new ManualClock(START);
   readonly sink: string;
-  /** The account's, as it is now. */
+  /** The account's present token. */
   token = 'token-1';
   readonly indexes: string[] = [];
   emulator!: Emulator;
@@ -201,7 +201,7 @@ class Life {
     }
   }
 
-  /** From one timer to the next. */
+  /** Moves from one timer to the next. */
   async wait(ms: number): Promise<void> {
     const end = this.clock.monotonic() + ms;
     for (;;) {
@@ -213,7 +213,7 @@ class Life {
     await this.emulator.idle();
   }
 
-  /** Everything that both APIs tell, and what the process tells besides. */
+  /** Returns everything that both APIs report, and further facts of the process. */
   async told(): Promise<object> {
     const { emulator } = this;
     const asked = [
@@ -239,13 +239,13 @@ class Life {
     };
   }
 
-  /** Of an account whose tokens nobody needs: only a rotation tells a record. */
+  /** Returns the records of accounts whose tokens are not needed, because only a rotation returns a record. */
   async #recordsOfOthers(): Promise<unknown> {
     const { json } = await this.ask('POST', `/v2/msgsvc/rotate-token/${TEAM}`);
     return { ...json, token: '', read_only_token: '' };
   }
 
-  /** What no answer of a reading tells: which messages are in the DLQ, and what is a duplicate of what. */
+  /** Finds facts that no read returns: messages in the DLQ, and duplicates. */
   async found(): Promise<unknown> {
     this.emulator.accounts.setState(ACCOUNT, { state: 'active' });
     const duplicates = [];
@@ -261,7 +261,7 @@ class Life {
   }
 }
 
-test('what a service tells is the same after its end, and after a kill -9', { timeout: 240_000 }, async () => {
+test('the state of a service is the same after its end, and after a kill -9', { timeout: 240_000 }, async () => {
   const sink = await httpSink(({ url }, response) => void response.writeHead(url.includes('bad') ? 500 : 200).end(url));
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
@@ -271,7 +271,7 @@ test('what a service tells is the same after its end, and after a kill -9', { ti
         await life.start(join(folder, 'first'));
         for (const next of steps) await life.do(next);
         const before = await life.told();
-        // Its answer comes when all is on the disk.
+        // The response arrives when everything is on disk.
         await life.ask('PATCH', '/v2/msgsvc/update-budget/acc-2', { body: '{"budget":0}' });
         cpSync(join(folder, 'first'), join(folder, 'killed'), { recursive: true });
         const { token } = life;
