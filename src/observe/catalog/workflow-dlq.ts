@@ -85,7 +85,7 @@ const passed = family(
       ['workflow', 'cause'],
       'runs',
       'dlqId gone from a whole listing, or acted on by this daemon',
-      'Runs that left the DLQ, by cause: resumed or deleted by this daemon, expired, elsewhere (by others, or also by age if limits.dlqRetention is not set), or unknown (by age or by others while the daemon was not reading).',
+      'Runs that left the DLQ, by cause: resumed or deleted by this daemon, expired, other (by others, or also by age if limits.dlqRetention is not set), or unknown (by age or by others while the daemon was not reading).',
       mirrored,
     ),
     msgsvc_workflow_run_lifetime_seconds: histogram(
