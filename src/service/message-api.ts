@@ -166,7 +166,7 @@ async function publish(
 ): ReturnType<MessageApi['publish']> {
   const operation = 'publish';
   const { destination, request } = ask;
-  const path = `/v2/publish/${destinationPath(operation, 'destination', destination)}`;
+  const path = `/v2/publish/${destinationPath(operation, destination)}`;
   const answer = await connection.write(
     {
       operation,

@@ -15,15 +15,15 @@ export function pathSegment(operation: string, name: string, value: unknown): st
 }
 
 /** Returns the destination of a message: a URL unchanged, or the name of a URL Group as one segment. */
-export function destinationPath(operation: string, name: string, value: unknown): string {
-  if (typeof value === 'string' && /^https?:\/\//.test(value)) return checkUrl(operation, name, value);
+export function destinationPath(operation: string, value: unknown): string {
+  if (typeof value === 'string' && /^https?:\/\//.test(value)) return checkUrl(operation, 'destination', value);
   if (typeof value === 'string' && /^[a-z][a-z0-9+.-]*:\/\//i.test(value)) {
     throw new InvalidRequestError(
       operation,
-      `${name} must start with http:// or https://, or be the name of a URL Group`,
+      'destination must start with http:// or https://, or be the name of a URL Group',
     );
   }
-  return pathSegment(operation, name, value);
+  return pathSegment(operation, 'destination', value);
 }
 
 /**

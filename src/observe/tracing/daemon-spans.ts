@@ -6,7 +6,7 @@
  * exporter has reported its fate, and starts no span while the queue is full.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
-import type { Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
+import type { Span, SpanOptions, Tracer } from '@opentelemetry/api';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { createDaemonExporter } from './daemon-exporter.ts';
@@ -89,13 +89,13 @@ export async function createDaemonSpans(options: DaemonSpansOptions): Promise<Da
   const beginnings = new WeakMap<Span, number>();
 
   /** Starts a span if the queue has space. A span that is not sampled needs none. */
-  function begin(name: string, spanOptions: SpanOptions, within: Context = api.context.active()): Span | undefined {
+  function begin(name: string, spanOptions: SpanOptions): Span | undefined {
     if (isClosed) return undefined;
     if (begun - settled >= QUEUE_SPANS) {
       events.emit({ type: 'spans.dropped', count: 1, reason: 'queue' });
       return undefined;
     }
-    const span = tracer.startSpan(name, spanOptions, within);
+    const span = tracer.startSpan(name, spanOptions);
     if (span.isRecording()) begun += 1;
     return span;
   }

@@ -15,7 +15,7 @@ export const demoCommand: Command = {
     const listen = textOption(values, 'listen');
     const seed = textOption(values, 'seed');
     return programs.demo({
-      ...(listen !== undefined && { listen: await listenAddress('listen', listen) }),
+      ...(listen !== undefined && { listen: await listenAddress(listen) }),
       ...(seed !== undefined && { seed: parseSeed(seed) }),
     });
   },

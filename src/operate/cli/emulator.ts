@@ -64,7 +64,7 @@ export const emulatorCommand: Command = {
       writeDocument(io, openApiDocument(spelling));
       return EXIT.ok;
     }
-    const listen = await listenAddress('listen', valueOf(values, 'listen'));
+    const listen = await listenAddress(valueOf(values, 'listen'));
     const management = parseManagement(valueOf(values, 'management'));
     const id = valueOf(values, 'account');
     const token = valueOf(values, 'token');
