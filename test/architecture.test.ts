@@ -1,4 +1,4 @@
-/** The rooms and the arrows between them, as data: what a file may import, and what it may not touch. */
+/** The rooms and their allowed imports, as data: what a file can import, and which modules it must not use. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { parseAst } from 'vitest/node';
 
 const SRC = join(import.meta.dirname, '../src');
 
-/** What each wing may import besides itself: whole wings, or rooms of them. */
+/** Imports of each wing from other wings: whole wings, or rooms of them. */
 const WINGS: Readonly<Record<string, readonly string[]>> = {
   foundation: [],
   service: ['foundation'],
@@ -22,7 +22,7 @@ const DOMAIN = 'foundation/domain';
 const PLATFORM = 'foundation/platform';
 const EVENTS = 'foundation/events';
 
-/** What each room may import besides itself. A wing without rooms is one room. */
+/** Imports of each room from other rooms. A wing without rooms is one room. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'foundation/domain': [],
   'foundation/platform': [DOMAIN],
@@ -93,7 +93,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
-  // Besides settings: it compiles the expressions and triggers of policies, so that a mistake has its place in the file.
+  // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in
+  // the file.
   config: [DOMAIN, PLATFORM, 'automate/policies'],
   'emulator/state': [PLATFORM],
   'emulator/statistics': [PLATFORM, 'emulator/state'],
@@ -102,7 +103,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'emulator/http': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/openapi'],
   'emulator/store': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/http'],
   'emulator/control': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/http'],
-  // A client like any other: it shares nothing with the service.
+  // A client like any other: it shares no code with the service.
   'emulator/sample': [PLATFORM],
   // Puts the service together.
   emulator: [
@@ -120,7 +121,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 const ROOT_WING = 'app';
 const TOP_FILES = ['main.ts'];
 
-/** Rooms that cannot reach the network or the machine. */
+/** Rooms without access to the network or the machine. */
 const PURE_ROOMS = ['foundation/domain', 'automate/policies', 'automate/guardrails'];
 
 /** The expression language and its patterns, which cannot backtrack, are all that the pure rooms use. */
@@ -144,7 +145,7 @@ interface SourceFile {
 
 const wingOf = (path: string): string => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '');
 
-/** The longest name of a room that the path begins with; else its wing. */
+/** Returns the longest room name that is a prefix of the path, else its wing. */
 function roomOf(path: string): string {
   const [wing, room] = path.split('/');
   return `${wing}/${room}` in ROOMS ? `${wing}/${room}` : wingOf(path);
@@ -178,7 +179,7 @@ function isOfSettings(from: string, to: string): boolean {
   return (from.endsWith('settings.ts') || wingOf(from) === 'config') && to.endsWith('settings.ts');
 }
 
-/** What is wrong with a file, a line each. */
+/** Returns the violations of a file, one line each. */
 function violations({ path, room, text, imports, packages }: SourceFile): string[] {
   const wrong: string[] = [];
   const wing = wingOf(path);
@@ -260,7 +261,7 @@ function longFunctions({ path, text }: Pick<SourceFile, 'path' | 'text'>): [name
   return found;
 }
 
-/** The fields that matter of a node of the syntax tree. */
+/** Fields of a node of the syntax tree that are used here. */
 interface AstNode {
   readonly type: string;
   readonly start: number;

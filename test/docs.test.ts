@@ -1,4 +1,4 @@
-/** What the documents say is compared with what the program does. */
+/** Compares the documentation with the program. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -37,7 +37,7 @@ const PAGES = readdirSync(join(ROOT, 'docs'))
   .filter((file) => file.endsWith('.md'))
   .map((file) => `docs/${file}`);
 
-/** The code blocks of one language, in order. */
+/** Returns the code blocks of one language, in order. */
 function blocks(text: string, language: string): string[] {
   return [...text.matchAll(/```(\w*)\n(.*?)```/gs)].filter((match) => match[1] === language).map((match) => match[2]!);
 }
@@ -69,7 +69,7 @@ test('docs/policies-actions.md has a row for each action and each outcome of a r
   expect(cells).toEqual([...ACTION_TYPES, 'accepted', 'rejected', 'unknown']);
 });
 
-test('every field of the records that the service answers with is in a metric, or has a line that says why not', () => {
+test("every field of the service's records is in a metric, or has a line with the reason for its absence", () => {
   const why = read('docs/fields-without-metrics.md');
   const named = (field: string): RegExp => new RegExp(`(?<![\\w])${field}(?![\\w])`);
   const sources = METRIC_NAMES.map((name) => specOf(name).source).join('; ');
@@ -110,7 +110,7 @@ describe('README.md', () => {
   });
 });
 
-test('docs/policy-tests.md tells every key of a test, and its example passes', async () => {
+test('docs/policy-tests.md has every key of a test, and its example passes', async () => {
   const text = read('docs/policy-tests.md');
   const keys = [...allKeys(policyTestSettings)]
     .map(({ path }) => path)
@@ -186,7 +186,7 @@ describe('docs/api.md', () => {
   test('has every role and every code of the API', () => {
     expect(cells.filter((cell) => (ROLES as readonly string[]).includes(cell))).toEqual(ROLES);
     const codes = read('src/operate/http/reply.ts').match(/(?<=^ {2}\| ')\w+(?=')/gm)!;
-    // The hooks answer with texts, and have addresses of their own.
+    // The hooks respond with text, and have separate addresses.
     const ofHooks = ['bad_signature', 'replay', 'busy'];
     expect(codes.filter((code) => !ofHooks.includes(code) && !cells.includes(code))).toEqual([]);
   });
@@ -350,7 +350,7 @@ test('docs/notifications.md shows the JSON and the alerts as they are sent', () 
   }
 });
 
-test('the configuration of the demo is good', () => {
+test('the configuration of the demo is valid', () => {
   const env = Object.fromEntries(
     ['FOLDER', 'ACCOUNT', 'TOKEN', 'USERNAME', 'PASSWORD', 'SEARCH_INDEX', 'VECTOR_INDEX'].map((name) => [
       `OPSD_DEMO_${name}`,

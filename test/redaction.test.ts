@@ -1,4 +1,7 @@
-/** Every exit of the process with a canary in what it is given: none may come out, and what an operator needs must. */
+/**
+ * Puts a canary into the input of every output of the process: none must leak, and the facts that an operator needs
+ * must remain.
+ */
 import { expect, test } from 'vitest';
 import { errorText } from '#automate/actions/failed-call.ts';
 import { printable, textTable, writeData } from '#operate/cli/output.ts';
@@ -31,7 +34,7 @@ type Exit = (leak: string) => string | Promise<string>;
 
 const place = { operation: 'get-log', method: 'GET', url: 'https://a.example/v2/logs', hidden: [] };
 
-/** What a logger writes of a value. */
+/** Returns the log output of a value. */
 const logged: Exit = (leak) => {
   let lines = '';
   const logger = createLogger({ level: 'info', destination: { write: (line) => (lines += line) } });
@@ -92,7 +95,7 @@ test.each(Object.entries(EXITS))('%s has no canary, and names the host', async (
   for (const leak of LEAKS) {
     const shown = await exit(leak);
     expect(shown).not.toContain(CANARY);
-    // Inside of an excerpt and of a URL in a label, what is hidden may be all of the value.
+    // In an excerpt, and in a URL of a label, the hidden part may be the whole value.
     if (exit !== excerpt) expect(shown).toContain('db.example');
   }
 });

@@ -1,4 +1,4 @@
-/** Failed runs by the hundred, each of a workflow of its own so that one run of a policy may resume them all. */
+/** Hundreds of failed runs, each of a separate workflow, so that one run of a policy may resume them all. */
 import type { Emulator } from '#emulator/emulator.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { faultProxy, type FaultProxy } from './fault-proxy.ts';
@@ -7,16 +7,16 @@ import { testEmulator } from './test-emulator.ts';
 
 export interface BulkWorld {
   readonly emulator: Emulator;
-  /** Where resumed runs are delivered to; answers 200 until told otherwise. */
+  /** Destination of resumed runs; responds 200 until set otherwise. */
   readonly destination: HttpSink;
-  /** One road to the service for each daemon. */
+  /** Creates a proxy to the service for each daemon. */
   road(): Promise<Road>;
-  /** Runs labelled `billing` that failed an hour ago. */
+  /** Adds runs with the label `billing` that failed an hour ago. */
   failRuns(count: number): void;
 }
 
 export interface Road extends FaultProxy {
-  /** The dlqIds of resumes that came to the road, in order, whether or not they are through. */
+  /** The dlqIds of resumes that reached the proxy, in order, whether or not they passed. */
   readonly resumes: readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** A proxy between the daemon and the service that can hold or lose a request, or its answer after the service has acted. */
+/**
+ * A proxy between the daemon and the service. It can hold or lose a request, or its response after the service has
+ * acted.
+ */
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onLoopback } from './loopback.ts';
 
@@ -8,7 +11,7 @@ export interface Passed {
   readonly url: string;
 }
 
-/** What happens to an answer that the service has given. */
+/** Handling of a response of the service. */
 type Fate =
   | 'pass'
   | 'lose' // the connection is reset
@@ -18,9 +21,9 @@ export interface FaultProxy {
   readonly url: string;
   /** Requests that reached the service, in order. */
   readonly passed: Passed[];
-  /** Decides what becomes of the answers to further requests. */
+  /** Sets the handling of responses to further requests. */
   decide(fate: (request: Passed) => Fate): void;
-  /** Asked of further requests before they go on to the service; one that is answered with false never gets there. */
+  /** Sets a check of further requests. A request with the result false never reaches the service. */
   admit(gate: (request: Passed) => Promise<boolean>): void;
 }
 

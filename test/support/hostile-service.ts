@@ -1,4 +1,4 @@
-/** Answers with as much harm as HTTP and JSON allow, one kind each. */
+/** Responses that are as harmful as HTTP and JSON allow, one kind each. */
 import type { ServerResponse } from 'node:http';
 import type { Answer } from './http-sink.ts';
 
@@ -8,7 +8,7 @@ const MOST = 33_000_000;
 
 export interface Harm {
   readonly what: string;
-  /** Made when it is asked for, since it is large. */
+  /** Built on request, because it is large. */
   readonly answer: () => Answer;
 }
 
@@ -46,7 +46,7 @@ export const HARMS: readonly Harm[] = [
   },
 ];
 
-/** Answers to everything that lists. */
+/** Responds to every listing. */
 function listing(rows: string, cursor = ''): string {
   return `{"cursor":"${cursor}","logs":[${rows}],"messages":[${rows}]}`;
 }
@@ -77,7 +77,7 @@ function whole(text: string, status = 200): Answer {
   };
 }
 
-/** Every page is fine, and there is always one more. */
+/** Every page is valid, and there is always a next one. */
 const pagesWithoutEnd: Answer = ({ url }, response) => {
   const query = new URL(url, 'http://service').searchParams;
   const page = Number(query.get('cursor') ?? 0) + 1;
@@ -93,7 +93,7 @@ const pagesWithoutEnd: Answer = ({ url }, response) => {
   response.end(listing(rows.join(','), String(page)));
 };
 
-/** Writes the same again and again, as fast as it is taken. */
+/** Writes the same part repeatedly, as fast as the client reads. */
 function endless(part: Buffer, what: 'body' | 'chunks' | 'heads'): Answer {
   return (_request, response) => {
     if (what !== 'heads') response.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();

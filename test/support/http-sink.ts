@@ -1,10 +1,10 @@
-/** A real HTTP server on a free loopback port that records what it gets and answers as told. */
+/** A real HTTP server on a free loopback port that records its requests and responds as configured. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { onLoopback } from './loopback.ts';
 
 export interface SunkRequest {
   readonly method: string;
-  /** Path and query as they came. */
+  /** Path and query as received. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -13,14 +13,14 @@ export interface SunkRequest {
 export type Answer = (request: SunkRequest, response: ServerResponse) => void | Promise<void>;
 
 export interface HttpSink {
-  /** `http://127.0.0.1:PORT` */
+  /** Address, `http://127.0.0.1:PORT`. */
   readonly url: string;
   readonly requests: SunkRequest[];
-  /** What further requests are answered with; 200 and an empty body until told otherwise. */
+  /** Sets the response to further requests; default 200 and an empty body. */
   answerWith(answer: Answer): void;
 }
 
-/** Ends when the test does. */
+/** Starts a server that ends with the test. */
 export async function httpSink(answer: Answer = (_request, response) => void response.end()): Promise<HttpSink> {
   let current = answer;
   const requests: SunkRequest[] = [];

@@ -1,7 +1,7 @@
 /**
- * An account in trouble, in virtual time: the embedded service really runs workflows and delivers over HTTP while the
- * test moves its clock, and the real engine acts through the real client, with real ledger, actions and guards. What
- * the daemon's scheduler and collectors do is done here, at their default intervals.
+ * An account with incidents, in virtual time. The embedded service really runs workflows and delivers over HTTP while
+ * the test moves its clock. The real engine acts through the real client, with real ledger, actions and guards. This
+ * file replaces the daemon's scheduler and collectors, at their default intervals.
  */
 import { onTestFinished } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
@@ -37,18 +37,18 @@ export const HOUR = 60 * MINUTE;
 const START = Date.UTC(2026, 10, 18, 8);
 const SETTLE_EVERY_MS = 15_000;
 const WINDOW_MS = 15 * MINUTE;
-/** How much faster than the service's time stands still the client's waits pass. */
+/** Speed of the client's waits while the service's time stops. */
 const HURRY = 50;
 const NEVER = new AbortController().signal;
 
 export interface IncidentOptions {
   readonly policies: readonly Policy[];
   readonly seed?: number;
-  /** Dollars a month; the account's statistics are read where it is given. */
+  /** Monthly budget in dollars. If set, the account's statistics are read. */
   readonly budgetUsd?: number;
-  /** Plants what was before. */
+  /** Adds history. */
   readonly past?: (emulator: Emulator, now: number) => void;
-  /** What happens in each virtual minute, before the daemon looks. */
+  /** Events of each virtual minute, before the daemon's reads. */
   readonly minute?: (stage: IncidentStage) => Promise<void>;
 }
 
@@ -65,9 +65,9 @@ export interface IncidentStage {
   run(minutes: number, until?: () => boolean): Promise<void>;
   /** Resumes that were sent, oldest first. */
   resumes(): readonly ActionRecord[];
-  /** A message to the host, for its traffic. */
+  /** Sends a message to the host, for its traffic. */
   readonly send: (path: string) => Promise<void>;
-  /** A workflow run without retries. */
+  /** Starts a workflow run without retries. */
   readonly start: (path: string, headers?: Record<string, string>) => Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   const random = seededRandom(options.seed ?? 1);
   const emulator = await testEmulator({ time: 'virtual', startAt: START, random });
   const now = (): number => emulator.control.clock().now;
-  // Waits of the client are real, those of the daemon are the service's.
+  // Waits of the client use real time, those of the daemon the service's time.
   const waiting: Clock = {
     now,
     monotonic: () => systemClock.monotonic() * HURRY,

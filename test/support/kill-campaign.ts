@@ -1,7 +1,7 @@
 /**
- * The real daemon, killed with SIGKILL again and again at random moments, while the embedded service does what a
- * campaign says and loses, cuts, refuses and repeats answers. Whatever the metrics count never falls and never vanishes
- * from one life to the next, and in the end they tell what the service did.
+ * The real daemon, killed with SIGKILL repeatedly at random moments. In the meantime the embedded service runs a
+ * campaign, and loses, cuts, rejects and repeats responses. No metric decreases or vanishes from one life to the next,
+ * and in the end the metrics match the service.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,47 +21,47 @@ import { testEmulator } from './test-emulator.ts';
 
 export const ACCOUNT = 'acc-1';
 
-/** What a campaign has to do with. */
+/** Environment of a campaign. */
 export interface CampaignBed {
   readonly emulator: Emulator;
   readonly service: Service;
-  /** Where messages and runs can be delivered to. */
+  /** Destination of messages and runs. */
   readonly sinkUrl: string;
-  /** A random whole number below this. */
+  /** Returns a random whole number below this. */
   readonly below: (max: number) => number;
   readonly kills: number;
 }
 
 export interface Campaign<Truth> {
-  /** The account's keys in the configuration, beside its APIs, and other top-level keys. */
+  /** The account's keys in the configuration, besides its APIs, and other top-level keys. */
   readonly account: string;
   readonly telemetry?: string;
-  /** What is there before the daemon first starts. */
+  /** Creates the state before the first start of the daemon. */
   readonly before?: () => void;
-  /** Whether counting has begun. */
+  /** Returns true if counting has begun. */
   readonly hasBegun: (metrics: Exposition) => boolean;
   readonly faults: readonly FaultRule[];
-  /** While a daemon lives, or starts. */
+  /** Runs while a daemon lives, or starts. */
   readonly alive: () => Promise<void>;
-  /** While none does. */
+  /** Runs while no daemon lives. */
   readonly dead?: () => Promise<void>;
-  /** A daemon that runs was asked, just before it is killed. */
+  /** Receives a scrape of the daemon, just before it is killed. */
   readonly seen?: (metrics: Exposition) => void;
-  /** Lets what is under way come to its end, without faults, and tells what the service did. */
+  /** Ends the pending work, without faults, and returns the service's own figures. */
   readonly truth: () => Promise<Truth>;
   readonly told: (metrics: Exposition) => Truth;
-  /** What else must be so in the end. */
+  /** Further checks at the end. */
   readonly check?: (metrics: Exposition) => void;
 }
 
 export interface Kills {
   readonly kills: number;
   readonly seed: number;
-  /** How the campaign's destination answers. */
+  /** Response of the campaign's destination. */
   readonly answer: Answer;
 }
 
-/** @returns what was true in the end, and told */
+/** @returns the service's own figures at the end */
 export async function killCampaign<Truth>(
   { kills, seed, answer }: Kills,
   make: (bed: CampaignBed) => Campaign<Truth>,
@@ -82,7 +82,7 @@ export async function killCampaign<Truth>(
   const run = (): Program => opsd(['run', '--config', file]);
 
   campaign.before?.();
-  // Counting begins before anything happens.
+  // Counting begins before any event.
   const first = run();
   const url = await addressOf(first);
   await until({ what: 'counting has begun' }, async () => campaign.hasBegun(await scrape(url)));
@@ -93,7 +93,7 @@ export async function killCampaign<Truth>(
   for (let life = 0; life < kills; life += 1) {
     const daemon = run();
     await campaign.alive();
-    // Half of the time while it starts, else while it reads.
+    // Half of the kills are during the start, the others during reads.
     const address = below(2) === 0 ? await addressOf(daemon) : undefined;
     await new Promise((resolve) => setTimeout(resolve, below(1_500)));
     if (address !== undefined) {
@@ -141,7 +141,7 @@ ${account}
 `;
 }
 
-/** What is counted of the service, by series; all that was counted before is there and has not fallen. */
+/** Returns the counts about the service, by series. Checks that each earlier series exists and has not decreased. */
 function grown(before: ReadonlyMap<string, number>, metrics: Exposition): Map<string, number> {
   const now = new Map(
     metrics.samples

@@ -1,8 +1,8 @@
 /**
  * The real daemon with a policy of each action, killed with SIGKILL at every point between an intent and its outcome,
- * while the service loses, cuts and refuses answers. What was done is read from the service's own record of requests.
- * Hours pass between two lives, for the service and the daemon alike, so that windows of caps slide and what is unknown
- * is resolved.
+ * while the service loses, cuts and rejects responses. The service's own record of requests shows the effects. Hours
+ * pass between two lives, for the service and the daemon alike, so that windows of caps slide and unknown outcomes are
+ * resolved.
  */
 import { closeSync, openSync, readSync, statSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { until } from './until.ts';
 import { testEmulator } from './test-emulator.ts';
 
 const MINUTE = 60_000;
-/** Most of an hour-long window, all of it, or a moment in which nothing settles yet. */
+/** Most of an hour-long window, all of it, or a short time without settling. */
 const LEAPS = [0, 7 * MINUTE, 31 * MINUTE, 61 * MINUTE, 61 * MINUTE];
 const PATIENCE_MS = 2_500;
 
@@ -40,7 +40,7 @@ const POINTS = [
 type Point = (typeof POINTS)[number];
 
 export interface Figures extends ReturnType<typeof judge> {
-  /** By the point at which they struck; none where it did not come in time. */
+  /** Kills by point; `none` if the point was not reached in time. */
   readonly kills: Readonly<Record<string, number>>;
   readonly auditRecords: number;
 }
@@ -67,7 +67,7 @@ export async function killPolicies({ kills, seed }: { kills: number; seed: numbe
   const take = (): void => {
     const records = emulator.control.requests.list({ after: sequence });
     sequence = records.at(-1)?.sequence ?? sequence;
-    // What the test itself publishes is no act.
+    // Publishes of the test itself are not actions.
     sent.push(...records.filter(({ method, operation }) => method !== 'GET' && operation !== 'publish'));
   };
   for (let life = 0; life < kills; life += 1) {
@@ -85,7 +85,7 @@ export async function killPolicies({ kills, seed }: { kills: number; seed: numbe
   emulator.control.faults.clear();
   await lastLives(bed);
   take();
-  // No operation reads them; what can be deleted was there still.
+  // No operation lists them. Each could still be deleted, so they existed.
   expect(await asked(`${emulator.url}/v2/dlq?dlqIds=${spared.join(',')}`, 'DELETE')).toBe(
     `{"deleted":${spared.length}}`,
   );
@@ -108,7 +108,7 @@ async function makeBed(seed: number): Promise<Bed> {
     random: seededRandom(seed + 1),
     accounts: [{ id: ACCOUNT, token: TEST_TOKEN, budgetUsd: START_BUDGET }],
   });
-  // What is usual is known of some days, so that a raise needs no person.
+  // Some days of history define the usual spend, so that a raise needs no approval.
   emulator.control.history({ days: 8, logMinutes: 1, deadLetters: 0 });
   const proxy = await faultProxy(emulator.url);
   const sink = await httpSink(({ url }, response) => {
@@ -123,7 +123,7 @@ async function makeBed(seed: number): Promise<Bed> {
   return { emulator, proxy, sink, folder, config, hook, below };
 }
 
-/** Answers to writes go missing, or say that they were not done; to reads as well. */
+/** Adds lost and failed responses to writes, and to reads as well. */
 function addFaults(emulator: Emulator): void {
   const writes = ['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget'];
   for (const [probability, fault] of [
@@ -141,9 +141,9 @@ function addFaults(emulator: Emulator): void {
 }
 
 /**
- * More failures: of runs that can be repaired, that fail again, that are hopeless; and of messages, old and other ones.
+ * Adds failures: runs that can be repaired, that fail again, that never succeed; and messages, old and others.
  *
- * @returns the dlqId of a message that no policy means
+ * @returns the dlqId of a message that no policy selects
  */
 function plant({ emulator, sink, below }: Bed): string {
   const run = (path: string, status: number, labels: readonly string[]) => ({
@@ -169,7 +169,7 @@ function plant({ emulator, sink, below }: Bed): string {
   return dlqIds[3]!;
 }
 
-/** @returns at what point it was killed: where the point did not come in time, at none */
+/** @returns the point of the kill; none if the point was not reached in time */
 async function oneLife(bed: Bed, point: Point): Promise<string> {
   const struck = Promise.withResolvers<void>();
   const daemon = startDaemon(bed);
@@ -211,7 +211,7 @@ async function oneLife(bed: Bed, point: Point): Promise<string> {
   return where;
 }
 
-/** Calls back at each record of that kind that comes from now on. */
+/** Calls back at each later record of that kind. */
 function onAudit(folder: string, kind: 'intent' | 'outcome', call: () => void): Disposable {
   const file = join(folder, 'opsd.db.audit.jsonl');
   let read = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
@@ -227,7 +227,7 @@ function onAudit(folder: string, kind: 'intent' | 'outcome', call: () => void): 
   return { [Symbol.dispose]: () => watcher.close() };
 }
 
-/** A message that dies, and tells the daemon so. */
+/** Lets a message fail, which notifies the daemon. */
 async function tellOfFailure({ emulator, sink, hook }: Bed): Promise<void> {
   await publish({ url: emulator.url, token: TEST_TOKEN }, `${sink.url}/bad/mail`, {
     'Svc-Retries': '0',
@@ -238,7 +238,7 @@ async function tellOfFailure({ emulator, sink, hook }: Bed): Promise<void> {
   });
 }
 
-/** Requests that the dead daemon had sent are through: what comes after them on the same road is answered. */
+/** Waits until requests of the dead daemon have passed: a later request through the same proxy gets its response. */
 async function quiet({ emulator, proxy }: Bed): Promise<void> {
   await asked(`${proxy.url}/v2/dlq/none`);
   await emulator.idle();
@@ -249,7 +249,10 @@ async function asked(url: string, method = 'GET'): Promise<string> {
   return response.text();
 }
 
-/** What deletes is on probation at first, and meant entries have their grace: none of it is over within a killed life. */
+/**
+ * Runs a life without a kill. Deletes are on probation first, and selected entries have a grace, which a killed life is
+ * too short for.
+ */
 async function firstLife(bed: Bed): Promise<void> {
   plant(bed);
   const daemon = startDaemon(bed);
@@ -261,7 +264,10 @@ async function firstLife(bed: Bed): Promise<void> {
   await end(daemon);
 }
 
-/** Whatever is open becomes unknown in the first of two lives, and is resolved by the reading that begins the second. */
+/**
+ * Runs two lives. Open actions become unknown in the first one. The reading at the start of the second one resolves
+ * them.
+ */
 async function lastLives(bed: Bed): Promise<void> {
   for (const runs of [1, 2]) {
     await bed.emulator.advance(61 * MINUTE);

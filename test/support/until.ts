@@ -1,15 +1,17 @@
-/** Awaits a fact by asking for it again and again, for tests that watch another process. */
+/** Waits for a condition by polling, for tests that observe another process. */
 
-/** The longest pause between two tries, in milliseconds. */
+/** Maximum pause between two tries, in milliseconds. */
 const LONGEST_PAUSE_MS = 250;
 
 export interface UntilOptions {
-  /** What is awaited, for the error. */
+  /** Name of the condition, for the error. */
   readonly what: string;
   readonly timeoutMs?: number;
 }
 
-/** The first value of `probe` that is neither undefined nor false; an error of the last try becomes the cause. */
+/**
+ * Returns the first value of `probe` that is neither undefined nor false. The error of the last try becomes the cause.
+ */
 export async function until<T>(
   options: UntilOptions,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
@@ -24,7 +26,7 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    // The pause grows with the wait: a probe may cost as much as the work that it waits for.
+    // The pause grows with the wait, because a probe may cost as much as the work that it waits for.
     const pause = Math.min(LONGEST_PAUSE_MS, 25 + (performance.now() - start) / 20);
     await new Promise((resolve) => setTimeout(resolve, pause));
   } while (performance.now() < deadline);

@@ -1,8 +1,8 @@
 /**
- * A day of a busy account in virtual time: the embedded service really accepts and delivers over HTTP while the test
- * moves its clock; the real client reads its log over HTTP, and the real collector counts into a real store. Through
- * everything that goes wrong: answers that fail, get lost, break off or never end, entries that show late and twice,
- * outages, and a process that dies before a commit or right after it and starts again with what the store has.
+ * A day of a busy account in virtual time. The embedded service really accepts and delivers over HTTP while the test
+ * moves its clock. The real client reads its log over HTTP, and the real collector counts into a real store. The day
+ * contains all faults: responses that fail, get lost, break or never end, late and repeated entries, and outages. A
+ * process also ends before a commit or right after it, and restarts from the store.
  */
 import { join } from 'node:path';
 import { createClient } from '#service/create-client.ts';
@@ -29,16 +29,16 @@ import { testEmulator } from './test-emulator.ts';
 const START = Date.UTC(2026, 10, 20);
 const MINUTE = 60_000;
 const POLL_MS = 30_000;
-/** Sweeps surely find what is late by no more. */
+/** Maximum delay that sweeps are certain to cover. */
 const MOST_LATE = 15 * MINUTE;
-/** After the last message: until its last retry is over, and every sweep that may find something. */
+/** Polls after the last message, until its last retry and every sweep that may find an entry. */
 const QUIET_POLLS = (120 * MINUTE) / POLL_MS;
-/** Of what the traffic makes, its retries included: at least. */
+/** Minimum entries per message of the traffic, its retries included. */
 const ENTRIES_PER_MESSAGE = 3.2;
-/** How much faster than the service's time stands still the client's waits and timeouts pass. */
+/** Speed of the client's waits and timeouts while the service's time stops. */
 const HURRY = 20;
 
-/** What goes wrong with answers, and how often. */
+/** Faults of responses, with their probabilities. */
 const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number])[] = [
   [{ kind: 'status', status: 500 }, 0.005],
   [{ kind: 'status', status: 503, retryAfter: 1 }, 0.005],
@@ -56,7 +56,7 @@ const FAULTS: readonly (readonly [fault: FaultRule['fault'], probability: number
 const DOWN: FaultRule['fault'] = { kind: 'status', status: 503 };
 
 export interface VirtualDay {
-  /** Entries of the log, at least. */
+  /** Minimum number of log entries. */
   readonly entries: number;
   readonly hours: number;
   readonly seed: number;
@@ -70,14 +70,14 @@ interface Facts {
 export interface DayTold {
   readonly truth: LogTruth;
   readonly told: LogTruth;
-  /** What the service told of itself beside its log, and the same in the truth. */
+  /** Figures of the service outside of its log, and the same in the expected result. */
   readonly facts: Facts;
   readonly shown: Facts;
   readonly entries: number;
-  /** What the reader counted of itself. */
+  /** Returns a metric of the reader about itself. */
   readonly own: (metric: string) => number;
   readonly crashes: number;
-  /** Requests that met a fault other than what comes late or twice. */
+  /** Requests with a fault other than late or repeated entries. */
   readonly faults: number;
   readonly outages: number;
 }
@@ -124,18 +124,18 @@ interface Day {
   readonly traffic: DayTraffic;
   readonly random: Random;
   readonly path: string;
-  /** With traffic; then it is quiet. */
+  /** Polls with traffic; later ones are quiet. */
   readonly polls: number;
-  /** The next one. */
+  /** The next poll. */
   poll: number;
-  /** Whether any process has counted; a later one may begin in an outage, which ends only if time goes on. */
+  /** True if any process has counted. A later one may start in an outage, which ends only when time moves. */
   counting: boolean;
   outages: number;
-  /** The poll before which nothing is answered. */
+  /** The poll before which no request gets a response. */
   downUntil: number;
 }
 
-/** A process: it runs until it dies, or the day is over. */
+/** One process: it runs until it ends, or the day is over. */
 async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined> {
   const { emulator, random } = day;
   const clock = hurried(() => emulator.control.clock().now);
@@ -175,7 +175,7 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
       row = collected.rows[0]!;
       previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), ...collected };
     }
-    // Nothing happens before counting has begun.
+    // Without counting, no event occurs yet.
     day.counting ||= row !== undefined;
     if (day.counting) await next(day);
   }
@@ -183,7 +183,7 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   return { told: toldByStore(totals, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };
 }
 
-/** The time until the next poll; once and now and then an outage begins, of half an hour at most so that not all is late. */
+/** Moves time to the next poll. At times an outage begins, of half an hour at most so that not all entries are late. */
 async function next(day: Day): Promise<void> {
   const { emulator, traffic, random, polls } = day;
   const poll = day.poll++;
@@ -197,7 +197,7 @@ async function next(day: Day): Promise<void> {
   day.downUntil = poll + 1 + Math.floor(random() * 60);
 }
 
-/** The service's time; what waits beside it does so twenty times as fast. */
+/** The service's time. Waits next to it run twenty times as fast. */
 function hurried(now: () => number): Clock {
   return {
     now,

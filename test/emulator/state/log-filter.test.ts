@@ -15,7 +15,7 @@ const word = (text: string, kinds: number) =>
     { nil: undefined },
   );
 
-/** Ids that differ, and ids that end alike. */
+/** Ids that differ, and ids with equal ends. */
 const anyMessage = fc
   .record({
     id: fc.constantFrom('msg_1', 'msg_2', 'x-abcdefgh', 'y-abcdefgh'),
@@ -31,7 +31,7 @@ const anyMessage = fc
 const some = (values: readonly string[]) =>
   fc.subarray([...values], { minLength: 1 }).map((chosen): ReadonlySet<string> => new Set(chosen));
 
-/** Values that nothing has are among them; most filters have one or two parts, so that much matches. */
+/** Some values never occur. Most filters have one or two parts, so that they often match. */
 const anyFilter = fc
   .record({
     state: some(STATES),
@@ -62,8 +62,8 @@ function matches({ message, state, sequence }: LogEntry, filter: LogFilter): boo
   );
 }
 
-describe('match a check of every entry, %s first', () => {
-  test.each(['newest', 'oldest'] as const)('answer as a look at every entry does, %s first', (order) => {
+describe('filters of the log', () => {
+  test.each(['newest', 'oldest'] as const)('match a check of every entry, %s first', (order) => {
     const script = fc.record({
       messages: fc.array(anyMessage, { minLength: 1, maxLength: 6 }),
       filter: anyFilter,
@@ -130,7 +130,7 @@ describe('match a check of every entry, %s first', () => {
     );
   });
 
-  test('a text that left the log matches nothing, and its place goes to another text', () => {
+  test('a text that left the log matches nothing, and its code is reused for another text', () => {
     const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 512, onDropped: () => undefined });
     const page = (filter: LogFilter) =>
       log.page({ from: -Infinity, to: Infinity, order: 'newest' }, filter, 10_000).rows;
@@ -155,7 +155,7 @@ describe('match a check of every entry, %s first', () => {
   });
 });
 
-test('entries are found by the schedule and the queue that their message has now', () => {
+test('entries are found by the present schedule and queue of their message', () => {
   const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 1e9, onDropped: () => undefined });
   const made = (id: string) =>
     ({ id, url: 'http://a', scheduleId: 'old', delivery: { labels: [] } }) as unknown as Message;
@@ -174,7 +174,7 @@ test('entries are found by the schedule and the queue that their message has now
 });
 
 describe('texts as numbers', () => {
-  test('are bounded by what is held', () => {
+  test('are bounded by the held texts', () => {
     const codes = new ValueCodes();
     const labels = new LabelCodes();
     for (let index = 0; index < 10_000; index++) {
@@ -187,7 +187,7 @@ describe('texts as numbers', () => {
     expect(labels.findAny(['last'])).toBeLessThan(5);
   });
 
-  test('a text held twice stays until both let go', () => {
+  test('a text held twice stays until both release it', () => {
     const codes = new ValueCodes();
     const first = codes.hold('x');
     expect(codes.hold('x')).toBe(first);

@@ -1,4 +1,4 @@
-/** The shipped dashboards over a real Prometheus, and which of their queries may show nothing. */
+/** The shipped dashboards over a real Prometheus, with the queries that may be empty. */
 import { join } from 'node:path';
 import { QUIET } from '../../../dashboards/quiet.ts';
 import type { Prometheus } from '../prometheus.ts';
@@ -8,26 +8,26 @@ import { gapsOf, type Look } from './gaps.ts';
 
 export const DASHBOARDS = readDashboards(join(import.meta.dirname, '../../../dashboards/json'));
 
-/** The entry of the list for this query, where there is one. */
+/** Returns the entry of the list for this query, if any. */
 export function quietKey(what: string): string | undefined {
   return [what, what.replace(/^[^/]+/, '*')].find((key) => Object.hasOwn(QUIET, key));
 }
 
-/** What was asked of the dashboards, what showed nothing, and when. */
+/** Returns the queries of the dashboards, the empty ones, and the time. */
 export async function look(source: Prometheus, how: Look, dashboards = DASHBOARDS) {
   const { toMs = Date.now() } = how;
   const looks = await Promise.all(dashboards.map((dashboard) => gapsOf(dashboard, source, { ...how, toMs })));
   return { toMs, asked: looks.flatMap(({ asked }) => asked), empty: new Set(looks.flatMap(({ empty }) => empty)) };
 }
 
-/** Looks until nothing is empty that `wanted` says should not be; the error names what stays so. */
+/** Repeats until nothing is empty that `wanted` requires. The error names the rest. */
 export async function lookUntil(source: Prometheus, how: Look, wanted: (what: string) => boolean) {
   let dashboards = DASHBOARDS;
   return await until({ what: 'nothing is empty', timeoutMs: 300_000 }, async () => {
     const found = await look(source, how, dashboards);
     const areAll = dashboards === DASHBOARDS;
     const left = [...found.empty].filter(wanted);
-    // Dashboards with something empty are asked again; in the end all are asked, at one moment.
+    // Only dashboards with empty parts are queried again. At the end all are queried, at one time.
     dashboards =
       left.length === 0 ? DASHBOARDS : DASHBOARDS.filter(({ uid }) => left.some((what) => what.startsWith(`${uid}/`)));
     if (left.length > 0) throw new Error(`nothing is shown by ${left.join(', ')}`);
