@@ -1,6 +1,6 @@
 /**
- * Acting on a plan, one request after the other: guards again, preparation, intent, request, outcome. No request
- * leaves without a durable intent, and none is sent twice.
+ * Execution of a plan, one request after the other: guards again, preparation, intent, request, outcome. No request is
+ * sent without a durable intent, and none is sent twice.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Denial, Plan, Proposal } from '#foundation/domain/plan.ts';
@@ -25,62 +25,66 @@ type ExecuteLedger = Identity & Intents & History & Campaigns;
 
 export interface ExecuteDeps<L = ExecuteLedger> extends DecideDeps<L> {
   readonly authority: Authority;
-  /** Intents whose request is under way. */
+  /** Intents whose request is in flight. */
   readonly inFlight: Set<number>;
-  /** Campaigns of which a step is being sent. */
+  /** Campaigns with a step in progress. */
   readonly inStep: Set<string>;
 }
 
-/** A run under way. */
+/** Run in progress. */
 export interface Run {
   readonly id: number;
   readonly plan: Plan;
-  /** What the act guards are told beside the mode of the moment. */
+  /** Facts for the act guards, in addition to the current mode. */
   readonly isApproved: boolean;
   readonly probationLeft: number;
 }
 
-/** planned = acted + skipped + failed + unknown + left */
+/** Results of a run: planned = acted + skipped + failed + unknown + left. */
 export interface RunTotals {
   readonly acted: number;
-  /** Not sent: something changed since the plan was made, or nothing was left to do. */
+  /** Not sent: something changed since the plan, or nothing was left to do. */
   readonly skipped: number;
   /** Provably without effect. */
   readonly failed: number;
   readonly unknown: number;
   /** Not reached. */
   readonly left: number;
-  /** Entries that the service says it acted on. */
+  /** Number of entries that the service says it acted on. */
   readonly done: number;
-  /** Why the run ended before its plan did. */
+  /** Reason why the run ended before its plan. */
   readonly stopped?: Denial;
 }
 
 type Step = 'acted' | 'skipped' | 'failed' | 'unknown';
 
-/** After as many requests in a row that were not answered well, the rest waits for the next run. */
+/** Number of consecutive failed requests after which the rest waits for the next run. */
 const MAX_BAD_IN_A_ROW = 3;
 
-/** Refusals that the next request would meet as well: the first one ends the run. */
+/** Rejections that the next request would get as well: the first one ends the run. */
 const REFUSES_ALL: Readonly<Record<string, Denial>> = {
-  rate_limited: { guard: 'quota', reason: 'the service answered 429 to a write' },
-  budget: { guard: 'quota', reason: 'the daemon’s own request budget is used up' },
+  rate_limited: { guard: 'quota', reason: 'the service responded with 429 to a write' },
+  budget: { guard: 'quota', reason: 'the daemon’s own request budget is exhausted' },
   unauthorized: { guard: 'service', reason: 'the service does not accept the token' },
-  forbidden: { guard: 'service', reason: 'the token may not write' },
+  forbidden: { guard: 'service', reason: 'the token has no write permission' },
 };
 
-/** What one act came to; without `took` it was not reached. */
+/** Result of one action; without `took` it was not reached. */
 interface StepResult {
   readonly took?: Step;
   readonly done?: number;
   readonly stopped?: Denial;
-  /** There is nothing left for the acts that follow. */
+  /** True if nothing is left for the later actions. */
   readonly isLast?: boolean;
-  /** Why it could not be made ready, and was skipped for it. */
+  /** Reason why the action could not be prepared and was skipped. */
   readonly unprepared?: string;
 }
 
-/** @param signal aborting it finishes the request under way, writes its outcome and leaves the rest */
+/**
+ * Executes a plan.
+ *
+ * @param signal an abort lets the request in flight finish, records its outcome and leaves the rest
+ */
 export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<RunTotals> {
   const counts: Record<Step, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
   const { chosen } = run.plan;
@@ -119,13 +123,13 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
     }
     if (stopped !== undefined || reached === chosen.length) break;
   }
-  // Nothing of it could be archived: a hold, that has to be seen.
+  // No entry could be archived: a hold makes that visible.
   if (unprepared !== undefined && counts.skipped === chosen.length)
     stopped ??= { guard: 'archive', reason: unprepared };
   return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
 }
 
-/** The step of a group's campaign: written down before its first intent, and after its last. */
+/** Step of a group's campaign, saved before its first intent and after its last. */
 class GroupStep {
   readonly #policy: Policy;
   readonly #of: Parameters<typeof beginStep>[1];
@@ -138,7 +142,7 @@ class GroupStep {
     this.#deps = deps;
   }
 
-  /** An act that may be sent becomes one of the step. */
+  /** Adds an action that may be sent to the step. */
   join(proposal: Proposal): Proposal {
     if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
     this.#campaign ??= beginStep(this.#policy, this.#of, this.#deps);
@@ -170,13 +174,13 @@ function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSi
 
 function tooManyBad(inARow: number): Denial | undefined {
   if (inARow < MAX_BAD_IN_A_ROW) return undefined;
-  return { guard: 'service', reason: `${inARow} requests in a row were not answered well` };
+  return { guard: 'service', reason: `${inARow} consecutive requests failed` };
 }
 
-/** Retention and people delete too; more of it than that, and it is not known what this run is doing. */
+/** Retention and users delete messages, too. A larger unexplained decrease puts the effect of this run in doubt. */
 const LEAST_UNEXPLAINED = 25;
 
-/** A DLQ that empties much faster than the pages say ends a prune, which cannot see what goes. */
+/** Ends a prune whose DLQ shrinks much faster than its pages: a prune cannot list what is deleted. */
 function othersDelete(
   policy: Policy,
   before: { readonly inDlq: number | undefined; readonly done: number },
@@ -187,17 +191,17 @@ function othersDelete(
   if (now === undefined) return undefined;
   const unexplained = before.inDlq - now - before.done;
   if (unexplained <= Math.max(LEAST_UNEXPLAINED, before.inDlq / 10)) return undefined;
-  const reason = `the DLQ fell from ${before.inDlq} to ${now} messages, of which this run deleted ${before.done}`;
+  const reason = `the DLQ fell from ${before.inDlq} to ${now} messages; this run deleted only ${before.done}`;
   return { guard: 'dlq_count', reason };
 }
 
-/** Nobody can tell what a lost prune deleted, so the next one waits. */
+/** Ends the run after a prune with a lost response: its effect is unknown, so the next one waits. */
 function unknownEnds(proposal: Proposal, took: Step | undefined): Denial | undefined {
   if (proposal.action !== 'message-dlq.prune' || took !== 'unknown') return undefined;
-  return { guard: 'cool_down', reason: 'a page’s answer was lost: how many it deleted is not known' };
+  return { guard: 'cool_down', reason: 'the response to a page was lost: the number of deleted messages is unknown' };
 }
 
-/** One act, from its intent to its outcome. */
+/** Performs one action, from its intent to its outcome. */
 async function one(
   policy: Policy,
   run: Run,
@@ -209,7 +213,7 @@ async function one(
     const unprepared = await deps.actions.prepare(proposal, { archive: policy.action.archive }, signal);
     if (signal.aborted) return { stopped: interrupted(signal) };
     if (unprepared !== undefined) return { took: 'skipped', unprepared };
-    // It was read and written meanwhile: a pause that came since must hold this delete, not the next one.
+    // Preparation took time: a pause that came in between must hold this delete, not only the next one.
     const objection = mayNotSend(policy, run, deps, signal);
     if (objection !== undefined) return { stopped: objection };
   }
@@ -232,12 +236,12 @@ function reserve(
   const { ledger, clock } = deps;
   const proposal = withUniqueTarget(run.id, withListed(planned, deps));
   try {
-    // Another policy may have resumed the same run through another entry since the plan was made.
+    // Another policy may have resumed the same run through another entry since the plan.
     if (proposal.action === 'workflow-dlq.resume') {
       const { lastAttemptAt = -Infinity } = ledger.historyOf(proposal.account, proposal.lineage);
       if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
     }
-    // Another raise, or an edited assertion, may have come since.
+    // Another raise, or an edited assertion, may have come since the plan.
     if (proposal.action === 'budget.raise') {
       const { known, doubt } = deps.facts.budget(proposal.account);
       if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return { instead: { took: 'skipped' } };
@@ -252,13 +256,13 @@ function reserve(
   }
 }
 
-/** Entries that the collector listed since the plan was made are none that this act will bring back. */
+/** Adds the entries that the collector has listed since the plan: this action does not cause their return. */
 function withListed(proposal: Proposal, { board, ledger }: ExecuteDeps): Proposal {
   if (proposal.action !== 'workflow-dlq.resume') return proposal;
   return returnsIn(board.latest(proposal.account, 'workflowDlq')?.rows, ledger.instance).notedIn(proposal);
 }
 
-/** Pages and amounts are named by their run: the same may be done again on another day. */
+/** Names of pages and amounts include the run: the same action may happen again on another day. */
 function withUniqueTarget(runId: number, proposal: Proposal): Proposal {
   if (proposal.action === 'message-dlq.prune') return { ...proposal, target: `prune/${runId}/${proposal.page}` };
   if (proposal.action === 'budget.raise') return { ...proposal, target: `budget/${runId}/${proposal.toUsd}` };
@@ -287,7 +291,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
       ...(done !== undefined && { done }),
     });
   } catch (error) {
-    // The intent stands without an outcome: it becomes unknown, and reading resolves it.
+    // The intent stays without an outcome: it becomes unknown, and later reads resolve it.
     return { took: 'unknown', stopped: ledgerFailed('record-outcome', error, deps) };
   }
   reportOutcome(proposal, { outcome: result.outcome, durationMs, detail, done }, deps);

@@ -1,4 +1,4 @@
-/** How a run ended, in the words of the ledger, the metrics and the page. */
+/** Result of a run, with the names that ledger, metrics and pages use. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '../ledger/verbs.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -8,7 +8,7 @@ export interface RunResult extends RunSummary {
   readonly error?: string;
 }
 
-/** The result of a plan that nothing was done about. */
+/** Result of a plan without any action. */
 export function unacted(plan: Plan): RunResult {
   const { stopped } = plan;
   return {
@@ -31,22 +31,22 @@ function unactedOutcome(plan: Plan): RunOutcome {
   return plan.stopped?.guard === 'incomplete_read' ? 'incomplete' : 'aborted';
 }
 
-/** As the policy itself wants it: a person need not look at it. */
+/** Returns true if the policy itself causes the wait, so no operator has to look at it. */
 export function isOnItsWay(guard: string | undefined): boolean {
   return guard === 'min_interval' || guard === 'window';
 }
 
-/** A step is out and not judged: that is how a campaign goes, and no hold. */
+/** Returns true if a step is unsettled: a normal state of a campaign, not a hold. */
 function isSettling({ campaigns }: Plan): boolean {
   return campaigns.some(({ state }) => state === 'settling');
 }
 
-/** What the guards left out, so that a run that does nothing says why: `left out: 238 other_instance, 4 protected`. */
+/** Summary of the denials, so that a run without actions has a reason: `denied: 238 other_instance, 4 protected`. */
 function leftOut({ skipped }: Plan): string {
   const counts = new Map<string, number>();
   for (const { guard, count } of skipped) counts.set(guard, (counts.get(guard) ?? 0) + count);
   if (counts.size === 0) return '';
-  return `left out: ${[...counts].map(([guard, count]) => `${count} ${guard}`).join(', ')}`;
+  return `denied: ${[...counts].map(([guard, count]) => `${count} ${guard}`).join(', ')}`;
 }
 
 function detailOf(parts: readonly string[]): { readonly detail?: string } {
@@ -54,7 +54,7 @@ function detailOf(parts: readonly string[]): { readonly detail?: string } {
   return said.length === 0 ? {} : { detail: said.join('; ') };
 }
 
-/** The result of a plan that was acted on, or would have been. `unbalanced`: what the guard outcome_mismatch objects to. */
+/** Result of a plan after its execution. `unbalanced`: the objection of the guard `outcome_mismatch`. */
 export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalanced?: Denial): RunResult {
   const { acted, skipped, failed, unknown, left, stopped, done } = totals;
   const found = foundNoMore(plan, totals);
@@ -69,7 +69,7 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
     .join(', ');
   const deleted = plan.action === 'message-dlq.prune' && acted > 0 ? `${done} deleted` : '';
   const parts = [stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, summary, deleted, leftOut(plan)];
-  // A policy that is in audit by its own word is not held by anything.
+  // A policy whose own mode is audit is not held.
   const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
   return {
     ...counts,
@@ -80,7 +80,7 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
   };
 }
 
-/** A prune plans for as many as it may delete: where a page was not full, what it deleted is what there was. */
+/** Number of messages that a prune found, if its last page was not full: the plan assumes the maximum. */
 function foundNoMore(plan: Plan, { done, failed, unknown, stopped }: RunTotals): number | undefined {
   if (plan.action !== 'message-dlq.prune' || stopped !== undefined || failed + unknown > 0) return undefined;
   return done < plan.chosen.reduce((sum, { items }) => sum + items, 0) ? done : undefined;
@@ -94,7 +94,7 @@ function outcomeOf({ acted, unknown, left, stopped }: RunTotals, planned: number
 }
 
 export function ledgerFields({ outcome, matched, acted, backlog, detail, stopped }: RunResult, plan: Plan) {
-  // What waits for a person waits because of another guard, or of the policy's own mode.
+  // A plan pending approval waits because of another guard, or of the policy's own mode.
   const stoppedBy = stopped?.guard === 'approval' ? (plan.needsApproval?.guard ?? 'approval') : stopped?.guard;
   return {
     outcome,

@@ -1,11 +1,11 @@
 /**
- * What became of acts, learned by reading. An accepted entry is verified when it is gone and its run has not failed again;
- * an unknown one is resolved by a listing that began well after its request. Two things alone are sent from here, each
- * the same as before and safe to repeat: the absolute value of a budget, within an hour, and the delete of one message by
- * its id, within a day. Both only while their policy may act.
+ * Settling: finds the outcomes of actions by reading. An accepted entry is verified when it is gone and its run has not
+ * failed again. An unknown outcome is resolved by a listing that began well after the request. Settling repeats only two
+ * requests, both unchanged and safe to repeat: the absolute value of a budget within an hour, and the delete of one
+ * message by its id within a day. Both require that their policy is allowed to act.
  *
- * What the board holds can show that a run is back. Only an own listing, whole and begun late enough, can show that
- * an entry is gone: rows of the board may have been read before the act.
+ * The board's data can show that a run failed again. Only settling's own listing, complete and begun late enough, can
+ * show that an entry is gone: rows of the board may be older than the action.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
@@ -33,29 +33,29 @@ type SettleLedger = Identity & Intents & History & Raises & Campaigns & Signals;
 export interface SettleDeps extends EngineDeps<SettleLedger> {
   readonly authority: Authority;
   readonly inFlight: ReadonlySet<number>;
-  /** When each account was last listed from here, on the monotonic clock. */
+  /** Time of the last listing of each account by settling, on the monotonic clock. */
   readonly listedAt: Map<string, number>;
   readonly byName: ReadonlyMap<string, Policy>;
 }
 
-/** Within so long a lost request has arrived or never will. */
+/** Milliseconds after which a lost request has arrived or never will. */
 const SETTLE_MS = 300_000;
 const LIST_EVERY_MS = 60_000;
-/** What no reading has resolved by then, none will. */
+/** Age after which no read will resolve an outcome any more. */
 const UNRESOLVABLE_AFTER_MS = 86_400_000;
-const LOOKALIKE = 'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
-/** Age after which a raise is not sent once more: the longer it waits, the likelier someone has set another budget. */
+const LOOKALIKE = 'the entry is gone, and a run that looks the same has failed since; it may be another run';
+/** Age after which a raise is not repeated: the longer it waits, the likelier someone has set another budget. */
 const REPEAT_RAISE_MS = 3_600_000;
 
 /**
- * Intents that nobody will write an outcome for any more become unknown.
+ * Marks intents that will get no outcome any more as unknown.
  *
- * @returns how many
+ * @returns their number
  */
 export function abandonIntents(deps: SettleDeps): number {
   const abandoned = deps.ledger.intentsWithoutOutcome().filter((intent) => !deps.inFlight.has(intent.id));
   for (const intent of abandoned) {
-    record(intent, 'unknown', deps, 'the daemon ended, or could not write, before the outcome was known');
+    record(intent, 'unknown', deps, 'the daemon stopped or could not write before the outcome was known');
   }
   return abandoned.length;
 }
@@ -64,7 +64,7 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
   for (const account of deps.actions.accounts) {
     const open = deps.ledger.unsettled(account);
     if (open.length > 0) await hearClock(account, deps, signal);
-    // By a clock that was set, an act that is still under way may seem to have had its time.
+    // After a clock change, an action in progress may seem to be old enough.
     if (clockDenial(account, deps) !== undefined) continue;
     const unlisted = open.filter((action) => !isListed(action));
     for (const action of unlisted) {
@@ -86,14 +86,14 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
   }
 }
 
-/** Whether a listing of the workflow DLQ can tell what became of it. */
+/** Returns true if a listing of the workflow DLQ can show the outcome. */
 function isListed({ proposal }: Intent): boolean {
   return proposal.action === 'workflow-dlq.resume' || proposal.action === 'workflow-dlq.delete';
 }
 
 /**
- * Returns when the wait for the fate of an act began. An outcome that a restart recorded before the clock was checked
- * can lie before the act or in the future; then the wait began with the act.
+ * Returns the start of the wait for an action's outcome. An outcome that a restart recorded before the clock was
+ * checked can lie before the action or in the future; then the wait started with the action.
  */
 function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
   return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
@@ -101,7 +101,7 @@ function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
 
 function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
   const lost = deps.settleMs ?? SETTLE_MS;
-  // However short a ramp is: what was lost may still be under way, and nothing is sent again before that is certain.
+  // A short ramp does not shorten this: a lost request may still be in flight, and must not be sent again before that.
   if (proposal.action !== 'workflow-dlq.resume') return lost;
   const policy = deps.byName.get(proposal.policy);
   const step = steps.get(`${proposal.campaign?.id}/${proposal.campaign?.step}`) ?? {};
@@ -111,10 +111,10 @@ function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string
 
 async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {
   const { proposal } = action;
-  // The answer said all that there is to learn.
+  // The response contains all that can be learned.
   if (action.outcome === 'accepted') return record(action, 'verified', deps);
   if (proposal.action === 'message-dlq.prune') {
-    return record(action, 'unresolvable', deps, 'no reading tells what a prune deleted');
+    return record(action, 'unresolvable', deps, 'no read can show what a prune deleted');
   }
   const now = deps.clock.now();
   if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return;
@@ -123,32 +123,32 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
   const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNRESOLVABLE_AFTER_MS;
   if (now - action.at >= repeatMs) {
     const age = formatDuration(repeatMs);
-    return record(action, 'unresolvable', deps, `it is more than ${age} old, and is not sent once more`);
+    return record(action, 'unresolvable', deps, `the request is more than ${age} old and is not repeated`);
   }
   if (mayNotRepeat(proposal, deps)) return;
-  // The same absolute value, or the same id: sent twice it does what it did once.
+  // The same absolute value, or the same id: a repeated request has the same effect as one.
   const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
   const result = await deps.actions.act(request);
   pauseIfMore(proposal, request, result, deps);
-  if (result.outcome === 'accepted') return record(action, 'confirmed_applied', deps, 'sent once more, the same');
+  if (result.outcome === 'accepted') return record(action, 'confirmed_applied', deps, 'repeated unchanged');
   if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
     return record(action, 'unknown', deps, result.detail);
   }
   record(action, 'unresolvable', deps, result.detail);
 }
 
-/** Why a raise must not be set once more: it would put an older amount in the place of a newer one. */
+/** Reason why a raise must not be repeated: it would replace a newer amount by an older one. */
 function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
   if (ledger.raises(account, at + 1).length > 0) {
-    return 'a later raise has taken its place';
+    return 'a later raise replaced it';
   }
   if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;
-  return 'the configuration tells of a later budget';
+  return 'the configuration has a later budget';
 }
 
-/** Records it at once when an accepted run is seen to be back. */
+/** Records at once that an accepted run is seen to have failed again. */
 function failedAgainVisibly(action: ActionRecord, deps: SettleDeps): boolean {
   if (action.outcome !== 'accepted') return false;
   const rows = deps.board.latest(action.proposal.account, 'workflowDlq')?.rows;
@@ -157,7 +157,7 @@ function failedAgainVisibly(action: ActionRecord, deps: SettleDeps): boolean {
   return back;
 }
 
-/** Returns whether a resumed run is known to have failed again: by the log, by a later resume of it, by what is listed. */
+/** Returns true if a resumed run is known to have failed again: from the log, a later resume of it, or the listing. */
 function isBack({ proposal, at, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
   if (proposal.action !== 'workflow-dlq.resume') return false;
   const { account, lineage } = proposal;
@@ -174,21 +174,21 @@ function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledg
 }
 
 /**
- * Returns whether nothing can tell what became of a resumed run: no answer named it, the log shows no delivery of it,
- * and a run that looks the same failed since. A delivery alone proves no success, since a run is more than one message,
- * but whoever delivers its messages under the stamp lists it under the stamp as well.
+ * Returns true if nothing can show the outcome of a resumed run: no response named it, the log has no delivery of it,
+ * and a run that looks the same has failed since. A delivery alone does not prove success, since a run has several
+ * messages. But a service that delivers messages with the stamp also lists the run with the stamp.
  */
 function isUnresolvable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
   if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
   if (logTells(proposal, 'delivered', deps)) return false;
   const { account } = proposal;
   return returns.lookalikes(proposal).some(({ workflowRunId }) => {
-    // The run of another resume is known by its id.
+    // The id shows the run of another resume.
     return deps.ledger.lineageOfRun(account, workflowRunId) === undefined;
   });
 }
 
-/** @param listing whole, and begun a settle time after the request, or later */
+/** @param listing complete, and begun at least one settle time after the request */
 function judge(
   action: ActionRecord,
   { ids, returns }: { readonly ids: ReadonlySet<string>; readonly returns: Returns },
@@ -207,12 +207,12 @@ function judge(
   } else if (isUnknown) {
     record(action, 'confirmed_not_applied', deps);
   } else if (deps.clock.now() - action.at > UNRESOLVABLE_AFTER_MS) {
-    // An accepted entry that stays listed is neither verified nor sent again: its claim stands.
-    record(action, 'unverified', deps, 'the service took it, and lists the entry still');
+    // An accepted entry that stays listed is neither verified nor sent again: its claim stays active.
+    record(action, 'unverified', deps, 'the service accepted the request, but still lists the entry');
   }
 }
 
-/** What stays as it was is not told again. */
+/** Records an outcome. An unchanged outcome is not reported again. */
 function record(
   intent: Intent & Pick<ActionRecord, 'outcome'>,
   outcome: ActionOutcome,

@@ -463,7 +463,7 @@ describe('conditions that end a run', () => {
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     await run(w);
     expect(w.ledger.lastRuns()).toMatchObject([
-      { outcome: 'nothing_to_do', detail: 'left out: 2 protected, 1 other_instance' },
+      { outcome: 'nothing_to_do', detail: 'denied: 2 protected, 1 other_instance' },
     ]);
   });
 

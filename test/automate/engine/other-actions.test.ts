@@ -113,7 +113,7 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1]);
     expect(w.lastRun()).toMatchObject({
       outcome: 'halted',
-      stopped: { guard: 'dlq_count', reason: 'the DLQ fell from 1000 to 700 messages, of which this run deleted 1' },
+      stopped: { guard: 'dlq_count', reason: 'the DLQ fell from 1000 to 700 messages; this run deleted only 1' },
     });
   });
 

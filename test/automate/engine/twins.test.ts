@@ -68,8 +68,7 @@ describe('of two runs that look the same', () => {
     test('the outcome is unresolvable, so the action is neither verified nor failed, and its group neither grows nor halts', async () => {
       const w = await lost({ ...ONE, guards: GUARDS });
       await settled(w);
-      const detail =
-        'the entry is gone, and a run that looks the same failed since: nothing tells whether it is the same';
+      const detail = 'the entry is gone, and a run that looks the same has failed since; it may be another run';
       expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unresolvable', detail }]);
       expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
       expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
