@@ -16,18 +16,18 @@ export const ACTION_QUERIES = {
   lineageOfRun:
     'SELECT i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
   resumesOf: `SELECT target, json_extract(proposal, '$.failedAt') AS failed_at FROM intents
-    WHERE account = ? AND lineage = ? AND stands = 1 AND at > ? AND action = 'workflow-dlq.resume'`,
+    WHERE account = ? AND lineage = ? AND active = 1 AND at > ? AND action = 'workflow-dlq.resume'`,
   resumedFrom:
     'SELECT i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id WHERE o.new_run_id = ? AND i.account = ? ORDER BY o.id DESC LIMIT 1',
   history:
-    'SELECT count(*) AS attempts, max(at) AS last_at FROM intents WHERE account = ? AND lineage = ? AND stands = 1',
+    'SELECT count(*) AS attempts, max(at) AS last_at FROM intents WHERE account = ? AND lineage = ? AND active = 1',
   lastIntent: 'SELECT max(at) AS at FROM intents WHERE policy = ?',
   lastUnknown: `SELECT max(at) AS at FROM intents i WHERE policy = ? AND at > ? AND
     EXISTS (SELECT 1 FROM outcomes WHERE intent_id = i.id AND outcome IN ('unknown', 'unresolvable'))`,
   // A run without configured retries has the service's default number.
   resumedTries: `SELECT coalesce(sum(1 + coalesce(json_extract(proposal, '$.retries'), 3)), 0) AS tries FROM intents
-    WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND stands = 1`,
-  raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.stands = 1 ORDER BY i.at, i.id`,
+    WHERE at > ? AND account = ? AND action = 'workflow-dlq.resume' AND active = 1`,
+  raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`,
   step: `${ACTIONS} WHERE i.campaign = ? AND i.step = ? ORDER BY i.id`,
   recent: `${ACTIONS} ORDER BY i.id DESC LIMIT ?`,
   action: `${ACTIONS} WHERE i.id = ?`,

@@ -16,7 +16,7 @@ const SCOPE = `(?2 IS NULL OR policy = ?2) AND (?3 IS NULL OR account = ?3) AND
 /** Parts of a window. Only time bounds them, so they are ranges of an index. */
 export const WHOLE_SLICES = `SELECT coalesce(sum(items), 0) AS items FROM cap_slices WHERE slice >= ?1 AND ${SCOPE}`;
 export const PART_OF_SLICE = `SELECT coalesce(sum(items), 0) AS items FROM intents INDEXED BY intents_caps
-  WHERE at > ?1 AND at < ?5 AND stands = 1 AND ${SCOPE}`;
+  WHERE at > ?1 AND at < ?5 AND active = 1 AND ${SCOPE}`;
 
 export interface Caps {
   readonly used: Usage['used'];

@@ -32,15 +32,15 @@ export function createIntents(
        (run_id, at, epoch, policy, account, action, target, group_name, items, subject, lineage, campaign, step, proposal)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, items, stands FROM intents WHERE id = ?');
-  const clearStands = db.prepare('UPDATE intents SET stands = 0 WHERE id = ?');
+  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, items, active FROM intents WHERE id = ?');
+  const releaseClaim = db.prepare('UPDATE intents SET active = 0 WHERE id = ?');
   const setItems = db.prepare('UPDATE intents SET items = ? WHERE id = ?');
   const insertOutcome = db.prepare(
     'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)',
   );
   const insertUnsettled = db.prepare('INSERT INTO unsettled (intent_id) VALUES (?)');
   const deleteUnsettled = db.prepare('DELETE FROM unsettled WHERE intent_id = ?');
-  const selectClaim = db.prepare('SELECT id, action FROM intents WHERE account = ? AND target = ? AND stands = 1');
+  const selectClaim = db.prepare('SELECT id, action FROM intents WHERE account = ? AND target = ? AND active = 1');
 
   /** Returns the first reason not to act, in display order. */
   function objection(
@@ -100,9 +100,9 @@ export function createIntents(
         if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
         const items = Number(row['items']);
         const kept = itemsKept(proposal, items, { outcome, done });
-        if (row['stands'] === 1 && kept < items) {
+        if (row['active'] === 1 && kept < items) {
           if (kept > 0) setItems.run(kept, intentId);
-          else clearStands.run(intentId);
+          else releaseClaim.run(intentId);
           caps.giveBack(proposal, intendedAt, items - kept);
         }
         const { policy, account } = proposal;

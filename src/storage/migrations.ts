@@ -200,6 +200,7 @@ export const MIGRATIONS: readonly string[] = [
     WHERE outcome IN ('acked', 'came_back', 'undecidable', 'resolved_done', 'resolved_not_done');
   ALTER TABLE intents RENAME COLUMN worth TO items;
   ALTER TABLE cap_slices RENAME COLUMN worth TO items;
+  ALTER TABLE intents RENAME COLUMN stands TO active;
   -- A quote inside a JSON text is escaped, so this matches only fields.
   UPDATE intents SET proposal = replace(proposal, '"worth":', '"items":');
   UPDATE plans SET plan = replace(plan, '"worth":', '"items":');

@@ -37,7 +37,7 @@ describe('changes while no daemon ran', () => {
   test.each([
     ['a counter', `UPDATE counters SET value = value + 1 WHERE rowid_is_first`, 'counters'],
     ['a lost row', `DELETE FROM histograms WHERE rowid_is_first`, 'histograms'],
-    ['a claim that was given up', `UPDATE intents SET stands = 0 WHERE id = 1`, 'intents'],
+    ['a claim that was released', `UPDATE intents SET active = 0 WHERE id = 1`, 'intents'],
     ['a schema', `DROP INDEX intents_claim`, 'sqlite_schema'],
     ['the checksums themselves', `DROP TABLE table_digests`, 'table_digests'],
     ['a row that nobody wrote', `INSERT INTO triggers (policy, key, at) VALUES ('p', 'k', 1)`, 'triggers'],

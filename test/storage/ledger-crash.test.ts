@@ -183,7 +183,7 @@ interface Told {
   readonly at: number;
   readonly items: number;
   readonly policy: string;
-  stands: boolean;
+  active: boolean;
 }
 
 test('after any sequence of changes and deaths the log is whole, its counts are the ledger’s, and no cap was exceeded', async () => {
@@ -264,9 +264,9 @@ function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: Rea
     switch (record.type) {
       case 'intent': {
         const at = times.get(String(record['lineage']))!;
-        const told = { at, items: Number(record['items']), policy: record.policy!, stands: true };
+        const told = { at, items: Number(record['items']), policy: record.policy!, active: true };
         intents.set(record['intent'], told);
-        const inWindow = (other: Told, ms: number): boolean => other.stands && other.at > at - ms;
+        const inWindow = (other: Told, ms: number): boolean => other.active && other.at > at - ms;
         const sum = (of: readonly Told[]): number => of.reduce((total, { items }) => total + items, 0);
         const all = [...intents.values()];
         expect(sum(all.filter((other) => inWindow(other, 7_200_000)))).toBeLessThanOrEqual(10);
@@ -278,7 +278,7 @@ function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: Rea
       case 'outcome':
         outcomes.set(record['intent'], record['outcome']);
         if (record['outcome'] === 'rejected' || record['outcome'] === 'confirmed_not_applied') {
-          intents.get(record['intent'])!.stands = false;
+          intents.get(record['intent'])!.active = false;
         }
         break;
       case 'pause':
@@ -296,6 +296,6 @@ function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: Rea
   );
   for (const { id, outcome } of actions) expect(outcome).toBe(outcomes.get(id));
   expect(new Set(ledger.pauses().map(({ scope }) => scope))).toEqual(scopes);
-  const standing = [...intents.values()].filter(({ stands }) => stands);
-  expect(ledger.used({}, 0)).toBe(standing.reduce((total, { items }) => total + items, 0));
+  const claims = [...intents.values()].filter(({ active }) => active);
+  expect(ledger.used({}, 0)).toBe(claims.reduce((total, { items }) => total + items, 0));
 }

@@ -33,7 +33,7 @@ interface Act {
   readonly target: string;
   /** Epoch milliseconds of the intent. */
   readonly at: number;
-  readonly stands: boolean;
+  readonly active: boolean;
   readonly outcome: string | undefined;
 }
 
@@ -67,7 +67,7 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
     }
   }
   for (const act of acts) {
-    expect(act.stands, `${act.target} ended as ${act.outcome}`).toBe(!WITHOUT_EFFECT.has(act.outcome));
+    expect(act.active, `${act.target} ended as ${act.outcome}`).toBe(!WITHOUT_EFFECT.has(act.outcome));
     expect(act.outcome, `${act.action} of ${act.target}`).not.toBe('unknown');
   }
 
@@ -84,7 +84,7 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
 
   // A page is one intent, and an intent one request.
   expect(prunes.length).toBeLessThanOrEqual(acts.filter(({ action }) => action === 'message-dlq.prune').length);
-  const raises = acts.filter(({ action, stands }) => action === 'budget.raise' && stands);
+  const raises = acts.filter(({ action, active }) => action === 'budget.raise' && active);
   const { budgetUsd } = emulator.accounts.byId(ACCOUNT)!;
   expect(budgetUsd).toBeLessThanOrEqual(CAPS.ceilingUsd);
   expect([START_BUDGET, ...raises.map(({ target }) => Number(target.split('/').at(-1)))]).toContain(budgetUsd);
@@ -158,7 +158,7 @@ function within(
  */
 function deletesByIntent(sent: readonly Sent[], acts: readonly Act[]): readonly Sent[] {
   return [...Map.groupBy(sent.filter(isDone), idOf)].map(([id, [first]]) => {
-    const intent = acts.find(({ target, stands }) => target === id && stands);
+    const intent = acts.find(({ target, active }) => target === id && active);
     expect(intent, `the ledger knows that ${id} was deleted`).toBeDefined();
     return { ...first!, at: intent!.at };
   });
@@ -167,7 +167,7 @@ function deletesByIntent(sent: readonly Sent[], acts: readonly Act[]): readonly 
 function actsOf(db: DatabaseSync): Act[] {
   const rows = db
     .prepare(
-      `SELECT action, target, at, stands,
+      `SELECT action, target, at, active,
          (SELECT outcome FROM outcomes WHERE intent_id = intents.id ORDER BY id DESC LIMIT 1) AS outcome
        FROM intents ORDER BY id`,
     )
@@ -176,7 +176,7 @@ function actsOf(db: DatabaseSync): Act[] {
     action: String(row['action']),
     target: String(row['target']),
     at: Number(row['at']),
-    stands: row['stands'] === 1,
+    active: row['active'] === 1,
     outcome: row['outcome'] === null ? undefined : String(row['outcome']),
   }));
 }
