@@ -13,7 +13,7 @@ import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { ROLES } from '#operate/http/access.ts';
 import { API_ROUTES } from '#operate/api/api-routes.ts';
-import { VERB_ROUTES } from '#operate/api/verb-routes.ts';
+import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
 import { policyTestSettings } from '#automate/policytest/settings.ts';
 import { alertOf } from '#operate/notifications/alertmanager.ts';
 import { webhookMessage } from '#operate/notifications/webhook.ts';
@@ -179,7 +179,7 @@ describe('docs/api.md', () => {
   const cells = firstCells(text);
 
   test('has every address, and no other', () => {
-    const paths = [...API_ROUTES, ...VERB_ROUTES].map(({ path }) => path);
+    const paths = [...API_ROUTES, ...COMMAND_ROUTES].map(({ path }) => path);
     expect(cells.filter((cell) => cell.startsWith('/'))).toEqual(paths);
   });
 

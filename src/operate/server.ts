@@ -7,7 +7,7 @@ import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { ApiDeps } from './api/api-deps.ts';
 import { API_ROUTES } from './api/api-routes.ts';
-import { VERB_ROUTES } from './api/verb-routes.ts';
+import { COMMAND_ROUTES } from './api/command-routes.ts';
 import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
 import type { Door } from './http/door.ts';
 import { startListener, type RunningServer } from './http/http-listener.ts';
@@ -41,7 +41,7 @@ const ROUTES: readonly Route<ServerDeps>[] = [
   { path: '/-/healthy', method: 'GET', handle: healthy },
   { path: '/-/ready', method: 'GET', handle: ready },
   ...API_ROUTES,
-  ...VERB_ROUTES,
+  ...COMMAND_ROUTES,
 ];
 
 const NOBODY: ReadonlyMap<string, Secret> = new Map();

@@ -11,7 +11,7 @@ import { ACTION_TYPES } from '#foundation/domain/plan.ts';
 import { METRIC_NAMES } from '#observe/catalog/catalog.ts';
 import { policySettings } from '#automate/policies/settings.ts';
 import { API_ROUTES } from '#operate/api/api-routes.ts';
-import { VERB_ROUTES } from '#operate/api/verb-routes.ts';
+import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
 import { readPromql } from '../support/promql.ts';
 import { labelsOfSeries } from '../support/series-labels.ts';
 
@@ -57,7 +57,7 @@ const REQUESTS = [
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   ),
   ...API_ROUTES.map(({ path }) => `GET ${path}`),
-  ...VERB_ROUTES.map(({ path }) => `POST ${path}`),
+  ...COMMAND_ROUTES.map(({ path }) => `POST ${path}`),
   ...['/', '/metrics', '/-/healthy', '/-/ready'].map((path) => `GET ${path}`),
 ];
 

@@ -96,7 +96,7 @@ policies:
   await plan.ended;
   seen['plan'] = plan.stdout() + plan.stderr();
   const from = ['--url', url, '--token-file', join(folder, 'api-token')];
-  for (const [verb, args, env] of [
+  for (const [command, args, env] of [
     ['plan', ['resume-all', ...from], {}],
     ['explain', ['dlq-none', ...from], {}],
     ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: API_TOKEN }],
@@ -104,11 +104,11 @@ policies:
     ['unpause', ['--reason', 'looked', '--yes', ...from], {}],
     ['pause', ['--reason', 'to look', '--url', url], { OPSD_TOKEN: `${API_TOKEN}-old` }],
   ] as const) {
-    const program = opsd([verb, ...args], { env });
-    const place = `arguments of ${verb}`;
+    const program = opsd([command, ...args], { env });
+    const place = `arguments of ${command}`;
     seen[place] = (seen[place] ?? '') + args.join(' ');
     await program.ended;
-    seen[verb] = (seen[verb] ?? '') + program.stdout() + program.stderr();
+    seen[command] = (seen[command] ?? '') + program.stdout() + program.stderr();
   }
   expect(seen['pause']).toContain('All policies are paused.');
   expect(seen['unpause']).toContain('oncall');

@@ -2,7 +2,7 @@
  * Active conditions that operators must know about: a hold, a halted group, a pending plan. Each is reported once when
  * it becomes active and once when it is resolved. In between it is a metric and a line on the page. Every hold has one.
  */
-import type { Condition } from '../ledger/verbs.ts';
+import type { Condition } from '../ledger/commands.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 

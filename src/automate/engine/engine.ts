@@ -7,7 +7,7 @@ import type { Campaigns } from '../ledger/campaigns.ts';
 import type { Signals } from '../ledger/signals.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Raises } from '../ledger/usage.ts';
-import type { Condition, Verbs } from '../ledger/verbs.ts';
+import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
 import { Authority } from './authority.ts';
@@ -24,9 +24,9 @@ import { holdKey } from './report.ts';
 import type { RunResult } from './run-result.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { RunTurns } from './run-turns.ts';
-import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type VerbDeps } from './verbs.ts';
+import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands.ts';
 
-export interface Engine extends Verbs {
+export interface Engine extends EngineCommands {
   /** Statuses without `nextRunAt`, which only the scheduler knows. */
   statuses(): readonly PolicyStatus[];
   /** Readings for metrics, apart from the policies. */
@@ -66,7 +66,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   };
 
   const turns = new RunTurns(parts);
-  const verbs: VerbDeps = {
+  const commands: CommandDeps = {
     ...parts,
     inTurn: async (policy, options) => turns.take(policy, options),
     runSoon: (policy) => deps.runSoon(policy, { kind: 'hand' }),
@@ -99,18 +99,18 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     conditions: () => conditions.active(),
     others: conditions,
     unwrittenPauses: () => authority.unwrittenPauses(),
-    plan: async (name, request, signal) => planPolicy(name, request, verbs, signal),
-    apply: async (id, person, signal) => applyPlan(id, person, verbs, signal),
-    approve: (id, person) => approvePlan(id, person, verbs),
-    reject: (id, person) => rejectPlan(id, person, verbs),
-    explain: async (id, signal) => explain(id, verbs, signal),
+    plan: async (name, request, signal) => planPolicy(name, request, commands, signal),
+    apply: async (id, person, signal) => applyPlan(id, person, commands, signal),
+    approve: (id, person) => approvePlan(id, person, commands),
+    reject: (id, person) => rejectPlan(id, person, commands),
+    explain: async (id, signal) => explain(id, commands, signal),
     pause({ policy, reason, by }) {
       authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
     },
     unpause({ policy, group, reason, by }) {
       const scope =
         policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
-      return authority.unpause({ ...(scope !== undefined && { scope }), reason, by }) + liftHalts(scope, verbs);
+      return authority.unpause({ ...(scope !== undefined && { scope }), reason, by }) + liftHalts(scope, commands);
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);

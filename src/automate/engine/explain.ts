@@ -5,7 +5,7 @@
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/filter-mismatch.ts';
-import type { Explained, Explanation, Refusal } from '../ledger/verbs.ts';
+import type { Explained, Explanation, Refusal } from '../ledger/commands.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';

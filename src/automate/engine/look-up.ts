@@ -4,7 +4,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { History } from '../ledger/history.ts';
 import type { ActionRecord } from '../ledger/intents.ts';
 import type { Signals } from '../ledger/signals.ts';
-import type { Refusal, Subject } from '../ledger/verbs.ts';
+import type { Refusal, Subject } from '../ledger/commands.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** Maximum number of dead letters to search. */

@@ -8,7 +8,7 @@ import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
-import type { Decided, Verbs } from '#automate/ledger/verbs.ts';
+import type { Decided, EngineCommands } from '#automate/ledger/commands.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';

@@ -7,7 +7,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Reconciled } from '#foundation/domain/statistics.ts';
 import type { ActionOutcome } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
-import type { Condition } from '#automate/ledger/verbs.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import type { CollectorStatus } from '#observe/observations/board.ts';
 import { type OutageView } from './outages.ts';
 import { type StoredPlanView } from './stored-plans.ts';

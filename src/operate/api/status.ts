@@ -4,7 +4,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import type { Condition } from '#automate/ledger/verbs.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import type { CollectorStatus, ObservationBoard } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { outageViews } from './outages.ts';

@@ -1,6 +1,6 @@
 /** State of the daemon in one sentence, most severe problem first. Pure. */
 import type { Pause } from '#automate/ledger/pauses.ts';
-import type { Condition } from '#automate/ledger/verbs.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import { formatAge, formatCount, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
 import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';

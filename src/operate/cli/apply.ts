@@ -1,5 +1,5 @@
 import type { RunOutcome } from '#foundation/domain/plan.ts';
-import type { RunSummary } from '#automate/ledger/verbs.ts';
+import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from './command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from './confirm.ts';
 import type { KeptPlan } from './daemon-client.ts';

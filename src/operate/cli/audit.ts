@@ -40,7 +40,7 @@ export const auditCommand: Command = {
       throw new UsageError(`the operand of audit must be verify or absent, not '${verb}'`);
     const files = await findFiles(call);
     if (files === undefined) return EXIT.failed;
-    if (verb === undefined) return show(call, files.audit);
+    if (command === undefined) return show(call, files.audit);
     const { verifyCommand } = await import('./audit-verify.ts');
     return verifyCommand(call, files);
   },

@@ -1,7 +1,7 @@
 /** Requests of commands to the running daemon. */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
-import type { Explanation, RunSummary, Subject } from '#automate/ledger/verbs.ts';
+import type { Explanation, RunSummary, Subject } from '#automate/ledger/commands.ts';
 import { CommandError } from './command.ts';
 import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.ts';
 
@@ -64,11 +64,11 @@ export async function requestApply(id: string, reason: string | undefined, call:
 
 /** @returns the plan's new state, in the format of `/api/v1/plans` */
 export async function requestDecision(
-  verb: 'approve' | 'reject',
+  command: 'approve' | 'reject',
   decision: { readonly plan: string; readonly reason?: string },
   call: DaemonCall,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const { plan } = await exchange(call, { method: 'POST', path: `/api/v1/${verb}`, body: decision });
+  const { plan } = await exchange(call, { method: 'POST', path: `/api/v1/${command}`, body: decision });
   return isRecord(plan) ? plan : {};
 }
 

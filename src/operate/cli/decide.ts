@@ -7,19 +7,19 @@ import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from './
 
 export const DECIDE_OPTIONS = { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION };
 
-export async function decide(call: Call, verb: 'approve' | 'reject'): Promise<number> {
+export async function decide(call: Call, decision: 'approve' | 'reject'): Promise<number> {
   const format = outputFormat(call.values);
   const daemon = await findDaemon(call);
   if (daemon === undefined) return EXIT.failed;
   const { requestDecision, requestStoredPlan } = await import('./daemon-client.ts');
   const { planText } = await import('./plan-text.ts');
   const kept = await requestStoredPlan(call.positionals[0]!, daemon);
-  checkOpen(verb, kept, daemon.command);
+  checkOpen(decision, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'action' : 'actions'} of ${printable(kept.plan.policy)}`;
   await confirm(call, verb === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
   const reason = textOption(call.values, 'reason')?.trim() ?? '';
-  const decided = await requestDecision(verb, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
+  const decided = await requestDecision(decision, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
   if (format !== 'table') {
     await writeData(call.io, format, { plan: decided });
     return EXIT.ok;

@@ -1,4 +1,4 @@
-import type { Subject } from '#automate/ledger/verbs.ts';
+import type { Subject } from '#automate/ledger/commands.ts';
 import { EXIT, type Command } from './command.ts';
 import type { ExplainedEntry } from './daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from './daemon-option.ts';

@@ -17,12 +17,12 @@ export const stateCommand: Command = {
     'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
     'plans until an operator has checked it and runs adopt.',
   async run(call) {
-    const [verb = '', file] = call.positionals;
-    switch (verb) {
+    const [command = '', file] = call.positionals;
+    switch (command) {
       case 'backup':
-        return backup(call, neededFile(verb, file));
+        return backup(call, neededFile(command, file));
       case 'restore':
-        return restore(call, neededFile(verb, file));
+        return restore(call, neededFile(command, file));
       case 'adopt':
         if (file !== undefined) throw new UsageError(`state adopt does not take '${file}'`);
         return adopt(call);
@@ -70,8 +70,8 @@ async function adopt(call: Call): Promise<number> {
   return EXIT.ok;
 }
 
-function neededFile(verb: string, file: string | undefined): string {
-  if (file === undefined) throw new UsageError(`state ${verb} needs FILE`);
-  if (file.trim() === '') throw new CommandError(`state ${verb}: the name of the file is empty`);
+function neededFile(command: string, file: string | undefined): string {
+  if (file === undefined) throw new UsageError(`state ${command} needs FILE`);
+  if (file.trim() === '') throw new CommandError(`state ${command}: the name of the file is empty`);
   return file;
 }

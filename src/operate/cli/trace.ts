@@ -28,7 +28,7 @@ export const traceCommand: Command = {
       throw new UsageError(`the first operand of trace must be id or show, not '${verb}'`);
     if (verb === 'show' && call.values['workflow'] === true) throw new UsageError('--workflow requires trace id');
     const format = outputFormat(call.values);
-    return verb === 'id' ? printId(call, id, format) : show(call, id, format);
+    return command === 'id' ? printId(call, id, format) : show(call, id, format);
   },
 };
 

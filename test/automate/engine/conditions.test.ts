@@ -2,7 +2,7 @@
  * Notifications of lasting conditions: one when the condition starts and one when it is resolved, also across restarts.
  */
 import { expect, test } from 'vitest';
-import type { Condition } from '#automate/ledger/verbs.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import { NEVER, START, world, type World } from './world.ts';
 
 /** Returns key and end of each condition, in order. */

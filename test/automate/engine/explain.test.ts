@@ -1,7 +1,7 @@
 /** Output of `opsd explain` for an id. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { Explained } from '#automate/ledger/verbs.ts';
+import type { Explained } from '#automate/ledger/commands.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import { HOUR, MINUTE, NEVER, policyOf, run, START, world, type World } from './world.ts';
 

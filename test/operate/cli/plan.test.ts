@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { runCli } from '#operate/cli/cli.ts';
 import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { PlanRequest } from '#automate/ledger/verbs.ts';
+import type { PlanRequest } from '#automate/ledger/commands.ts';
 import { engine, serving, world } from '../http/world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { unprivileged } from '../../support/unprivileged.ts';

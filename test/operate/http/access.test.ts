@@ -11,7 +11,7 @@ import type { Role } from '#operate/http/access.ts';
 import { API_ROUTES } from '#operate/api/api-routes.ts';
 import { Door } from '#operate/http/door.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
-import { VERB_ROUTES } from '#operate/api/verb-routes.ts';
+import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ask, engine, serving, world, NOW } from './world.ts';
 
@@ -51,7 +51,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 
 test('the table has every address of the API', () => {
   const asked = Object.keys(NEEDS);
-  for (const { method, path } of [...API_ROUTES, ...VERB_ROUTES]) {
+  for (const { method, path } of [...API_ROUTES, ...COMMAND_ROUTES]) {
     expect(asked).toContain(`${method} ${path.replace('{id}', 'x')}`);
   }
 });
@@ -233,8 +233,8 @@ describe('requests that a browser sends for another site', () => {
   test.each(cases)('%j: admitted with a password: %s', async (headers, isLetIn) => {
     const by: string[] = [];
     const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
-    const verbs = engine({ pause: (asked) => void by.push(asked.by) });
-    const { address } = await serving({ ...base, hosts: ['opsd.example'], engine: verbs });
+    const commands = engine({ pause: (asked) => void by.push(asked.by) });
+    const { address } = await serving({ ...base, hosts: ['opsd.example'], engine: commands });
     const pause = async (authorization: string) => {
       const all = { Host: 'opsd.example', ...headers, Authorization: authorization };
       return (await ask(address, '/api/v1/pause', { method: 'POST', headers: all, body: '{"reason": "x"}' })).status;

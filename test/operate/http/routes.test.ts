@@ -6,7 +6,7 @@ import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import type { Verbs } from '#automate/ledger/verbs.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
 import { acceptsGzip } from '#operate/http/reply.ts';
 import { readStatus } from '#operate/api/status.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -52,7 +52,7 @@ const RUN: RunRecord = {
   backlog: 182,
 };
 
-const PLANNED: Partial<Verbs> = {
+const PLANNED: Partial<EngineCommands> = {
   plan: (policy) =>
     policy === POLICY.name ? Promise.resolve({ ok: true, plan: plan() }) : engine().plan(policy, ASKED, STILL),
 };

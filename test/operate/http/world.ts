@@ -6,7 +6,7 @@ import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
-import type { Refusal, Verbs } from '#automate/ledger/verbs.ts';
+import type { Refusal, EngineCommands } from '#automate/ledger/commands.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';

@@ -6,7 +6,7 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { redact } from '#foundation/domain/redact.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import type { Refusal } from '#automate/ledger/verbs.ts';
+import type { Refusal } from '#automate/ledger/commands.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { allow, allowLocal, type Caller, type Role } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
@@ -15,7 +15,7 @@ import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { actionView } from './status.ts';
 import { storedPlanView } from './stored-plans.ts';
 
-export const VERB_ROUTES: readonly ApiRoute[] = [
+export const COMMAND_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/plan', method: 'POST', handle: plan },
   { path: '/api/v1/apply', method: 'POST', handle: apply },
   { path: '/api/v1/approve', method: 'POST', handle: (context) => decide(context, 'approve') },
@@ -104,7 +104,7 @@ async function apply(context: ApiContext): Promise<Reply> {
 async function decide(context: ApiContext, verb: 'approve' | 'reject'): Promise<Reply> {
   const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
   const asked = await person(context, by);
-  const decided = await context.deps.engine[verb](asked.id, asked.person);
+  const decided = await context.deps.engine[decision](asked.id, asked.person);
   if (!decided.ok) throw refused(decided);
   return json(200, { plan: storedPlanView(decided.plan) });
 }

@@ -1,7 +1,7 @@
 /** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
-import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/verbs.ts';
+import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/commands.ts';
 import { lift } from '../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
@@ -21,7 +21,7 @@ const SHOWN_FOR_MS = 3_600_000;
 /** Milliseconds during which an approved raise can be sent. */
 const RAISE_APPROVED_FOR_MS = 3_600_000;
 
-export interface VerbDeps extends RunDeps {
+export interface CommandDeps extends RunDeps {
   readonly byName: ReadonlyMap<string, Policy>;
   /** Runs a policy in its turn: runs of one policy never overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
@@ -33,7 +33,7 @@ export interface VerbDeps extends RunDeps {
 export async function planPolicy(
   name: string,
   request: PlanRequest,
-  deps: VerbDeps,
+  deps: CommandDeps,
   signal: AbortSignal,
 ): Promise<Planned> {
   signal.throwIfAborted();
@@ -68,7 +68,7 @@ export async function planPolicy(
 }
 
 /** Applies a plan, as far as it still holds. Everything is listed and checked again, so the plan can only shrink. */
-export async function applyPlan(id: string, person: Person, deps: VerbDeps, signal: AbortSignal): Promise<Applied> {
+export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
   const stored = usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;
   const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
@@ -105,7 +105,7 @@ export async function applyPlan(id: string, person: Person, deps: VerbDeps, sign
 }
 
 /** Approves a pending plan. The policy's own runs do its actions, the first of them at once. */
-export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided {
+export function approvePlan(id: string, person: Person, deps: CommandDeps): Decided {
   const stored = usable(id, ['pending'], deps);
   if ('ok' in stored) return stored;
   const policy = policyWith(stored.plan.policy, undefined, deps);
@@ -121,13 +121,13 @@ export function approvePlan(id: string, person: Person, deps: VerbDeps): Decided
 /**
  * Decision for an approval. An approved amount expires early: the longer it waits, the likelier another budget was set.
  */
-function approvalOf({ plan }: StoredPlan, person: Person, { clock }: VerbDeps) {
+function approvalOf({ plan }: StoredPlan, person: Person, { clock }: CommandDeps) {
   const at = clock.now();
   const isRaise = plan.action === 'budget.raise';
   return { state: 'approved' as const, at, ...person, ...(isRaise && { expiresAt: at + RAISE_APPROVED_FOR_MS }) };
 }
 
-export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided {
+export function rejectPlan(id: string, person: Person, deps: CommandDeps): Decided {
   const stored = usable(id, ['pending', 'draft'], deps);
   if ('ok' in stored) return stored;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
@@ -137,7 +137,7 @@ export function rejectPlan(id: string, person: Person, deps: VerbDeps): Decided 
 }
 
 /** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
-export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
+export function liftHalts(scope: string | undefined, deps: CommandDeps): number {
   let lifted = 0;
   for (const campaign of deps.ledger.campaigns()) {
     const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
@@ -150,7 +150,7 @@ export function liftHalts(scope: string | undefined, deps: VerbDeps): number {
   return lifted;
 }
 
-function policyWith(name: string, overruled: PlanRequest['overrule'], deps: VerbDeps): Policy | Refusal {
+function policyWith(name: string, overruled: PlanRequest['overrule'], deps: CommandDeps): Policy | Refusal {
   const policy = deps.byName.get(name);
   if (policy === undefined) {
     return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, [...deps.byName.keys()]) };
@@ -160,7 +160,7 @@ function policyWith(name: string, overruled: PlanRequest['overrule'], deps: Verb
   return typeof changed === 'string' ? { ok: false, code: 'bad_override', message: changed } : changed;
 }
 
-function usable(id: string, states: readonly StoredPlan['state'][], deps: VerbDeps): StoredPlan | Refusal {
+function usable(id: string, states: readonly StoredPlan['state'][], deps: CommandDeps): StoredPlan | Refusal {
   const stored = deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
     return {

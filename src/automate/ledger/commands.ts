@@ -84,7 +84,7 @@ export interface Condition extends Omit<Notification, 'at' | 'isResolved'> {
   readonly since: number;
 }
 
-export interface Verbs {
+export interface EngineCommands {
   /** Active conditions: holds, halted groups, pending plans. */
   conditions(): readonly Condition[];
   /** Makes a plan; never acts. Rejects with the signal's reason. */

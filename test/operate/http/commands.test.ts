@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { Verbs } from '#automate/ledger/verbs.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -51,8 +51,8 @@ const RESULT = { outcome: 'acted', matched: 183, acted: 1, backlog: 182 } as con
 /** A daemon whose engine does everything that it is asked, with a record of the calls. */
 function willing(overrides: Partial<World> = {}): { readonly deps: World; readonly asked: unknown[][] } {
   const asked: unknown[][] = [];
-  const keep = <T>(verb: string, answer: T, ...given: unknown[]): T => (asked.push([verb, ...given]), answer);
-  const verbs: Partial<Verbs> = {
+  const keep = <T>(command: string, answer: T, ...given: unknown[]): T => (asked.push([command, ...given]), answer);
+  const commands: Partial<EngineCommands> = {
     plan: async (policy, request) => keep('plan', { ok: true, plan: plan({ policy }) }, policy, request),
     apply: async (id, person) => keep('apply', { ok: true, plan: plan(), result: RESULT }, id, person),
     approve: (id, person) =>
@@ -73,7 +73,7 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
     pause: (pause) => keep('pause', undefined, pause),
     unpause: (lifted) => keep('unpause', 2, lifted),
   };
-  const deps = world({ policies: () => [POLICY], engine: engine(verbs), ...overrides });
+  const deps = world({ policies: () => [POLICY], engine: engine(commands), ...overrides });
   return { deps, asked };
 }
 
@@ -120,10 +120,10 @@ describe('over the unix socket', () => {
 
   test.each(['approve', 'reject'] as const)('%s returns the decided plan', async (verb) => {
     const { deps, asked } = willing();
-    const answer = await post(deps, `/api/v1/${verb}`, { plan: '9f3c2a', reason: 'fine' });
-    const state = verb === 'approve' ? 'approved' : 'rejected';
+    const answer = await post(deps, `/api/v1/${command}`, { plan: '9f3c2a', reason: 'fine' });
+    const state = command === 'approve' ? 'approved' : 'rejected';
     expect(answered(answer)).toMatchObject({ plan: { id: '9f3c2a', state, by: 'local', reason: 'fine', covers: 2 } });
-    expect(asked).toEqual([[verb, '9f3c2a', { by: 'local', reason: 'fine' }]]);
+    expect(asked).toEqual([[command, '9f3c2a', { by: 'local', reason: 'fine' }]]);
   });
 
   test("explain returns the policies' decisions and the actions", async () => {
@@ -188,10 +188,10 @@ describe('over the unix socket', () => {
     const deps = world({
       engine: engine({ plan: refuse, apply: refuse, approve: () => refusal, reject: () => refusal }),
     });
-    for (const [verb, body] of VERBS.slice(0, 4)) {
-      const answer = await post(deps, `/api/v1/${verb}`, body);
-      expect(answer.status, verb).toBe(status);
-      expect(answered(answer), verb).toEqual({ error: { code, message: 'why not' } });
+    for (const [command, body] of COMMANDS.slice(0, 4)) {
+      const answer = await post(deps, `/api/v1/${command}`, body);
+      expect(answer.status, command).toBe(status);
+      expect(answered(answer), command).toEqual({ error: { code, message: 'why not' } });
     }
   });
 });
@@ -226,7 +226,7 @@ describe('bodies are read strictly', () => {
     ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason must have at most 500 characters'],
   ])('%s refuses %s', async (verb, body, message) => {
     const { deps, asked } = willing();
-    const answer = await post(deps, `/api/v1/${verb}`, body);
+    const answer = await post(deps, `/api/v1/${command}`, body);
     expect(answer.status).toBe(400);
     expect(answered(answer)).toEqual({
       error: { code: 'bad_request', message: expect.stringContaining(message) as string },
@@ -253,20 +253,20 @@ describe('over TCP', () => {
     const { address } = await serving(deps);
     const headers = { Authorization: 'Bearer anything' };
     for (const given of [{}, { headers }]) {
-      const answer = await ask(address, `/api/v1/${verb}`, { method: 'POST', body: JSON.stringify(body), ...given });
+      const answer = await ask(address, `/api/v1/${command}`, { method: 'POST', body: JSON.stringify(body), ...given });
       expect(answer.status).toBe(403);
       expect(answered(answer)).toMatchObject({ error: { code: 'read_only' } });
     }
     expect(asked).toEqual([]);
   });
 
-  test.each(VERBS)('with tokens %s needs its role', async (verb, body, needs) => {
+  test.each(COMMANDS)('with tokens %s needs its role', async (command, body, needs) => {
     const adopted: string[] = [];
     const state = { ...world().state, adopt: (_reason: string, by: string) => (adopted.push(by), undefined) };
     const { deps, asked } = willing({ tokens: tokens('viewer', 'operator', 'admin'), state });
     const { address } = await serving(deps);
     const withToken = (token: string | undefined): Promise<Answer> =>
-      ask(address, `/api/v1/${verb}`, {
+      ask(address, `/api/v1/${command}`, {
         method: 'POST',
         body: JSON.stringify(body),
         ...(token !== undefined && { headers: { Authorization: `Bearer ${token}` } }),
@@ -287,7 +287,7 @@ describe('over TCP', () => {
     const allowed = roles.slice(roles.indexOf(needs));
     for (const role of allowed) expect((await withToken(`token-of-${role}`)).status, role).toBe(200);
     expect(asked.length + adopted.length).toBe(allowed.length);
-    if (verb !== 'explain') expect(JSON.stringify([asked, adopted])).toContain(`by-${needs}`);
+    if (command !== 'explain') expect(JSON.stringify([asked, adopted])).toContain(`by-${needs}`);
   });
 
   test("backup requires the daemon's machine", async () => {

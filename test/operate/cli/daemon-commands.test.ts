@@ -80,18 +80,18 @@ describe.each([
 ] as const)('opsd %s', (verb, person) => {
   test('shows the plan on stderr, asks, and applies it', async () => {
     const { deps, asked } = willing();
-    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
+    const done = await opsd([decision, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });
     expect(done.code).toBe(0);
     expect(done.stderr).toContain('Plan      9f3c2a  resume-billing');
     expect(done.stderr).not.toContain('Apply with');
     expect(done.stderr).toMatch(/\? \[y\/N\] $/);
     expect(done.stdout).toMatch(/^Plan 9f3c2a[: ]/);
-    expect(asked).toEqual([[verb, '9f3c2a', person]]);
+    expect(asked).toEqual([[decision, '9f3c2a', person]]);
   });
 
   test.each([['n'], [''], ['yess']])('does nothing on "%s"', async (answer) => {
     const { deps, asked } = willing();
-    const done = await opsd([verb, '9f3c2a', '--socket', await socketOf(deps)], { answers: [answer] });
+    const done = await opsd([decision, '9f3c2a', '--socket', await socketOf(deps)], { answers: [answer] });
     expect(done).toMatchObject({ code: 1, stdout: '' });
     expect(done.stderr).toContain('opsd: not confirmed; nothing was done\n');
     expect(asked).toEqual([]);
@@ -99,18 +99,18 @@ describe.each([
 
   test('refuses without a terminal, unless --yes is given', async () => {
     const { deps, asked } = willing();
-    const command = [verb, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
+    const command = [decision, '9f3c2a', '--reason', 'looked', '--socket', await socketOf(deps)];
     const refused = await opsd(command);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('confirmation needs a terminal; nothing was done');
     expect(asked).toEqual([]);
     expect((await opsd([...command, '--yes'])).code).toBe(0);
-    expect(asked).toEqual([[verb, '9f3c2a', { ...person, reason: 'looked' }]]);
+    expect(asked).toEqual([[decision, '9f3c2a', { ...person, reason: 'looked' }]]);
   });
 
   test('of an unknown plan reports it', async () => {
     const socket = await socketOf(willing().deps);
-    const { code, stderr } = await opsd([verb, 'abc', '--yes', '--socket', socket]);
+    const { code, stderr } = await opsd([decision, 'abc', '--yes', '--socket', socket]);
     expect(code).toBe(1);
     const command = `opsd plan POLICY --socket ${socket}`;
     expect(stderr).toBe(`opsd: the daemon rejected the request: Plan abc does not exist. \`${command}\` makes one.\n`);
@@ -126,10 +126,10 @@ test.each([
   ['apply', 'expired', 'has expired; `plan resume-billing` makes a new one'],
 ] as const)(
   'opsd %s of a plan that is %s says what became of it, and shows and asks nothing',
-  async (verb, state, why) => {
+  async (decision, state, why) => {
     const { deps, asked } = willing('acted', storedPlan({ state }));
     const socket = await socketOf(deps);
-    const done = await opsd([verb, '9f3c2a', '--socket', socket], { answers: ['y'], env: CHECKOUT });
+    const done = await opsd([decision, '9f3c2a', '--socket', socket], { answers: ['y'], env: CHECKOUT });
     const runs = why.replace(/`(.*)`/, `\`npm run --silent opsd -- $1 --socket ${socket}\``);
     expect(done).toMatchObject({ code: 1, stdout: '', stderr: `opsd: plan 9f3c2a ${runs}\n` });
     expect(asked).toEqual([]);
