@@ -21,7 +21,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
@@ -156,7 +156,7 @@ async function ingest(
   using store = openStore(path);
   const totals = createTotals(store);
   const outbox = createSpanOutbox(store);
-  const log = createLogFoldStore(store, totals, outbox);
+  const log = createLogAggregationStore(store, totals, outbox);
   const end = START + pages * 1_000;
   // The log's own time stops; the client's is real.
   const clock = new ManualClock(end + LAG_MS);

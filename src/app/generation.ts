@@ -67,7 +67,7 @@ export interface Generation {
 export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
   const { config, options, events, storage, doors } = deps;
   const { clock, random, logger } = options;
-  const { ledger, folds } = storage;
+  const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
 
@@ -122,7 +122,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     attempts,
     resumeEnds,
     ledger,
-    folds,
+    aggregations,
     metrics,
     spans,
     events,
@@ -169,7 +169,7 @@ function hearDepartures({ options, events, storage }: GenerationDeps, board: Obs
   return applyOwnDepartures({
     events,
     clock: options.clock,
-    store: storage.folds.workflowDlq,
+    store: storage.aggregations.workflowDlq,
     actedOn: (account, dlqId) => departureBy(storage.ledger.actionOn(account, dlqId)),
     depart: (account, dlqIds) => board.depart(account, dlqIds),
   });

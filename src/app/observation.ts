@@ -6,7 +6,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
-import type { FoldStores } from '#observe/aggregation/stores.ts';
+import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import type { CollectorContext } from '#observe/collectors/collector.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from '#observe/collectors/index.ts';
 import { departureBy } from '#observe/collectors/own-departures.ts';
@@ -33,7 +33,7 @@ interface ObservationDeps {
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
   readonly ledger: Ledger;
-  readonly folds: FoldStores;
+  readonly aggregations: AggregationStores;
   readonly metrics: Pick<Metrics, 'admit'>;
   readonly spans: SpanExport | undefined;
   readonly events: EventBus;
@@ -106,7 +106,7 @@ function collection(target: CollectorTarget, deps: ObservationDeps): Omit<Collec
   return {
     target,
     clock: deps.clock,
-    stores: deps.folds,
+    stores: deps.aggregations,
     ...(spans !== undefined && { spans: spans.source }),
     ...(config.telemetry.deliveryEvents !== undefined && { lines: deliveryLines }),
     onAttempts: (read) => {

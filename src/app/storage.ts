@@ -3,7 +3,7 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { countedAudit } from '#automate/ledger/counted-audit.ts';
-import type { FoldStores } from '#observe/aggregation/stores.ts';
+import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
 import { createBackupFolder } from '#storage/backup-folder.ts';
@@ -12,7 +12,7 @@ import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { createRequestUseStore } from '#storage/sqlite-request-use.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
@@ -46,8 +46,8 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
   const deliveries = createDeliveryOutbox(store, {
     onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
   });
-  const folds: FoldStores = {
-    log: createLogFoldStore(store, totals, { ...spans, deliveries }),
+  const aggregations: AggregationStores = {
+    log: createLogAggregationStore(store, totals, { ...spans, deliveries }),
     series: createSeriesStore(store, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),
@@ -62,7 +62,7 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
     savedAt: () => savedAt,
     spans,
     deliveries,
-    folds,
+    aggregations,
     requestUse: createRequestUseStore(store),
     audit,
     auditCounts: counted.counts,

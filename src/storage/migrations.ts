@@ -232,5 +232,8 @@ export const MIGRATIONS: readonly string[] = [
       ELSE replace(metric, 'opsd_logs_', 'opsd_log_') END;
   UPDATE counters SET labels = replace(labels, '"elsewhere"]', '"other"]')
     WHERE metric = 'msgsvc_workflow_dlq_left_runs_total';
+  ALTER TABLE log_fold RENAME TO log_aggregation;
+  ALTER TABLE workflow_dlq_fold RENAME TO workflow_dlq_aggregation;
+  ALTER TABLE series_fold RENAME TO series_aggregation;
   `,
 ];

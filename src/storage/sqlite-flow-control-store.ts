@@ -1,8 +1,8 @@
-/** Store of the flow-control fold. Only its counters are stored. */
-import { FlowControlMemory, type FlowControlFoldStore } from '#observe/aggregation/flow-control-store.ts';
+/** Store of the flow-control aggregation. Only its counters are stored. */
+import { FlowControlMemory, type FlowControlAggregationStore } from '#observe/aggregation/flow-control-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 
-export function createFlowControlStore(totals: SqliteTotals): FlowControlFoldStore {
+export function createFlowControlStore(totals: SqliteTotals): FlowControlAggregationStore {
   const memories = new Map<string, FlowControlMemory>();
   return {
     memory(account) {

@@ -1,5 +1,5 @@
 /**
- * Totals on SQLite. `commit` adds to them in the transaction of the calling fold and notifies the listeners afterwards.
+ * Totals on SQLite. `commit` adds to them in the transaction of the calling aggregation and notifies the listeners afterwards.
  * So exported values are durable.
  */
 import type { SQLOutputValue } from 'node:sqlite';

@@ -1,15 +1,15 @@
-/** Store of the workflow DLQ fold on SQLite: one transaction per commit, one row per changed run. */
+/** Store of the workflow DLQ aggregation on SQLite: one transaction per commit, one row per changed run. */
 import {
   WorkflowDlqMemory,
   type WorkflowDlqCommit,
-  type WorkflowDlqFoldStore,
+  type WorkflowDlqAggregationStore,
 } from '#observe/aggregation/workflow-dlq-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
-export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): WorkflowDlqFoldStore {
-  const selectListed = db.prepare('SELECT listed_at FROM workflow_dlq_fold WHERE account = ?');
-  const putListed = db.prepare('INSERT OR REPLACE INTO workflow_dlq_fold (account, listed_at) VALUES (?, ?)');
+export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): WorkflowDlqAggregationStore {
+  const selectListed = db.prepare('SELECT listed_at FROM workflow_dlq_aggregation WHERE account = ?');
+  const putListed = db.prepare('INSERT OR REPLACE INTO workflow_dlq_aggregation (account, listed_at) VALUES (?, ?)');
   const selectRuns = db.prepare(
     'SELECT dlq_id, workflow, created, run_id, missed_since, left_at FROM workflow_dlq_runs WHERE account = ?',
   );

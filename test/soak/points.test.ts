@@ -1,4 +1,4 @@
-/** The random histories of the fold of points, three hundred of each kind. */
+/** The random histories of the aggregation of points, three hundred of each kind. */
 import { expect, test } from 'vitest';
 import { HISTORIES, outcomeOf } from '../observe/aggregation/points-history.ts';
 

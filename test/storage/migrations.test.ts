@@ -127,5 +127,5 @@ test('counters and the entry mode of the log are renamed', () => {
   expect(store.db.prepare('SELECT metric, labels FROM counters ORDER BY metric').all()).toEqual(
     counters.map(([, , metric, labels]) => ({ metric, labels })).toSorted((a, b) => (a.metric! < b.metric! ? -1 : 1)),
   );
-  expect(store.db.prepare('SELECT entry_mode FROM log_fold').all()).toEqual([{ entry_mode: 'snapshot' }]);
+  expect(store.db.prepare('SELECT entry_mode FROM log_aggregation').all()).toEqual([{ entry_mode: 'snapshot' }]);
 });

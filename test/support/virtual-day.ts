@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { type Random, seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT, context, target } from '../observe/collectors/fake-context.ts';
@@ -141,7 +141,7 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   const clock = hurried(() => emulator.control.clock().now);
   using store = openStore(day.path);
   const totals = createTotals(store);
-  const folds = createLogFoldStore(store, totals);
+  const aggregations = createLogAggregationStore(store, totals);
   await using client = createClient(
     {
       account: ACCOUNT,
@@ -152,12 +152,12 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
     { clock, events: new EventBus(), random },
   );
   let dies = false;
-  const mortal: typeof folds = {
-    ...folds,
+  const mortal: typeof aggregations = {
+    ...aggregations,
     commitLog(commit) {
       dies = random() < 0.03;
       if (dies && random() < 0.5) throw new Error('killed before the commit');
-      folds.commitLog(commit);
+      aggregations.commitLog(commit);
       if (dies) throw new Error('killed after the commit');
     },
   };

@@ -8,7 +8,7 @@ import type { AccountReading, VectorStats } from './statistics.ts';
 import type { UrlGroup } from './url-group.ts';
 import type { WorkflowDlqEntry } from './workflow-dlq.ts';
 
-/** Progress of reading and counting the log. The counts are in the fold's store. */
+/** Progress of reading and counting the log. The counts are in the aggregation's store. */
 export interface LogProgress {
   /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;

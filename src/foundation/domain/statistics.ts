@@ -40,7 +40,7 @@ export interface AccountStats {
 }
 
 /** Counting state of a series of points. */
-export interface FoldedSeries {
+export interface AggregatedSeries {
   readonly source: string;
   /** Label value; empty for a source with a single series. */
   readonly series: string;
@@ -94,7 +94,7 @@ export interface Reconciled {
 
 /** Statistics of a collector run, and the results of counting them. */
 export interface AccountReading extends AccountStats {
-  readonly folded?: readonly FoldedSeries[];
+  readonly aggregated?: readonly AggregatedSeries[];
   readonly spend?: Spend;
   /** Last check; at most an hour old while checks succeed. */
   readonly pointsCheck?: PointsCheck;

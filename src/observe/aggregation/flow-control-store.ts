@@ -64,7 +64,7 @@ export class FlowControlMemory {
   isBegun = false;
 }
 
-export interface FlowControlFoldStore {
+export interface FlowControlAggregationStore {
   /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): FlowControlMemory;
   /** @throws {Error} if the write fails; nothing is written then */

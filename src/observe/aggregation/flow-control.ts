@@ -27,24 +27,24 @@ export interface FlowControlReading {
   readonly at: number;
 }
 
-export interface FlowControlFold {
+export interface FlowControlAggregate {
   readonly increments: readonly Increment[];
   /** Readings to store once the increments are committed. */
   readonly readings: ReadonlyMap<string, KeyReading>;
   readonly counted: readonly string[];
 }
 
-export interface FlowControlFoldOptions {
+export interface FlowControlAggregationOptions {
   readonly admit: (label: 'flow_control_key', value: string) => string;
   /** Maximum time between two readings. A longer gap is not counted. */
   readonly maxGapMs: number;
 }
 
-export function foldFlowControl(
+export function aggregateFlowControl(
   { rows, at }: FlowControlReading,
   memory: FlowControlMemory,
-  { admit, maxGapMs }: FlowControlFoldOptions,
-): FlowControlFold {
+  { admit, maxGapMs }: FlowControlAggregationOptions,
+): FlowControlAggregate {
   const increments: Increment[] = [];
   const readings = new Map<string, KeyReading>();
   const counted = new Set<string>();

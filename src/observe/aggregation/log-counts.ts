@@ -1,5 +1,5 @@
 /**
- * Counts that one commit of the log fold adds, summed while its entries are processed. Each destination has its own
+ * Counts that one commit of the log aggregation adds, summed while its entries are processed. Each destination has its own
  * object, so an entry costs a few additions and labels are built only at the end.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
@@ -72,7 +72,7 @@ export class DestinationCounts {
 }
 
 /**
- * Returns the label for a value: the value itself, or the label that it is folded into. `amount` is the number of
+ * Returns the label for a value: the value itself, or the label that it is aggregated into. `amount` is the number of
  * occurrences.
  */
 export type Admit = (label: 'destination' | 'value', value: string, amount?: number) => string;

@@ -1,4 +1,4 @@
-/** Log entries as the fold processes them: each with its state, in the order of a message's life. */
+/** Log entries as the aggregation processes them: each with its state, in the order of a message's life. */
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 
 export type StatedEntry = LogEntry & { readonly state: MessageState };

@@ -1,5 +1,5 @@
 /**
- * Port for the state of the log fold. A commit is one transaction: entries read, counts added and the watermark become
+ * Port for the state of the log aggregation. A commit is one transaction: entries read, counts added and the watermark become
  * durable together or not at all. A `kill -9` neither loses an entry nor counts one twice.
  *
  * State that every entry needs is in memory (`LogMemory`) and equals the stored state. `remember` updates it after the
@@ -21,7 +21,7 @@ export const HOURS_KEPT_MS = 72 * HOUR_MS;
  */
 export type EntryMode = 'transitions' | 'snapshot';
 
-export interface LogFoldState {
+export interface LogAggregationState {
   /** End of the counted log, in epoch milliseconds. Undefined before the first commit. */
   readonly watermark?: number;
   /** Epoch milliseconds. Every counted entry after this time is recognized when it is read again. */
@@ -61,7 +61,7 @@ export interface OpenMessage {
   readonly createdAt?: number;
   /** Epoch milliseconds when the message became or becomes due. Absent once the message has ended. */
   readonly dueAt?: number;
-  /** Known facts about the message, in the fold's encoding. */
+  /** Known facts about the message, in the aggregation's encoding. */
   readonly record: string;
 }
 
@@ -73,7 +73,7 @@ export interface HourCount {
   readonly count: number;
 }
 
-export interface LogCommit extends LogFoldState {
+export interface LogCommit extends LogAggregationState {
   readonly account: string;
   readonly watermark: number;
   readonly keptFrom: number;
@@ -123,8 +123,8 @@ export function surelyCounted({ watermark, provenAt = watermark }: Pick<LogCommi
   return Math.min(watermark, provenAt);
 }
 
-export interface LogFoldStore {
-  loadLogState(account: string): LogFoldState;
+export interface LogAggregationStore {
+  loadLogState(account: string): LogAggregationState;
   /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): LogMemory;
   /** Returns the records of the given messages that are open. */

@@ -1,5 +1,5 @@
 /**
- * Folds one complete window of the message log: the increments of the totals, the state to store, and the news about
+ * Aggregates one complete window of the message log: the increments of the totals, the state to store, and the news about
  * each message. Entries can arrive page by page, in any order, and repeatedly. `finish` makes all decisions, and the
  * same entries give the same result.
  *
@@ -18,12 +18,12 @@ import {
   HOUR_MS,
   type HourCount,
   type LogCommit,
-  type LogFoldStore,
+  type LogAggregationStore,
   type EntryMode,
   type LogMemory,
   type OpenMessage,
 } from './log-store.ts';
-import { dueAfter, foldMessage, unjoinedOf, type MessageFolded } from './message-fold.ts';
+import { dueAfter, aggregateMessage, unjoinedOf, type MessageAggregate } from './message-aggregation.ts';
 import type { MessageDescription, MessageProgress } from './message-trace.ts';
 import {
   describe,
@@ -65,10 +65,10 @@ export interface FinishOptions {
   /** Undefined is treated as transitions. */
   readonly entryMode?: EntryMode | undefined;
   /** Open messages that this commit abandons. */
-  readonly expired?: ReturnType<LogFoldStore['expired']>;
+  readonly expired?: ReturnType<LogAggregationStore['expired']>;
 }
 
-export interface LogFold extends Required<
+export interface LogAggregate extends Required<
   Pick<LogCommit, 'increments' | 'histograms' | 'hours' | 'seen' | 'ended' | 'opened' | 'closed'>
 > {
   readonly attempts: readonly EndedAttempts[];
@@ -90,7 +90,7 @@ interface Group {
   resumed: ResumedMessage | undefined;
 }
 
-export class WindowFold {
+export class WindowAggregation {
   readonly #window: LogWindow;
   readonly #counts: LogCounts;
   readonly #groups = new Map<string, Group>();
@@ -186,7 +186,7 @@ export class WindowFold {
   }
 
   /** @param load returns the records of open messages, by id */
-  finish(load: LogFoldStore['openRecords'], { entryMode, expired = [] }: FinishOptions = {}): LogFold {
+  finish(load: LogAggregationStore['openRecords'], { entryMode, expired = [] }: FinishOptions = {}): LogAggregate {
     const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
     const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
@@ -198,27 +198,27 @@ export class WindowFold {
     const opened: OpenMessage[] = [];
     const closed: string[] = [];
     const resumeEnds: ResumeEnd[] = [];
-    const touched: [messageId: string, group: Group, folded: MessageFolded][] = [];
+    const touched: [messageId: string, group: Group, aggregated: MessageAggregate][] = [];
     for (const [messageId, group] of this.#groups) {
       if (group.steps.length === 0) continue;
       const stored = records.get(messageId);
       const before = stored === undefined ? undefined : parseRecord(stored);
-      const folded = this.#fold(messageId, group, { before, measures });
-      touched.push([messageId, group, folded]);
-      const { end } = folded.record;
-      if (folded.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
+      const aggregated = this.#aggregate(messageId, group, { before, measures });
+      touched.push([messageId, group, aggregated]);
+      const { end } = aggregated.record;
+      if (aggregated.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
         resumeEnds.push({ ...group.resumed, end });
       }
-      const isTold = folded.isPast || folded.record.steps.some(({ state }) => state === 'ERROR');
+      const isTold = aggregated.isPast || aggregated.record.steps.some(({ state }) => state === 'ERROR');
       if (group.failed !== undefined && !isTold) {
         this.#attempts.add(group.failed);
       }
       // In the mode with one entry per message, only the fact that it ended is kept.
-      if (folded.isComplete || (!measures && folded.record.end !== undefined)) {
-        this.#ended.add(folded.record.steps.at(-1)!.time, group.key);
+      if (aggregated.isComplete || (!measures && aggregated.record.end !== undefined)) {
+        this.#ended.add(aggregated.record.steps.at(-1)!.time, group.key);
         if (before !== undefined) closed.push(messageId);
       } else {
-        opened.push(openMessage(messageId, folded, { said: group.described, waitMs: readAgainMs }));
+        opened.push(openMessage(messageId, aggregated, { said: group.described, waitMs: readAgainMs }));
       }
     }
     for (const { messageId, record } of expired) {
@@ -237,9 +237,9 @@ export class WindowFold {
       attempts: this.#attempts.all(),
       resumeEnds,
       progress: () =>
-        touched.map(([messageId, { steps: fresh, described: said }, folded]) => {
-          const described = storableDescription(folded.record.described, said);
-          return messageProgress({ account, messageId, folded, fresh, described });
+        touched.map(([messageId, { steps: fresh, described: said }, aggregated]) => {
+          const described = storableDescription(aggregated.record.described, said);
+          return messageProgress({ account, messageId, aggregated, fresh, described });
         }),
     };
   }
@@ -264,13 +264,13 @@ export class WindowFold {
     return group;
   }
 
-  #fold(
+  #aggregate(
     messageId: string,
     { key, steps: fresh, described }: Group,
     { before, measures }: { readonly before: MessageRecord | undefined; readonly measures: boolean },
-  ): MessageFolded {
+  ): MessageAggregate {
     const isPast = before === undefined && this.#window.memory.ended.hasAnywhere(key);
-    return foldMessage({ messageId, before, isPast, fresh, described, counts: this.#counts, measures });
+    return aggregateMessage({ messageId, before, isPast, fresh, described, counts: this.#counts, measures });
   }
 
   #abandon(record: MessageRecord, measures: boolean): void {
@@ -310,10 +310,10 @@ function resumedOf({ labels, url }: LogEntry): ResumedMessage | undefined {
 
 function openMessage(
   messageId: string,
-  { destination, record: folded }: MessageFolded,
+  { destination, record: aggregated }: MessageAggregate,
   { said, waitMs }: { readonly said: MessageDescription; readonly waitMs: number },
 ): OpenMessage {
-  const record = { ...folded, described: storableDescription(folded.described, said) };
+  const record = { ...aggregated, described: storableDescription(aggregated.described, said) };
   const last = record.steps.at(-1)!;
   const dueAt = dueOf(record);
   const created = record.steps.find(({ state }) => state === 'CREATED');

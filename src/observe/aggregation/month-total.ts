@@ -1,5 +1,5 @@
 /**
- * Folds monthly totals into a counter by their increases. A total is reset at the start of its month; the new value is
+ * Aggregates monthly totals into a counter by their increases. A total is reset at the start of its month; the new value is
  * then the increase. Any other decrease is a correction, which a counter cannot follow. The correction is counted, and
  * the counter does not grow until the total exceeds its previous maximum.
  */
@@ -31,14 +31,14 @@ export interface MonthReading {
   readonly month?: number;
 }
 
-export interface MonthFolded {
+export interface MonthAggregate {
   readonly state: MonthState;
   readonly increase: number;
   readonly corrected: boolean;
 }
 
-/** Folds a reading. The first reading adds nothing: history is not a spike. */
-export function foldMonth(state: MonthState | undefined, reading: MonthReading): MonthFolded {
+/** Aggregates a reading. The first reading adds nothing: history is not a spike. */
+export function aggregateMonth(state: MonthState | undefined, reading: MonthReading): MonthAggregate {
   const { value, at } = reading;
   const begin = (month: number): MonthState => ({ value, read: value, at, month });
   if (state === undefined) {

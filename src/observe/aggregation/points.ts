@@ -1,5 +1,5 @@
 /**
- * Folds windows of points into a counter. The statistics report the amount of each of the last intervals. A fold adds
+ * Aggregates windows of points into a counter. The statistics report the amount of each of the last intervals. An aggregation adds
  * each interval once, as soon as it is settled, and adds later increases of it. After a gap that is longer than the
  * finest window, coarser windows fill it. Amounts that coarser windows do not determine exactly are counted as missed
  * and never guessed.
@@ -11,7 +11,7 @@ import type { DataPoint, StatsPeriod } from '#foundation/domain/statistics.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Number and distance of the points of each period. The first period is the finest, and the one that is folded. */
+/** Number and distance of the points of each period. The first period is the finest, and the one that is aggregated. */
 const GRIDS: readonly { readonly period: StatsPeriod; readonly points: number; readonly stepMs: number }[] = [
   { period: '1h', points: 60, stepMs: MINUTE_MS },
   { period: '3h', points: 60, stepMs: 3 * MINUTE_MS },
@@ -66,10 +66,10 @@ export interface SeriesState {
   readonly last: readonly CountedInterval[];
 }
 
-export interface PointsFolded {
+export interface PointsAggregate {
   readonly state: SeriesState;
   readonly increase: number;
-  /** Number of points folded in, in points of the finest period. */
+  /** Number of points aggregated in, in points of the finest period. */
   readonly points: number;
   /** Number of these points that were due before the previous poll. */
   readonly backfilled: number;
@@ -79,7 +79,7 @@ export interface PointsFolded {
   readonly missed: number;
 }
 
-export interface FoldPoints {
+export interface AggregatePoints {
   /** Intervals of the finest period. */
   readonly fine: readonly Interval[];
   /** Intervals of coarser periods, coarsest first. */
@@ -124,26 +124,26 @@ function oldestOf(grid: (typeof GRIDS)[number], servedAt: number): number {
 }
 
 /** @returns undefined if there is no settled point to start from */
-export function foldPoints(state: SeriesState | undefined, windows: FoldPoints): PointsFolded | undefined {
+export function aggregatePoints(state: SeriesState | undefined, windows: AggregatePoints): PointsAggregate | undefined {
   const { fine, coarse = [], servedAt, settleMs } = windows;
   const edge = servedAt - settleMs;
   if (state === undefined) return begin(fine, edge);
   if (fine.length === 0) return nothing(state);
-  const folding = new Folding(state, edge);
-  folding.revise(fine);
+  const counting = new PointCount(state, edge);
+  counting.revise(fine);
   // A missing point at the front of the window is a hole, not a later start.
   const begins = Math.min(fine[0]!.from, oldestOf(FINE, servedAt));
   coarse.forEach((window, index) => {
     const finer = coarse[index + 1] ?? fine;
-    folding.fill(window, finer, finer === fine ? begins : (finer[0]?.from ?? begins));
+    counting.fill(window, finer, finer === fine ? begins : (finer[0]?.from ?? begins));
   });
-  folding.skipTo(begins);
-  folding.follow(fine, edge - windows.intervalMs - FINE.stepMs);
-  return folding.end(begins);
+  counting.skipTo(begins);
+  counting.follow(fine, edge - windows.intervalMs - FINE.stepMs);
+  return counting.end(begins);
 }
 
 /** Starts counting at the newest settled point: history is not a spike. */
-function begin(fine: readonly Interval[], edge: number): PointsFolded | undefined {
+function begin(fine: readonly Interval[], edge: number): PointsAggregate | undefined {
   const settled = fine.filter(({ to }) => to <= edge);
   const newest = settled.at(-1);
   if (newest === undefined) return undefined;
@@ -151,11 +151,11 @@ function begin(fine: readonly Interval[], edge: number): PointsFolded | undefine
   return nothing({ base: newest.to, watermark: newest.to, last });
 }
 
-function nothing(state: SeriesState): PointsFolded {
+function nothing(state: SeriesState): PointsAggregate {
   return { state, increase: 0, points: 0, backfilled: 0, revised: 0, missed: 0 };
 }
 
-class Folding {
+class PointCount {
   readonly #base: number;
   readonly #edge: number;
   #watermark: number;
@@ -226,7 +226,7 @@ class Folding {
   }
 
   /** @param begins start of the finest window; an earlier hole is never filled */
-  end(begins: number): PointsFolded {
+  end(begins: number): PointsAggregate {
     const kept = Math.min(begins, this.#watermark) - KEPT_MS;
     const last = this.#last
       .filter(({ to }) => to > kept)

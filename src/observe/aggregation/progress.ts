@@ -1,12 +1,12 @@
 /** Builds the news of a commit about a message from its steps. */
-import { dueAfter, type MessageFolded } from './message-fold.ts';
+import { dueAfter, type MessageAggregate } from './message-aggregation.ts';
 import type { AttemptTrace, MessageDescription, MessageProgress } from './message-trace.ts';
 import { isOutcome, type MessageRecord, type Step } from './open-message.ts';
 
 export interface ProgressFacts {
   readonly account: string;
   readonly messageId: string;
-  readonly folded: Pick<MessageFolded, 'record' | 'endedNow' | 'isPast'>;
+  readonly aggregated: Pick<MessageAggregate, 'record' | 'endedNow' | 'isPast'>;
   /** Steps that are new in this commit. */
   readonly fresh: readonly Step[];
   readonly described: MessageDescription;
@@ -30,8 +30,14 @@ class Few {
   }
 }
 
-export function messageProgress({ account, messageId, folded, described, ...facts }: ProgressFacts): MessageProgress {
-  const { steps, end } = folded.record;
+export function messageProgress({
+  account,
+  messageId,
+  aggregated,
+  described,
+  ...facts
+}: ProgressFacts): MessageProgress {
+  const { steps, end } = aggregated.record;
   const fresh = facts.fresh.length > FEW ? new Set(facts.fresh) : new Few(facts.fresh);
   const created = steps.find((step) => step.state === 'CREATED');
   const { attempts, news, outcomes, activeSince } = attemptsOf(steps, fresh);
@@ -47,16 +53,16 @@ export function messageProgress({ account, messageId, folded, described, ...fact
       created: created !== undefined && fresh.has(created),
       attempts: news,
       outcomes,
-      ended: folded.endedNow,
-      ...(folded.isPast && { isPast: true }),
+      ended: aggregated.endedNow,
+      ...(aggregated.isPast && { isPast: true }),
     },
   };
 }
 
 /** Returns the facts about a message that has no new entries. */
 export function progressOfRecord(account: string, messageId: string, record: MessageRecord): MessageProgress {
-  const folded = { record, endedNow: false, isPast: false };
-  return messageProgress({ account, messageId, folded, fresh: [], described: record.described });
+  const aggregated = { record, endedNow: false, isPast: false };
+  return messageProgress({ account, messageId, aggregated, fresh: [], described: record.described });
 }
 
 /** Returns the attempts: one per outcome. An attempt starts with the last ACTIVE since the previous outcome. */

@@ -1,5 +1,5 @@
 /**
- * Encodes the states of the statistics folds. Counted intervals are adjacent and of equal length, so a run of them is
+ * Encodes the states of the statistics aggregations. Counted intervals are adjacent and of equal length, so a run of them is
  * stored as its start, its step and its values. An unreadable record is treated as missing: the series starts again,
  * and its counter stays.
  */

@@ -1,6 +1,6 @@
 /**
- * Port for the state of the statistics folds. It stores how far each series is counted, in one transaction with the
- * increments. The fold defines the content of a record.
+ * Port for the state of the statistics aggregations. It stores how far each series is counted, in one transaction with the
+ * increments. The aggregation defines the content of a record.
  */
 import type { Increment } from './totals.ts';
 

@@ -11,7 +11,7 @@ export interface SpanBatch {
   readonly madeAt: number;
 }
 
-/** Spans that a commit of the log fold adds. */
+/** Spans that a commit of the log aggregation adds. */
 export interface SpansOfCommit {
   readonly batches: readonly SpanBatch[];
   /** Messages whose root span is sent while they are still open. */

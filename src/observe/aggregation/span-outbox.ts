@@ -1,9 +1,9 @@
 /**
- * Port for delivery spans, kept until their receiver has acknowledged them. The transaction of the fold stores them as
+ * Port for delivery spans, kept until their receiver has acknowledged them. The transaction of the aggregation stores them as
  * the bytes to send. They are removed after the acknowledgement. After a crash in between, the same bytes are sent
  * again, and no committed span is lost.
  *
- * The absence of a batch records its acknowledgement. No list of sent spans is needed: the fold recognizes entries that
+ * The absence of a batch records its acknowledgement. No list of sent spans is needed: the aggregation recognizes entries that
  * it has seen, so no span is made twice.
  */
 import type { EntryMode, LogMemory, OpenMessage } from './log-store.ts';

@@ -1,12 +1,12 @@
-/** Ports of all folds, as collectors receive them. */
-import type { FlowControlFoldStore } from './flow-control-store.ts';
-import type { LogFoldStore } from './log-store.ts';
+/** Ports of all aggregations, as collectors receive them. */
+import type { FlowControlAggregationStore } from './flow-control-store.ts';
+import type { LogAggregationStore } from './log-store.ts';
 import type { SeriesStore } from './series-store.ts';
-import type { WorkflowDlqFoldStore } from './workflow-dlq-store.ts';
+import type { WorkflowDlqAggregationStore } from './workflow-dlq-store.ts';
 
-export interface FoldStores {
-  readonly log: LogFoldStore;
+export interface AggregationStores {
+  readonly log: LogAggregationStore;
   readonly series: SeriesStore;
-  readonly flowControl: FlowControlFoldStore;
-  readonly workflowDlq: WorkflowDlqFoldStore;
+  readonly flowControl: FlowControlAggregationStore;
+  readonly workflowDlq: WorkflowDlqAggregationStore;
 }

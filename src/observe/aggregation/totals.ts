@@ -1,5 +1,5 @@
 /**
- * Totals that only grow, kept in the store: counters and histograms by metric name and label values. Each fold adds to
+ * Totals that only grow, kept in the store: counters and histograms by metric name and label values. Each aggregation adds to
  * them in its own transaction, together with its position. The registry mirrors them.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Port for the state of the workflow DLQ fold: the known runs, and whether each was counted in and out. A commit is one
+ * Port for the state of the workflow DLQ aggregation: the known runs, and whether each was counted in and out. A commit is one
  * transaction: the counts and the counted runs become durable together or not at all. A `kill -9` neither loses a run
  * nor counts one twice.
  */
@@ -51,7 +51,7 @@ export class WorkflowDlqMemory {
   }
 }
 
-export interface WorkflowDlqFoldStore {
+export interface WorkflowDlqAggregationStore {
   /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): WorkflowDlqMemory;
   /** @throws {Error} if the write fails; nothing is written then */

@@ -2,7 +2,7 @@
  * Counts the runs that entered and left the workflow DLQ, each once. A run is counted in when its dlqId is first read,
  * and out when a complete listing no longer has it. The absence of a run from an incremental listing proves nothing.
  *
- * Pages shift while the set changes, so a listing of several pages may skip a run that still exists. The fold therefore
+ * Pages shift while the set changes, so a listing of several pages may skip a run that still exists. The aggregation therefore
  * returns missing runs without an explanation from `unexplained`, to be requested individually. A run is counted out
  * when the service no longer finds it. If it cannot be requested, the next complete listing must lack it, too. A run
  * that was counted out is remembered for a day. If it reappears, it is not counted in or out again.
@@ -52,7 +52,7 @@ export interface DlqReading {
   readonly canAsk?: boolean;
 }
 
-export interface DlqFoldOptions {
+export interface DlqAggregationOptions {
   /** Returns the label to count a workflow under. */
   readonly admit: (label: 'workflow', value: string) => string;
   /** Returns the daemon's own recorded action on an entry. Undefined if there was none, or none that had an effect. */
@@ -66,10 +66,10 @@ export interface DlqFoldOptions {
 const labelOf = memoByText(2_000, workflowLabel);
 
 /** Yields the commits of a reading. Each is complete in itself; the last one records the end of a complete listing. */
-export function* foldWorkflowDlq(
+export function* aggregateWorkflowDlq(
   reading: DlqReading,
   memory: WorkflowDlqMemory,
-  options: DlqFoldOptions,
+  options: DlqAggregationOptions,
 ): Generator<WorkflowDlqCommit> {
   const { account, rows, isWhole, dropped, at } = reading;
   // Nothing is counted before the first complete listing has ended: existing runs are not a spike.
@@ -93,10 +93,10 @@ export function* foldWorkflowDlq(
 }
 
 /** Counts out runs that the daemon acted on, if they are known and not counted out. */
-export function foldOwnDepartures(
+export function aggregateOwnDepartures(
   { account, dlqIds }: { readonly account: string; readonly dlqIds: Iterable<string> },
   memory: WorkflowDlqMemory,
-  { actedOn, at }: Pick<DlqFoldOptions, 'actedOn'> & { readonly at: number },
+  { actedOn, at }: Pick<DlqAggregationOptions, 'actedOn'> & { readonly at: number },
 ): WorkflowDlqCommit | undefined {
   const commits = new Commits(account, memory);
   for (const dlqId of dlqIds) {
@@ -113,7 +113,11 @@ export function foldOwnDepartures(
  * Returns the runs that a complete listing lacks and that either left or were skipped. Runs that were already missing
  * come first.
  */
-export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, options: DlqFoldOptions): KnownRun[] {
+export function unexplained(
+  reading: DlqReading,
+  memory: WorkflowDlqMemory,
+  options: DlqAggregationOptions,
+): KnownRun[] {
   const { rows, isWhole, dropped, pages } = reading;
   const { listedAt } = memory;
   if (!isWhole || dropped > 0 || pages <= 1 || listedAt === undefined) return [];
@@ -128,7 +132,7 @@ export function unexplained(reading: DlqReading, memory: WorkflowDlqMemory, opti
   ];
 }
 
-interface EnterOptions extends DlqFoldOptions {
+interface EnterOptions extends DlqAggregationOptions {
   readonly isBaseline: boolean;
   readonly at: number;
 }
@@ -148,7 +152,7 @@ function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefi
   if (!options.isBaseline) commits.entered(workflow, row);
 }
 
-interface MissOptions extends DlqFoldOptions {
+interface MissOptions extends DlqAggregationOptions {
   readonly reading: DlqReading;
   readonly listedAt: number;
 }

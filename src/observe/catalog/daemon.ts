@@ -364,7 +364,7 @@ const daemon = family(
       ['label'],
       'items',
       'limiter',
-      'Distinct label values folded into "other" by a cardinality limit, each counted once; at most 500,000.',
+      'Distinct label values counted under "other" because of a cardinality limit, each counted once; at most 500,000.',
     ),
     opsd_invalid_values_total: counter(
       ['source'],

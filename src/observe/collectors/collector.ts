@@ -7,7 +7,7 @@ import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { SpanSource } from '../aggregation/span-outbox.ts';
-import type { FoldStores } from '../aggregation/stores.ts';
+import type { AggregationStores } from '../aggregation/stores.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api } from '#foundation/events/events.ts';
 import type { CollectorsSettings } from './settings.ts';
@@ -31,7 +31,7 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
   readonly target: CollectorTarget;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly stores: FoldStores;
+  readonly stores: AggregationStores;
   /** Makes the spans that are stored with a commit. Absent if tracing is off. */
   readonly spans?: SpanSource;
   /** Makes the delivery events that are stored with a commit. Absent if they are disabled. */

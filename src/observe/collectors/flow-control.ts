@@ -5,7 +5,7 @@
  */
 import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
-import { foldFlowControl } from '../aggregation/flow-control.ts';
+import { aggregateFlowControl } from '../aggregation/flow-control.ts';
 import type { Increment } from '../aggregation/totals.ts';
 import { apiOf, offReason, type Collector, type CollectorContext } from './collector.ts';
 import { readEach } from './read-all.ts';
@@ -66,16 +66,16 @@ function count(
 ): void {
   const { clock, stores, target } = context;
   const memory = stores.flowControl.memory(target.account);
-  const fold = foldFlowControl({ rows, at: clock.monotonic() }, memory, {
+  const aggregation = aggregateFlowControl({ rows, at: clock.monotonic() }, memory, {
     admit: (label, value) => context.admit(label, value),
     maxGapMs: timing('flowControl', target.settings).maxStalenessMs,
   });
-  const increments: Increment[] = [...fold.increments];
+  const increments: Increment[] = [...aggregation.increments];
   if (newlyUnwatched > 0 || !memory.isBegun) {
     increments.push({ metric: 'opsd_flow_control_keys_unwatched_total', labels: [], by: newlyUnwatched });
   }
   if (increments.length > 0) stores.flowControl.commitFlowControl(target.account, increments);
   memory.isBegun = true;
-  memory.readings = fold.readings;
-  for (const label of fold.counted) memory.counted.add(label);
+  memory.readings = aggregation.readings;
+  for (const label of aggregation.counted) memory.counted.add(label);
 }

@@ -1,5 +1,5 @@
 /**
- * Reads one window of the message log into a fold: all pages, each entry with its state. The result counts only after
+ * Reads one window of the message log into an aggregation: all pages, each entry with its state. The result counts only after
  * the window was read completely and committed.
  */
 import type { LogPage, LogQuery, MessageApi } from '#service/api.ts';
@@ -11,7 +11,7 @@ import {
   type StatedEntry,
   type StatePass,
 } from '../aggregation/log-entry.ts';
-import { WindowFold } from '../aggregation/log.ts';
+import { WindowAggregation } from '../aggregation/log.ts';
 import { MOST_ROW_BYTES, RowMemory } from '#foundation/platform/row-memory.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
@@ -41,7 +41,7 @@ export interface ReadOptions {
 export interface WindowRead extends WindowCost {
   /** End of the complete part. Earlier than requested if the service's clock is behind ours. */
   readonly to: number;
-  readonly fold: WindowFold;
+  readonly aggregation: WindowAggregation;
   /** Latest moment of the window that the service has certainly reached, proven by its `Date` header or an entry. */
   readonly provenAt: number;
 }
@@ -59,7 +59,7 @@ export async function readWindow(
   { budget, limits, isSweep }: ReadOptions,
 ): Promise<WindowRead | WindowBroken> {
   const { account, settings } = context.target;
-  const fold = new WindowFold({
+  const aggregation = new WindowAggregation({
     account,
     from: span.from,
     memory: context.stores.log.memory(account),
@@ -71,16 +71,16 @@ export async function readWindow(
   const memory = new RowMemory(MOST_ROW_BYTES / AT_ONCE);
   const reader = new Reader({ api, context, budget, memory, limits }, span);
   try {
-    const to = await readSpan(reader, fold, context.signal);
-    return { ...reader.cost(), to, fold, provenAt: reader.isDated ? to : reader.latest };
+    const to = await readSpan(reader, aggregation, context.signal);
+    return { ...reader.cost(), to, aggregation, provenAt: reader.isDated ? to : reader.latest };
   } catch (error) {
     const isFull = error instanceof ListingError && error.code === 'budget';
     return { ...reader.cost(), error, coveredMs: reader.coveredMs, isFull };
   }
 }
 
-/** Adds the entries of a span to the fold, each with its state. Returns the end of the complete part. */
-async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): Promise<number> {
+/** Adds the entries of a span to the aggregation, each with its state. Returns the end of the complete part. */
+async function readSpan(reader: Reader, aggregation: WindowAggregation, signal: AbortSignal): Promise<number> {
   const stateless: LogEntry[] = [];
   let stated = 0;
   let to: number | undefined;
@@ -88,20 +88,21 @@ async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): 
     to ??= servedTo;
     const end = to;
     for (const row of invalid) {
-      if ((row.time ?? end) <= end && (row.time ?? end) >= reader.span.from) fold.refuse(row, reader.span.to);
+      if ((row.time ?? end) <= end && (row.time ?? end) >= reader.span.from) aggregation.refuse(row, reader.span.to);
     }
-    fold.refuseUnknown(dropped - invalid.length);
+    aggregation.refuseUnknown(dropped - invalid.length);
     for (const entry of entries) {
       if (entry.time > end) continue;
       if (!hasState(entry)) stateless.push(entry);
       else {
         stated += 1;
-        fold.take(entry);
+        aggregation.take(entry);
       }
     }
   });
   const end = to ?? reader.span.to;
-  if (stated > 0) for (const entry of stateless) fold.refuse({ time: entry.time, identity: statelessKey(entry) }, end);
+  if (stated > 0)
+    for (const entry of stateless) aggregation.refuse({ time: entry.time, identity: statelessKey(entry) }, end);
   if (stated > 0 || stateless.length === 0) return end;
   const passes = await readAll(
     signal,
@@ -111,7 +112,7 @@ async function readSpan(reader: Reader, fold: WindowFold, signal: AbortSignal): 
       return [state, found] as const;
     }),
   );
-  for (const entry of assignStates(stateless, new Map(passes))) if (entry.time <= end) fold.take(entry);
+  for (const entry of assignStates(stateless, new Map(passes))) if (entry.time <= end) aggregation.take(entry);
   return end;
 }
 

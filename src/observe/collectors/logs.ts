@@ -1,5 +1,5 @@
 /**
- * Collects the message log window by window: `[watermark, now − lag]`, both borders inclusive. A window is folded only
+ * Collects the message log window by window: `[watermark, now − lag]`, both borders inclusive. A window is aggregated only
  * after it was read completely. Its counts, its keys and the new watermark are one commit. After any failure in
  * between, the next run reads the same window again. No entry is lost or counted twice. Every `sweep.every`, a sweep
  * reads earlier parts of the log again for late entries. It starts before the last sweep by the maximum lateness of
@@ -19,8 +19,8 @@ import { READER_COUNTERS } from '../aggregation/log-counts.ts';
 import {
   surelyCounted,
   type LogCommit,
-  type LogFoldState,
-  type LogFoldStore,
+  type LogAggregationState,
+  type LogAggregationStore,
   type LogMemory,
   type OpenMessage,
 } from '../aggregation/log-store.ts';
@@ -80,7 +80,7 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
   return { watermark };
 }
 
-type CountedState = LogFoldState & { readonly watermark: number; readonly keptFrom: number };
+type CountedState = LogAggregationState & { readonly watermark: number; readonly keptFrom: number };
 
 /** Section of the log to walk through. */
 interface Stretch extends Pick<Walk, 'from' | 'end' | 'reserve'> {
@@ -214,7 +214,7 @@ class Run {
    * Learns the entry mode: the entries of a delivered message show if the log has its creation, too. After a failure
    * the mode stays unknown.
    */
-  async #learnForm({ fold: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
+  async #learnForm({ aggregation: { delivered: messageId } }: WindowRead, isSweep: boolean): Promise<void> {
     const { entryMode } = this.#state;
     if (messageId === undefined || this.#isFormUnknown) return;
     if (entryMode === 'transitions' || (entryMode === 'snapshot' && !isSweep)) return;
@@ -232,7 +232,7 @@ class Run {
     }
   }
 
-  #commit({ fold, to, provenAt }: WindowRead, isSweep: boolean): void {
+  #commit({ aggregation, to, provenAt }: WindowRead, isSweep: boolean): void {
     const store = this.#context.stores.log;
     const { account, settings } = this.#context.target;
     const before = this.#state;
@@ -253,7 +253,7 @@ class Run {
     const excess = store.memory(account).open.size - MOST_OPEN;
     const expired =
       excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, surely, EXPIRED_AT_ONCE);
-    const { progress, attempts, resumeEnds, ...added } = fold.finish((...asked) => store.openRecords(...asked), {
+    const { progress, attempts, resumeEnds, ...added } = aggregation.finish((...asked) => store.openRecords(...asked), {
       entryMode,
       expired,
     });
@@ -278,7 +278,7 @@ class Run {
       increments: [...added.increments, ...this.#ownIncrements()],
     });
     this.#context.onAttempts?.({ from: before.watermark, watermark, attempts, resumeEnds });
-    this.#dropped += fold.invalid;
+    this.#dropped += aggregation.invalid;
   }
 
   /** Commits the pages read, and the state, without entries. */
@@ -289,7 +289,7 @@ class Run {
   }
 
   /** Commits the state with the given additions. The state includes the pace, so that a restart knows it. */
-  #save(added: Omit<LogCommit, 'account' | keyof LogFoldState>): void {
+  #save(added: Omit<LogCommit, 'account' | keyof LogAggregationState>): void {
     const { stores, target, onWatermark } = this.#context;
     const { widthMs } = this.#pace;
     this.#state = { ...this.#state, ...(Number.isFinite(widthMs) && { windowMs: widthMs }) };
@@ -312,7 +312,7 @@ class Run {
  */
 // oxlint-disable-next-line max-params -- a look-up and its three keys
 function openProgress(
-  store: LogFoldStore,
+  store: LogAggregationStore,
   account: string,
   messageIds: readonly string[],
   opened: readonly OpenMessage[],

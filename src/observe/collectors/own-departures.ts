@@ -4,8 +4,8 @@
  * counts it.
  */
 import type { ActionType } from '#foundation/domain/plan.ts';
-import { foldOwnDepartures, type DlqFoldOptions } from '../aggregation/workflow-dlq.ts';
-import type { WorkflowDlqFoldStore } from '../aggregation/workflow-dlq-store.ts';
+import { aggregateOwnDepartures, type DlqAggregationOptions } from '../aggregation/workflow-dlq.ts';
+import type { WorkflowDlqAggregationStore } from '../aggregation/workflow-dlq-store.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -20,9 +20,9 @@ const LEFT: ReadonlySet<string> = new Set(['accepted', 'verified', 'confirmed_ap
 export interface OwnDeparturesDeps {
   readonly events: EventBus;
   readonly clock: Clock;
-  readonly store: WorkflowDlqFoldStore;
+  readonly store: WorkflowDlqAggregationStore;
   /** Returns how the daemon removed an entry from the DLQ, from the ledger. */
-  readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqFoldOptions['actedOn']>;
+  readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqAggregationOptions['actedOn']>;
   /** Removes runs from the latest batch. */
   readonly depart: (account: string, dlqIds: ReadonlySet<string>) => void;
 }
@@ -36,7 +36,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
     depart(account, dlqIds);
     const options = { actedOn: (dlqId: string) => actedOn(account, dlqId), at: clock.now() };
     try {
-      const commit = foldOwnDepartures({ account, dlqIds }, store.memory(account), options);
+      const commit = aggregateOwnDepartures({ account, dlqIds }, store.memory(account), options);
       if (commit !== undefined) store.commitWorkflowDlq(commit);
     } catch (error) {
       // The next complete listing counts them.

@@ -5,8 +5,8 @@
  */
 import type { Answer, ManagementApi } from '#service/api.ts';
 import type { AccountStats, PointsCheck, StatsPeriod } from '#foundation/domain/statistics.ts';
-import { foldAccount, periodsOf } from '../aggregation/account-fold.ts';
-import { foldIndex } from '../aggregation/index-fold.ts';
+import { aggregateAccount, periodsOf } from '../aggregation/account-aggregation.ts';
+import { aggregateIndex } from '../aggregation/index-aggregation.ts';
 import { checkPoints } from '../aggregation/points-check.ts';
 import { reconcile } from '../aggregation/reconcile.ts';
 import type { SeriesRecord } from '../aggregation/series-store.ts';
@@ -45,7 +45,7 @@ async function collectAccount(
   }
   if (coarse.length > 0) answer = await read('1h');
   const { value: fine, servedAt = clock.now() } = answer;
-  const { increments, folded, days, ...rest } = foldAccount({
+  const { increments, aggregated, days, ...rest } = aggregateAccount({
     subject,
     records,
     fine,
@@ -80,7 +80,7 @@ async function collectAccount(
   const pointsCheck = await checkedPoints(context, servedAt, read);
   const spend = spendOf(fine, days, { at: servedAt, budgetUsd: context.budgetUsd });
   return {
-    rows: [{ ...fine, folded, spend, ...(reconciled && { reconciled }), ...(pointsCheck && { pointsCheck }) }],
+    rows: [{ ...fine, aggregated, spend, ...(reconciled && { reconciled }), ...(pointsCheck && { pointsCheck }) }],
     dropped: answer.dropped + rest.dropped,
   };
 }
@@ -130,13 +130,13 @@ export const vectorStats: Collector<'vectorStats'> = {
       const { value, dropped, servedAt = clock.now() } = await api.getVectorStats(index, '1h', { signal: joined });
       return { value: { stats: value, servedAt }, dropped };
     });
-    const folds = read.rows.map(({ stats, servedAt }) =>
-      foldIndex(stores.series.loadSeries(account, stats.index), stats, servedAt),
+    const aggregations = read.rows.map(({ stats, servedAt }) =>
+      aggregateIndex(stores.series.loadSeries(account, stats.index), stats, servedAt),
     );
     stores.series.commitSeries({
       account,
-      increments: folds.flatMap(({ increments }) => increments),
-      records: folds.flatMap(({ records }) => records),
+      increments: aggregations.flatMap(({ increments }) => increments),
+      records: aggregations.flatMap(({ records }) => records),
     });
     return { rows: read.rows.map(({ stats }) => stats), dropped: read.dropped };
   },

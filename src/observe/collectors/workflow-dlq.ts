@@ -12,7 +12,12 @@
 import type { MessageApi } from '#service/api.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { foldWorkflowDlq, unexplained, type DlqFoldOptions, type DlqReading } from '../aggregation/workflow-dlq.ts';
+import {
+  aggregateWorkflowDlq,
+  unexplained,
+  type DlqAggregationOptions,
+  type DlqReading,
+} from '../aggregation/workflow-dlq.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 import { askFor } from './asked-runs.ts';
 import { apiOf, offReason, type Collected, type Collector, type CollectorContext } from './collector.ts';
@@ -63,7 +68,7 @@ async function count(
   const keys = stores.flowControl.memory(account).seen;
   const seenAt = clock.monotonic();
   for (const { flowControlKey } of listing.rows) if (flowControlKey !== undefined) keys.add(flowControlKey, seenAt);
-  const options: DlqFoldOptions = {
+  const options: DlqAggregationOptions = {
     admit: (label, value) => context.admit(label, value, 0),
     actedOn: (dlqId) => context.actedOn?.(dlqId),
     ...(dlqRetentionMs !== undefined && { retentionMs: dlqRetentionMs }),
@@ -73,7 +78,11 @@ async function count(
   const missing = unexplained({ account, ...listing, at: clock.now() }, memory, options);
   const { found, ...asked } = await askFor(api, context.signal, missing);
   const rows = found.length === 0 ? listing.rows : withAdded(listing.rows, found);
-  for (const commit of foldWorkflowDlq({ account, ...listing, rows, ...asked, at: clock.now() }, memory, options)) {
+  for (const commit of aggregateWorkflowDlq(
+    { account, ...listing, rows, ...asked, at: clock.now() },
+    memory,
+    options,
+  )) {
     stores.workflowDlq.commitWorkflowDlq(commit);
     await new Promise((resolve) => setImmediate(resolve));
   }

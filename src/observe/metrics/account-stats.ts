@@ -26,7 +26,7 @@ export const projectAccountStats: Project<'accountStats'> = ({ account, rows, at
       put('opsd_reconciliation_ratio', labels, ratio(statistics, logs));
       put('opsd_reconciliation_gap', labels, flag(isLasting));
     }
-    for (const { source, series, at: countedAt } of stats.folded ?? []) {
+    for (const { source, series, at: countedAt } of stats.aggregated ?? []) {
       put('opsd_stats_point_timestamp_seconds', { account, source, series }, countedAt / 1_000);
     }
   }

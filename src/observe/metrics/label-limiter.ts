@@ -23,10 +23,10 @@ import type { MetricsSettings } from './settings.ts';
 const HOUR_MS = 3_600_000;
 
 /**
- * Maximum number of folded values to recognize, so that each is counted once. Above it, none is counted. They use at
+ * Maximum number of overflowed values to recognize, so that each is counted once. Above it, none is counted. They use at
  * most 12 MB.
  */
-const MOST_FOLDED = 500_000;
+const MOST_OVERFLOWED = 500_000;
 
 export interface LimiterDeps {
   readonly settings: MetricsSettings['labels'];
@@ -35,7 +35,7 @@ export interface LimiterDeps {
   /** Returns the values that the configuration of an account names. */
   configured(account: string, label: string): readonly string[];
   /** Called once for each distinct value without a place. */
-  onFolded(label: string): void;
+  onOverflow(label: string): void;
   /** Returns the totals that have a label, and its position among their labels. */
   totalsBy(label: string): EvictedValue['totals'];
   /** Called when a value loses its place. */
@@ -48,7 +48,7 @@ export interface LabelLimiter {
   /**
    * Returns the exported value for a value that was just seen: the cleaned value, or `other`.
    *
-   * @param amount number of occurrences, for the statistics of folded values
+   * @param amount number of occurrences, for the statistics of overflowed values
    */
   admit(account: string, label: string, value: string, amount?: number): string;
   /**
@@ -72,7 +72,7 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
   const rules = labelRules(deps.settings);
   const stored = Map.groupBy(store.load(), ({ account, label }) => keyOf(account, label));
   const all = new Map<string, LabelPlaces>();
-  const onFolded = createFoldedCounter((label) => deps.onFolded(label));
+  const onOverflow = createOverflowCounter((label) => deps.onOverflow(label));
   let sweptAt = clock.monotonic();
 
   function placesOf(account: string, rule: LabelRule): LabelPlaces {
@@ -85,7 +85,7 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
         configured: deps.configured(account, rule.label),
         stored: stored.get(key) ?? [],
         now: clock.monotonic(),
-        onFolded,
+        onOverflow,
       });
       all.set(key, places);
     }
@@ -141,14 +141,14 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
   };
 }
 
-/** Reports each distinct folded value once, by its label. */
-function createFoldedCounter(report: (label: string) => void) {
+/** Reports each distinct overflowed value once, by its label. */
+function createOverflowCounter(report: (label: string) => void) {
   // No time slices are needed.
-  const folded = new KeySlices(1);
+  const overflowed = new KeySlices(1);
   const key = emptyKey();
   return (account: string, label: string, value: string): void => {
     setTextKey(key, `${account}\0${label}\0${value}`);
-    if (folded.size < MOST_FOLDED && folded.add(0, key)) report(label);
+    if (overflowed.size < MOST_OVERFLOWED && overflowed.add(0, key)) report(label);
   };
 }
 

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 /** Time without being seen after which a value loses its place. */
 const IDLE_MS = 7 * 24 * HOUR_MS;
 
-/** Number of folded values with known amounts. */
+/** Number of overflowed values with known amounts. */
 const WATCHED = 64;
 /** Number of raw texts whose place is cached without cleaning them again, and their maximum length. */
 const MEMO = 4_096;
@@ -26,8 +26,8 @@ export interface LabelUse {
   /** Number of values in the store without a place. */
   readonly hidden: number;
   /** Occurrences of values without a place, since the start of the process. */
-  readonly foldedAmount: number;
-  readonly largestFolded: readonly Frequent[];
+  readonly overflowAmount: number;
+  readonly largestOverflow: readonly Frequent[];
 }
 
 /** Last complete readings of the running collectors that see a label, and their interval. */
@@ -55,8 +55,8 @@ interface LabelPlacesOptions {
   readonly stored: readonly LabelValue[];
   /** Monotonic milliseconds. */
   readonly now: number;
-  /** Called each time a value is folded. */
-  readonly onFolded: (account: string, label: string, value: string) => void;
+  /** Called each time a value is overflowed. */
+  readonly onOverflow: (account: string, label: string, value: string) => void;
 }
 
 export class LabelPlaces {
@@ -65,17 +65,17 @@ export class LabelPlaces {
   readonly #places = new Map<string, Place>();
   readonly #configured: ReadonlySet<string>;
   readonly #memo = new Map<string, Place>();
-  readonly #folded = new FrequentValues(WATCHED);
-  readonly #onFolded: LabelPlacesOptions['onFolded'];
+  readonly #overflowed = new FrequentValues(WATCHED);
+  readonly #onOverflow: LabelPlacesOptions['onOverflow'];
   #shown = 0;
   /** Monotonic time of the last count of idle time. */
   #countedAt: number;
   #lastSuccesses: Readings['lastSuccesses'] = [];
 
-  constructor({ account, rule, configured, stored, now, onFolded }: LabelPlacesOptions) {
+  constructor({ account, rule, configured, stored, now, onOverflow }: LabelPlacesOptions) {
     this.account = account;
     this.rule = rule;
-    this.#onFolded = onFolded;
+    this.#onOverflow = onOverflow;
     this.#countedAt = now;
     const first = [...configured, ...rule.first].filter(
       (value) => value !== '' && value !== OTHER && !isStamp(value) && rule.isAllowed(value),
@@ -96,7 +96,7 @@ export class LabelPlaces {
       if (value === OTHER || value === '') return value;
       place = this.#places.get(value);
       if (place === undefined && this.#mayShow(value)) place = this.#put(value, {});
-      if (place === undefined || place.isHidden) return this.#fold(value, amount);
+      if (place === undefined || place.isHidden) return this.#overflow(value, amount);
       this.#remember(raw, place);
     }
     place.isSeen = true;
@@ -107,7 +107,7 @@ export class LabelPlaces {
    * Returns the exported text for a value in the store; undefined if it is hidden. The value does not count as seen.
    */
   keep(raw: string): string | undefined {
-    // Every commit of a fold passes here, nearly always with a known value.
+    // Every commit of an aggregation passes here, nearly always with a known value.
     const known = this.#memo.get(raw);
     if (known !== undefined) return known.value;
     const value = this.#clean(raw);
@@ -171,8 +171,8 @@ export class LabelPlaces {
       shown: this.#shown,
       configured: this.#configured.size,
       hidden: this.#places.size - this.#shown,
-      foldedAmount: this.#folded.total,
-      largestFolded: this.#folded.largest(10),
+      overflowAmount: this.#overflowed.total,
+      largestOverflow: this.#overflowed.largest(10),
     };
   }
 
@@ -193,9 +193,9 @@ export class LabelPlaces {
     return isStamp(raw) ? OTHER : this.rule.normalise(raw);
   }
 
-  #fold(value: string, amount: number): string {
-    this.#folded.add(value, amount);
-    this.#onFolded(this.account, this.rule.label, value);
+  #overflow(value: string, amount: number): string {
+    this.#overflowed.add(value, amount);
+    this.#onOverflow(this.account, this.rule.label, value);
     return OTHER;
   }
 

@@ -72,9 +72,9 @@ export interface Metrics extends Disposable {
   render(format: Format): Promise<ScrapeBody>;
   /**
    * Returns the value to count a label under: the cleaned value, or `other` if no more values of this label are
-   * admitted. Folds with totals call this, so that the store has no more values than the metrics export.
+   * admitted. Aggregates with totals call this, so that the store has no more values than the metrics export.
    *
-   * @param amount number of occurrences, for the statistics of folded values
+   * @param amount number of occurrences, for the statistics of overflowed values
    */
   admit(account: string, label: string, value: string, amount?: number): string;
   /**
@@ -98,7 +98,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     store: deps.labels,
     clock,
     configured: (account, label) => deps.configured?.(account, label) ?? [],
-    onFolded: (label) => families.add('opsd_label_values_overflowed_total', { label }),
+    onOverflow: (label) => families.add('opsd_label_values_overflowed_total', { label }),
     totalsBy,
     onEvicted: (account, label, value) => families.drop(account, label, value),
   });

@@ -29,7 +29,7 @@ export const metricsSettings = z
     labels: z
       .strictObject({
         destination: labelCap('Hosts, queues and URL Groups that messages are delivered to.', 50),
-        workflow: labelCap('Workflows, by host and path with ids folded.', 50),
+        workflow: labelCap('Workflows, by host and path with ids aggregated.', 50),
         flowControlKey: labelCap('Flow-control keys.', 500),
         urlGroup: labelCap('URL Groups.', 500),
         value: labelCap('Values of the dimension in collectors.logs.dimension.', 500),

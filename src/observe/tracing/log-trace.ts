@@ -1,6 +1,6 @@
 /** Builds the trace of one message from its current log entries: all spans that the daemon would have sent. */
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
-import { WindowFold } from '../aggregation/log.ts';
+import { WindowAggregation } from '../aggregation/log.ts';
 import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
 import { LogMemory, type EntryMode } from '../aggregation/log-store.ts';
 import { deliverySpans } from './delivery-spans.ts';
@@ -33,10 +33,10 @@ export async function traceFromLog(
   const { account, settings } = about;
   const stated = await readStated(read);
   const memory = new LogMemory();
-  const fold = new WindowFold({ account, from: -Infinity, memory, admit: (_label, value) => value });
-  for (const entry of stated) fold.take(entry);
+  const aggregation = new WindowAggregation({ account, from: -Infinity, memory, admit: (_label, value) => value });
+  for (const entry of stated) aggregation.take(entry);
   const entryMode: EntryMode = stated.length === 1 && stated[0]!.state !== 'CREATED' ? 'snapshot' : 'transitions';
-  const [message] = fold.finish(() => new Map(), { entryMode }).progress();
+  const [message] = aggregation.finish(() => new Map(), { entryMode }).progress();
   if (message === undefined) return undefined;
   const isOpen = message.end === undefined;
   const made = deliverySpans(

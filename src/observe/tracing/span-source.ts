@@ -1,5 +1,5 @@
 /**
- * Makes the spans of each commit of the log fold, within a rate limit and a storage limit. Above the limits, spans are
+ * Makes the spans of each commit of the log aggregation, within a rate limit and a storage limit. Above the limits, spans are
  * dropped by message and counted: an outage produces a flood of spans, which must not overload the disk.
  */
 import type { SpanBatch } from '../aggregation/span-batch.ts';

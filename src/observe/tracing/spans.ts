@@ -1,5 +1,5 @@
 /**
- * Traces over OTLP/HTTP: of deliveries, from the log fold through the store, and of the daemon itself. Disabled tracing
+ * Traces over OTLP/HTTP: of deliveries, from the log aggregation through the store, and of the daemon itself. Disabled tracing
  * costs nothing: OpenTelemetry is loaded only if an endpoint is configured.
  */
 import type { SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';

@@ -9,8 +9,8 @@ const SHOWN = 5;
 /** @returns undefined if no value folds: a full table needs no attention */
 export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
   const rows = labels
-    .filter(({ foldedAmount, hidden }) => foldedAmount > 0 || hidden > 0)
-    .toSorted((a, b) => b.foldedAmount - a.foldedAmount);
+    .filter(({ overflowAmount, hidden }) => overflowAmount > 0 || hidden > 0)
+    .toSorted((a, b) => b.overflowAmount - a.overflowAmount);
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="labels">
     <h2 id="labels">Labels</h2>
@@ -23,8 +23,8 @@ export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
         { title: 'Label', cell: (row) => row.label },
         { title: 'Account', wide: true, cell: (row) => row.account },
         { title: 'Shown', align: 'number', cell: (row) => `${formatCount(row.shown)} of ${formatCount(row.max)}` },
-        { title: 'Folded', align: 'number', cell: (row) => formatCount(row.foldedAmount) },
-        { title: 'Largest', wide: true, cell: (row) => row.largestFolded.slice(0, SHOWN).map(largest) },
+        { title: 'Overflow', align: 'number', cell: (row) => formatCount(row.overflowAmount) },
+        { title: 'Largest', wide: true, cell: (row) => row.largestOverflow.slice(0, SHOWN).map(largest) },
       ],
     })}
   </section>`;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatAge, formatCount, formatSpan, formatTime } from '../api/format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
-import { foldedLabels } from './label-table.ts';
+import { overflowedLabels } from './label-table.ts';
 import { reconciliation } from './reconciliation-table.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
 import { moment, state, sub, time, type Tone } from './page-parts.ts';
@@ -100,7 +100,7 @@ export function renderPage(given: Status, options: PageOptions): string {
               <h2 id="accounts">Accounts</h2>
               ${accounts(status.accounts)}
             </section>
-            ${foldedLabels(options.labels ?? [])}
+            ${overflowedLabels(options.labels ?? [])}
           </main>
           <section aria-labelledby="links">
             <h2 id="links">Links</h2>

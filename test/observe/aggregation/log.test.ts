@@ -2,35 +2,39 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import type { StatedEntry } from '#observe/aggregation/log-entry.ts';
-import { ABANDON_AFTER_MS, WindowFold, type LogFold, type LogWindow } from '#observe/aggregation/log.ts';
+import { ABANDON_AFTER_MS, WindowAggregation, type LogAggregate, type LogWindow } from '#observe/aggregation/log.ts';
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import { countersOf, hasEnded, histories, truthOf } from '../../support/log-history.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
 
 const T0 = Date.UTC(2026, 10, 20, 10);
 const ACCOUNT = 'production';
 
-/** Folds a window over the content of a store, without committing. */
-function fold(store: MemoryFoldStore, entries: readonly StatedEntry[], more: Partial<LogWindow> = {}): LogFold {
-  const folding = new WindowFold({
+/** Aggregates a window over the content of a store, without committing. */
+function aggregation(
+  store: MemoryAggregationStore,
+  entries: readonly StatedEntry[],
+  more: Partial<LogWindow> = {},
+): LogAggregate {
+  const counting = new WindowAggregation({
     account: ACCOUNT,
     from: T0,
     memory: store.memory(ACCOUNT),
     admit: (_label, value) => value,
     ...more,
   });
-  for (const one of entries) folding.take(one);
-  return folding.finish((...asked) => store.openRecords(...asked));
+  for (const one of entries) counting.take(one);
+  return counting.finish((...asked) => store.openRecords(...asked));
 }
 
 /** @returns the messages that ended in the window */
-function foldAndCommit(
-  store: MemoryFoldStore,
+function aggregateAndCommit(
+  store: MemoryAggregationStore,
   entries: readonly StatedEntry[],
   to: number,
   more: Partial<LogWindow> = {},
 ): MessageProgress[] {
-  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = fold(store, entries, more);
+  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = aggregation(store, entries, more);
   store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
@@ -39,7 +43,7 @@ function entry(time: number, state: MessageState, more: Partial<LogEntry> = {}):
   return { time: T0 + time, messageId: 'msg-1', state, labels: [], url: 'https://api.example.com/x', ...more };
 }
 
-function counters(store: MemoryFoldStore): Record<string, number> {
+function counters(store: MemoryAggregationStore): Record<string, number> {
   return countersOf(store.counters(ACCOUNT));
 }
 
@@ -61,16 +65,16 @@ describe('for any partition into windows', () => {
       fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
         const all = messages.flatMap((message) => message.entries);
         const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
-        const store = new MemoryFoldStore();
+        const store = new MemoryAggregationStore();
         const ended: MessageProgress[] = [];
         for (let n = 1; n < borders.length; n += 1) {
           const from = borders[n - 1]! - overlap;
           const to = borders[n]!;
           const window = all.filter(({ time }) => time >= from && time <= to);
           const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
-          // A crash between fold and commit: the window is read again, in another order.
-          if (n % crashEvery === 0) fold(store, shuffled(read, seed - n), { from });
-          ended.push(...foldAndCommit(store, read, to, { from }));
+          // A crash between aggregation and commit: the window is read again, in another order.
+          if (n % crashEvery === 0) aggregation(store, shuffled(read, seed - n), { from });
+          ended.push(...aggregateAndCommit(store, read, to, { from }));
         }
         expect(counters(store)).toEqual(truthOf(messages));
         expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
@@ -79,7 +83,7 @@ describe('for any partition into windows', () => {
             .map(({ messageId }) => messageId)
             .toSorted(),
         );
-        const atOnce = foldAndCommit(new MemoryFoldStore(), all, end);
+        const atOnce = aggregateAndCommit(new MemoryAggregationStore(), all, end);
         expect(byId(ended)).toEqual(byId(atOnce));
       }),
       { numRuns: 150 },
@@ -89,8 +93,8 @@ describe('for any partition into windows', () => {
   test('only open messages are remembered, and ended ones are removed', () => {
     fc.assert(
       fc.property(histories(T0), (messages) => {
-        const store = new MemoryFoldStore();
-        foldAndCommit(
+        const store = new MemoryAggregationStore();
+        aggregateAndCommit(
           store,
           messages.flatMap(({ entries }) => entries),
           end,
@@ -118,7 +122,8 @@ function shuffled<T>(values: readonly T[], seed: number): T[] {
 }
 
 describe('ended attempts', () => {
-  const attempts = (entries: readonly StatedEntry[], store = new MemoryFoldStore()) => fold(store, entries).attempts;
+  const attempts = (entries: readonly StatedEntry[], store = new MemoryAggregationStore()) =>
+    aggregation(store, entries).attempts;
   const MINUTE = 60_000;
   const host = 'api.example.com';
 
@@ -147,18 +152,18 @@ describe('ended attempts', () => {
     expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
     expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
     const lost = [{ ...failed, failed: 0, failedFrom: Infinity, reasons: new Map() }];
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
     expect(attempts([entry(9, 'FAILED')], store)).toEqual(lost);
-    const past = new MemoryFoldStore();
+    const past = new MemoryAggregationStore();
     const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
-    foldAndCommit(past, whole, T0 + 4);
+    aggregateAndCommit(past, whole, T0 + 4);
     expect(past.memory(ACCOUNT).open.size).toBe(0);
     expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
   });
 
   test('a resume ends as a message with its stamp does, and failed when that failed permanently', () => {
-    const ends = (...entries: readonly StatedEntry[]) => fold(new MemoryFoldStore(), entries).resumeEnds;
+    const ends = (...entries: readonly StatedEntry[]) => aggregation(new MemoryAggregationStore(), entries).resumeEnds;
     const labels = ['billing', 'opsd:here:lin-1:2'];
     const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
     const delivered = { ...failed, end: 'delivered' };
@@ -174,8 +179,8 @@ describe('ended attempts', () => {
   });
 
   test('entries that were counted are not counted again', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
     expect(attempts([entry(2, 'DELIVERED')], store)).toEqual([]);
   });
 });
@@ -185,8 +190,8 @@ describe('a final failure', () => {
   const last = entry(10, 'ERROR', { responseStatus: 500 });
 
   test('is an ERROR without a next delivery', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [last], T0 + 20);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [last], T0 + 20);
     expect(counters(store)[failures]).toBe(1);
   });
 
@@ -196,8 +201,8 @@ describe('a final failure', () => {
       [last, entry(10, 'RETRY')],
       [last, entry(15, 'ACTIVE')],
     ]) {
-      const store = new MemoryFoldStore();
-      foldAndCommit(store, entries, T0 + 20);
+      const store = new MemoryAggregationStore();
+      aggregateAndCommit(store, entries, T0 + 20);
       expect(counters(store)).not.toHaveProperty([failures]);
       expect(counters(store)).not.toHaveProperty(['msgsvc_messages_finished_total api.example.com']);
     }
@@ -208,17 +213,17 @@ describe('a final failure', () => {
     ['in two windows', [[last], [entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows, FAILED first', [[entry(12, 'FAILED', { responseStatus: 500 })], [last]]],
   ])('is one when ERROR and FAILED both report it, %s', (_how, windows) => {
-    const store = new MemoryFoldStore();
-    for (const entries of windows) foldAndCommit(store, entries, T0 + 20);
+    const store = new MemoryAggregationStore();
+    for (const entries of windows) aggregateAndCommit(store, entries, T0 + 20);
     expect(counters(store)[failures]).toBe(1);
     expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
     expect(counters(store)['msgsvc_log_events_total FAILED']).toBe(1);
   });
 
   test('in a FAILED without status has the reason of the last ERROR', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
-    foldAndCommit(store, [entry(30, 'FAILED')], T0 + 40);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
+    aggregateAndCommit(store, [entry(30, 'FAILED')], T0 + 40);
     expect(counters(store)[failures]).toBe(1);
   });
 });
@@ -236,8 +241,8 @@ describe('a cancellation during an attempt', () => {
     ['in one window', [[...first, last]]],
     ['in two windows', [first, [last]]],
   ])('is not a failure, %s', (_how, windows) => {
-    const store = new MemoryFoldStore();
-    for (const entries of windows) foldAndCommit(store, entries, T0 + 30);
+    const store = new MemoryAggregationStore();
+    for (const entries of windows) aggregateAndCommit(store, entries, T0 + 30);
     expect(counters(store)).toMatchObject({
       'msgsvc_message_cancellations_total api.example.com': 1,
       'msgsvc_messages_finished_total api.example.com': 1,
@@ -247,8 +252,8 @@ describe('a cancellation during an attempt', () => {
 });
 
 test('an attempt that begins in the millisecond of the previous failure is another one', () => {
-  const store = new MemoryFoldStore();
-  foldAndCommit(
+  const store = new MemoryAggregationStore();
+  aggregateAndCommit(
     store,
     [
       entry(0, 'CREATED'),
@@ -264,9 +269,9 @@ test('an attempt that begins in the millisecond of the previous failure is anoth
 });
 
 describe('labels', () => {
-  test('a destination beyond the limit is folded', () => {
-    const { increments } = fold(
-      new MemoryFoldStore(),
+  test('a destination beyond the limit is aggregated', () => {
+    const { increments } = aggregation(
+      new MemoryAggregationStore(),
       [entry(1, 'CREATED'), entry(1, 'CREATED', { messageId: 'msg-2', url: 'https://b.example.com' })],
       { admit: (_label, value) => (value === 'b.example.com' ? 'other' : value) },
     );
@@ -278,36 +283,36 @@ describe('labels', () => {
   });
 
   test('an entry without a destination has that of its message', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(1, 'CREATED')], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(1, 'CREATED')], T0 + 5);
     const { url: _url, ...bare } = entry(10, 'DELIVERED', { responseStatus: 200 });
-    foldAndCommit(store, [bare], T0 + 20);
+    aggregateAndCommit(store, [bare], T0 + 20);
     expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
   });
 
   test('a message that never names one is unknown', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
     expect(counters(store)['msgsvc_messages_created_total unknown']).toBe(1);
   });
 });
 
 describe('repetitions', () => {
-  const repeated = (store: MemoryFoldStore): number | undefined =>
+  const repeated = (store: MemoryAggregationStore): number | undefined =>
     store.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
 
   test('within a window, and of another window, are counted as such', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
     expect(repeated(store)).toBe(1);
-    foldAndCommit(store, [entry(1, 'CREATED')], T0 + 9);
+    aggregateAndCommit(store, [entry(1, 'CREATED')], T0 + 9);
     expect(repeated(store)).toBe(2);
   });
 
   test('at the border of two windows are not new', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(5, 'CREATED')], T0 + 5);
-    foldAndCommit(store, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(5, 'CREATED')], T0 + 5);
+    aggregateAndCommit(store, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
     expect(repeated(store)).toBeUndefined();
     expect(counters(store)['msgsvc_log_events_total CREATED']).toBe(1);
   });
@@ -323,7 +328,7 @@ describe('repetitions', () => {
       entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 9 }),
       entry(3, 'ERROR', { responseStatus: 502, nextDeliveryTime: T0 + 9 }),
     ];
-    expect(fold(new MemoryFoldStore(), different).seen.size).toBe(different.length);
+    expect(aggregation(new MemoryAggregationStore(), different).seen.size).toBe(different.length);
   });
 });
 
@@ -347,13 +352,13 @@ describe('entries that appear later than their successors', () => {
     ['failed at once', [...life.slice(0, 2), ...failure]],
     ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
   ])('do not change the measurements of a message that is %s, whichever two they are', (_end, all) => {
-    const atOnce = new MemoryFoldStore();
-    foldAndCommit(atOnce, all, end);
+    const atOnce = new MemoryAggregationStore();
+    aggregateAndCommit(atOnce, all, end);
     for (const late of pairs(all)) {
-      const store = new MemoryFoldStore();
+      const store = new MemoryAggregationStore();
       const inTime = all.filter((_, at) => !late.includes(at));
-      foldAndCommit(store, inTime, end);
-      for (const at of late) foldAndCommit(store, [all[at]!], end, { isSweep: true });
+      aggregateAndCommit(store, inTime, end);
+      for (const at of late) aggregateAndCommit(store, [all[at]!], end, { isSweep: true });
       const doubts = store.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
       expect([late, doubts]).toEqual([late, []]);
       expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
@@ -361,7 +366,7 @@ describe('entries that appear later than their successors', () => {
   });
 
   test('are not waited for where a RETRY is reported before its ERROR', () => {
-    const store = new MemoryFoldStore();
+    const store = new MemoryAggregationStore();
     const skewed = [
       ...life.slice(0, 2),
       entry(29, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
@@ -369,13 +374,13 @@ describe('entries that appear later than their successors', () => {
       life[4]!,
       entry(1_100, 'DELIVERED', { responseStatus: 200 }),
     ];
-    foldAndCommit(store, skewed, end);
+    aggregateAndCommit(store, skewed, end);
     expect(measuredIn(store)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
     expect(store.sizes(ACCOUNT).open).toBe(0);
   });
 });
 
-function measuredIn(store: MemoryFoldStore): Record<string, readonly number[]> {
+function measuredIn(store: MemoryAggregationStore): Record<string, readonly number[]> {
   return Object.fromEntries(
     store.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
   );
@@ -389,8 +394,8 @@ describe('facts of an ended message', () => {
   });
 
   test('has the attempts of a delivered message', () => {
-    const store = new MemoryFoldStore();
-    const told = foldAndCommit(
+    const store = new MemoryAggregationStore();
+    const told = aggregateAndCommit(
       store,
       [
         created,
@@ -422,27 +427,27 @@ describe('facts of an ended message', () => {
   });
 
   test('the reason of a delay is remembered until the wait ends', () => {
-    const store = new MemoryFoldStore();
+    const store = new MemoryAggregationStore();
     const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
-    foldAndCommit(store, [postponed], T0 + 20);
-    const later = fold(store, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
+    aggregateAndCommit(store, [postponed], T0 + 20);
+    const later = aggregation(store, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
     expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
   });
 
   test('has the failure that ended it, whether FAILED comes in the same window or not', () => {
     const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
     const again = entry(21, 'FAILED', { error: 'ECONNRESET' });
-    const one = foldAndCommit(new MemoryFoldStore(), [...entries, again], T0 + 30);
-    const store = new MemoryFoldStore();
-    const two = [...foldAndCommit(store, entries, T0 + 20), ...foldAndCommit(store, [again], T0 + 30)];
+    const one = aggregateAndCommit(new MemoryAggregationStore(), [...entries, again], T0 + 30);
+    const store = new MemoryAggregationStore();
+    const two = [...aggregateAndCommit(store, entries, T0 + 20), ...aggregateAndCommit(store, [again], T0 + 30)];
     expect(two).toEqual(one);
     expect(one[0]).toMatchObject({ end: { at: T0 + 20, outcome: 'failed' } });
     expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
   });
 
   test('a FAILED without a preceding ERROR is an attempt', () => {
-    const told = foldAndCommit(
-      new MemoryFoldStore(),
+    const told = aggregateAndCommit(
+      new MemoryAggregationStore(),
       [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
       T0 + 30,
     );
@@ -452,8 +457,8 @@ describe('facts of an ended message', () => {
   });
 
   test('an attempt without a known start does not use that of the previous one', () => {
-    const told = foldAndCommit(
-      new MemoryFoldStore(),
+    const told = aggregateAndCommit(
+      new MemoryAggregationStore(),
       [
         created,
         entry(10, 'ACTIVE'),
@@ -466,8 +471,8 @@ describe('facts of an ended message', () => {
   });
 
   test('a FAILED after the ERROR of the attempt is not another attempt', () => {
-    const told = foldAndCommit(
-      new MemoryFoldStore(),
+    const told = aggregateAndCommit(
+      new MemoryAggregationStore(),
       [
         created,
         entry(10, 'ACTIVE'),
@@ -481,8 +486,8 @@ describe('facts of an ended message', () => {
   });
 
   test('may have no attempts, if the message was canceled', () => {
-    const told = foldAndCommit(
-      new MemoryFoldStore(),
+    const told = aggregateAndCommit(
+      new MemoryAggregationStore(),
       [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
       T0 + 30,
     );
@@ -490,7 +495,7 @@ describe('facts of an ended message', () => {
   });
 
   test('has no start if the creation was not seen', () => {
-    const told = foldAndCommit(new MemoryFoldStore(), [entry(5, 'DELIVERED')], T0 + 30);
+    const told = aggregateAndCommit(new MemoryAggregationStore(), [entry(5, 'DELIVERED')], T0 + 30);
     expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
     expect(told[0]).not.toHaveProperty('createdAt');
     expect(told[0]).not.toHaveProperty('dueAt');
@@ -499,10 +504,10 @@ describe('facts of an ended message', () => {
 
 describe('progress', () => {
   test('reports the new facts with each commit', () => {
-    const store = new MemoryFoldStore();
+    const store = new MemoryAggregationStore();
     const step = (...entries: StatedEntry[]) => {
-      const [progress] = fold(store, entries).progress();
-      foldAndCommit(store, entries, T0 + 99);
+      const [progress] = aggregation(store, entries).progress();
+      aggregateAndCommit(store, entries, T0 + 99);
       return progress;
     };
     expect(step(entry(0, 'CREATED', { nextDeliveryTime: T0 + 5 }), entry(6, 'ACTIVE'))).toEqual({
@@ -528,10 +533,10 @@ describe('progress', () => {
   });
 
   test('separates a late start from a new outcome, and marks past facts as past', () => {
-    const store = new MemoryFoldStore();
+    const store = new MemoryAggregationStore();
     const step = (...entries: StatedEntry[]) => {
-      const [progress] = fold(store, entries).progress();
-      foldAndCommit(store, entries, T0 + 99);
+      const [progress] = aggregation(store, entries).progress();
+      aggregateAndCommit(store, entries, T0 + 99);
       return progress?.news;
     };
     step(entry(0, 'CREATED'), entry(9, 'DELIVERED'));
@@ -542,7 +547,7 @@ describe('progress', () => {
 
 describe('hours', () => {
   test('count fresh entries by the hour of their time and by state', () => {
-    const store = new MemoryFoldStore();
+    const store = new MemoryAggregationStore();
     const hour = 3_600_000;
     const entries = [
       entry(0, 'CREATED'),
@@ -550,8 +555,8 @@ describe('hours', () => {
       entry(hour, 'ACTIVE'),
       entry(hour + 1, 'DELIVERED'),
     ];
-    foldAndCommit(store, [...entries, entries[0]!], T0 + 2 * hour);
-    foldAndCommit(store, entries, T0 + 2 * hour);
+    aggregateAndCommit(store, [...entries, entries[0]!], T0 + 2 * hour);
+    aggregateAndCommit(store, entries, T0 + 2 * hour);
     expect(store.hourCounts(ACCOUNT, T0)).toEqual(new Map([['CREATED', 2]]));
     expect(store.hourCounts(ACCOUNT, T0 + hour)).toEqual(
       new Map([
@@ -564,8 +569,8 @@ describe('hours', () => {
 
 describe('the record of an open message', () => {
   test('holds no secret and no error text', () => {
-    const store = new MemoryFoldStore();
-    const { opened } = fold(store, [
+    const store = new MemoryAggregationStore();
+    const { opened } = aggregation(store, [
       entry(0, 'CREATED', { url: 'https://user:pw@api.example.com/x?api_key=s3cret' }),
       entry(9, 'ERROR', { error: 'password s3cret refused', nextDeliveryTime: T0 + 50 }),
     ]);
@@ -573,17 +578,17 @@ describe('the record of an open message', () => {
   });
 
   test('is removed when the end comes in a later window', () => {
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
     expect(store.sizes(ACCOUNT).open).toBe(1);
-    foldAndCommit(store, [entry(9, 'DELIVERED')], T0 + 10);
+    aggregateAndCommit(store, [entry(9, 'DELIVERED')], T0 + 10);
     expect(store.sizes(ACCOUNT).open).toBe(0);
   });
 
   test('is kept until the next delivery is due', () => {
     const due = T0 + 3 * ABANDON_AFTER_MS;
-    const store = new MemoryFoldStore();
-    foldAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
+    const store = new MemoryAggregationStore();
+    aggregateAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
     expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
     expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual(['msg-1']);
   });

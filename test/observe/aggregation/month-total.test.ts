@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
-import { foldMonth, type MonthReading, type MonthState } from '#observe/aggregation/month-total.ts';
+import { aggregateMonth, type MonthReading, type MonthState } from '#observe/aggregation/month-total.ts';
 import { readMonth, writeMonth } from '#observe/aggregation/series-record.ts';
 
 const MAY = startOfMonth(2026 * 12 + 4);
@@ -8,18 +8,18 @@ const JUNE = startOfMonth(2026 * 12 + 5);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Folds readings one after the other. The state is written and read again each time. */
+/** Aggregates readings one after the other. The state is written and read again each time. */
 function counted(readings: readonly (readonly [at: number, value: number, month?: number])[]) {
   let state: MonthState | undefined;
   let total = 0;
   let corrections = 0;
   for (const [at, value, month] of readings) {
     const reading: MonthReading = { at, value, ...(month !== undefined && { month }) };
-    const folded = foldMonth(state && readMonth(writeMonth(state)), reading);
-    expect(folded.increase).toBeGreaterThanOrEqual(0);
-    state = folded.state;
-    total += folded.increase;
-    corrections += folded.corrected ? 1 : 0;
+    const aggregated = aggregateMonth(state && readMonth(writeMonth(state)), reading);
+    expect(aggregated.increase).toBeGreaterThanOrEqual(0);
+    state = aggregated.state;
+    total += aggregated.increase;
+    corrections += aggregated.corrected ? 1 : 0;
   }
   return { total, corrections };
 }

@@ -5,7 +5,7 @@
 import { seededRandom } from '#foundation/platform/random.ts';
 import type { DataPoint, StatsPeriod } from '#foundation/domain/statistics.ts';
 import {
-  foldPoints,
+  aggregatePoints,
   intervalsOf,
   periodsToFill,
   type Interval,
@@ -109,7 +109,7 @@ function liveThrough(seed: number, options: HistoryOptions): HistoryResult {
     const servedAt = EPOCH + now * MINUTE;
     const before = state === undefined ? undefined : readPoints(writePoints(state));
     const window = (period: StatsPeriod): Interval[] => intervalsOf(remote.window(period, now), period, meaning);
-    const result = foldPoints(before, {
+    const result = aggregatePoints(before, {
       fine: window('1h'),
       coarse: periodsToFill(before, servedAt).map(window),
       servedAt,

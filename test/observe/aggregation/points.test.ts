@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  foldPoints,
+  aggregatePoints,
   intervalsOf,
   periodsToFill,
   sumWithin,
-  type FoldPoints,
+  type AggregatePoints,
   type Interval,
   type SeriesState,
 } from '#observe/aggregation/points.ts';
@@ -29,7 +29,7 @@ function hour(now: number, amount: Amount): Interval[] {
   return intervalsOf(points, '1h', { value: 'sum', at: 'start' });
 }
 
-function window(now: number, fine: readonly Interval[], coarse?: FoldPoints['coarse']): FoldPoints {
+function window(now: number, fine: readonly Interval[], coarse?: AggregatePoints['coarse']): AggregatePoints {
   return {
     fine,
     servedAt: at(now),
@@ -40,17 +40,17 @@ function window(now: number, fine: readonly Interval[], coarse?: FoldPoints['coa
 }
 
 /** Builds a response for the last hour at `now`. */
-function lastHour(now: number, amount: Amount, coarse?: FoldPoints['coarse']): FoldPoints {
+function lastHour(now: number, amount: Amount, coarse?: AggregatePoints['coarse']): AggregatePoints {
   return window(now, hour(now, amount), coarse);
 }
 
 function begun(now: number, amount: Amount): SeriesState {
-  return foldPoints(undefined, lastHour(now, amount))!.state;
+  return aggregatePoints(undefined, lastHour(now, amount))!.state;
 }
 
 describe('a series of points', () => {
   test('begins at the newest settled point and counts nothing before it', () => {
-    const result = foldPoints(
+    const result = aggregatePoints(
       undefined,
       lastHour(100.5, () => 7),
     )!;
@@ -61,9 +61,9 @@ describe('a series of points', () => {
   });
 
   test('does not begin without a settled point', () => {
-    expect(foldPoints(undefined, window(100, []))).toBeUndefined();
+    expect(aggregatePoints(undefined, window(100, []))).toBeUndefined();
     expect(
-      foldPoints(
+      aggregatePoints(
         undefined,
         lastHour(100, (minute) => (minute >= 99 ? 1 : undefined)),
       ),
@@ -72,13 +72,13 @@ describe('a series of points', () => {
 
   test('counts each point once, when it is settled', () => {
     const state = begun(100, () => 1);
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
     )!;
     expect(result).toMatchObject({ increase: 30, points: 3, revised: 0, missed: 0 });
     expect(
-      foldPoints(
+      aggregatePoints(
         result.state,
         lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
       ),
@@ -89,27 +89,27 @@ describe('a series of points', () => {
   });
 
   test('adds later increases; a decrease is only reported, once', () => {
-    const state = foldPoints(
+    const state = aggregatePoints(
       begun(100, () => 0),
       lastHour(105, () => 5),
     )!.state;
-    const higher = foldPoints(
+    const higher = aggregatePoints(
       state,
       lastHour(106, (minute) => (minute === 99 ? 8 : 5)),
     )!;
     expect(higher).toMatchObject({ increase: 3 + 5, revised: 1 });
-    const lower = foldPoints(
+    const lower = aggregatePoints(
       higher.state,
       lastHour(107, (minute) => (minute === 99 ? 2 : 5)),
     )!;
     expect(lower).toMatchObject({ increase: 5, revised: 1 });
-    const still = foldPoints(
+    const still = aggregatePoints(
       lower.state,
       lastHour(108, (minute) => (minute === 99 ? 2 : 5)),
     )!;
     expect(still).toMatchObject({ increase: 5, revised: 0 });
     // The value returns to the counted one: nothing is added twice.
-    const back = foldPoints(
+    const back = aggregatePoints(
       still.state,
       lastHour(109, (minute) => (minute === 99 ? 9 : 5)),
     )!;
@@ -119,7 +119,7 @@ describe('a series of points', () => {
   test('points before the start are never counted, in any revision', () => {
     const state = begun(100, () => 1);
     expect(
-      foldPoints(
+      aggregatePoints(
         state,
         lastHour(101, (minute) => (minute < 98 ? 50 : 0)),
       )!.increase,
@@ -128,12 +128,12 @@ describe('a series of points', () => {
 
   test('waits for missing points at the end of the window', () => {
     const state = begun(100, () => 1);
-    const waiting = foldPoints(
+    const waiting = aggregatePoints(
       state,
       lastHour(110, (minute) => (minute < 100 ? 1 : undefined)),
     )!;
     expect(waiting).toMatchObject({ increase: 2, missed: 0 });
-    const whole = foldPoints(
+    const whole = aggregatePoints(
       waiting.state,
       lastHour(111, () => 1),
     )!;
@@ -142,12 +142,12 @@ describe('a series of points', () => {
 
   test('a gap is filled when its point arrives, and missed when it never does', () => {
     const state = begun(100, () => 1);
-    const holey = foldPoints(
+    const holey = aggregatePoints(
       state,
       lastHour(110, (m) => (m === 101 || m === 103 ? undefined : 1)),
     )!;
     expect(holey).toMatchObject({ increase: 8, missed: 0 });
-    const filled = foldPoints(
+    const filled = aggregatePoints(
       holey.state,
       lastHour(112, (m) => (m === 101 ? undefined : 1)),
     )!;
@@ -155,7 +155,7 @@ describe('a series of points', () => {
     let last = filled;
     let missed = 0;
     for (let now = 113; now < 200; now++) {
-      last = foldPoints(
+      last = aggregatePoints(
         last.state,
         lastHour(now, (m) => (m === 101 ? undefined : 1)),
       )!;
@@ -166,11 +166,11 @@ describe('a series of points', () => {
 
   test('missing points at the front of the window are gaps, but not before it', () => {
     const state = begun(170, () => 1);
-    const late = foldPoints(
+    const late = aggregatePoints(
       state,
       lastHour(201, (minute) => (minute < 180 ? undefined : 1)),
     )!;
-    const whole = foldPoints(
+    const whole = aggregatePoints(
       late.state,
       lastHour(202, () => 1),
     )!;
@@ -192,21 +192,21 @@ describe('a series of points', () => {
 
   test('points whose intervals follow the time of the request are counted from the end of the last one', () => {
     // 60 per minute, evenly: the last hour of minutes that end now.
-    const rolling = (now: number): FoldPoints => {
+    const rolling = (now: number): AggregatePoints => {
       const points = Array.from({ length: 60 }, (_, index) => ({ at: at(now - 60 + index), value: 60 }));
       return window(now, intervalsOf(points, '1h', { value: 'sum', at: 'start' }));
     };
-    let state = foldPoints(undefined, rolling(100))!.state;
+    let state = aggregatePoints(undefined, rolling(100))!.state;
     let counted = 0;
     let points = 0;
     for (const now of [100.5, 101.25, 102, 102.9, 104.1, 105, 105.05, 130, 131.75]) {
-      const result = foldPoints(state, rolling(now))!;
+      const result = aggregatePoints(state, rolling(now))!;
       counted += result.increase;
       expect(counted).toBeCloseTo((result.state.watermark - state.base) / 1_000, 6);
       expect(result).toMatchObject({ revised: 0, missed: 0 });
       points += result.points;
       expect(points).toBeCloseTo(counted / 60, 6);
-      expect(foldPoints(result.state, rolling(now))).toMatchObject({ increase: 0, points: 0 });
+      expect(aggregatePoints(result.state, rolling(now))).toMatchObject({ increase: 0, points: 0 });
       state = result.state;
     }
     expect(state.watermark).toBe(at(131.75 - 2));
@@ -215,11 +215,11 @@ describe('a series of points', () => {
   test('a wrong clock of the service causes no lasting damage', () => {
     const state = begun(100, () => 1);
     // A day ahead: the newest point counts as settled while it is incomplete.
-    const ahead = foldPoints(state, {
+    const ahead = aggregatePoints(state, {
       ...lastHour(101, (m) => (m === 101 ? 3 : 10)),
       servedAt: at(101 + 1_440),
     })!;
-    const after = foldPoints(
+    const after = aggregatePoints(
       ahead.state,
       lastHour(110, () => 10),
     )!;
@@ -255,7 +255,7 @@ describe('a gap', () => {
   test('is filled exactly, less the parts of its border points that the hour covers', () => {
     const state = begun(100, () => 1);
     const now = 400;
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(now, () => 1, [coarseOf(now, 12)]),
     )!;
@@ -268,7 +268,7 @@ describe('a gap', () => {
     const state = begun(100, () => 1);
     const now = 100 + 60 * 1_440;
     const windows = [coarseOf(now, 180, 240), coarseOf(now, 12)];
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(now, () => 1, windows),
     )!;
@@ -278,7 +278,7 @@ describe('a gap', () => {
 
   test('whose coarse response is empty is missed, not guessed', () => {
     const state = begun(100, () => 1);
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(400, () => 1, [[]]),
     )!;
@@ -286,13 +286,13 @@ describe('a gap', () => {
   });
 
   test('finds late additions to earlier counts', () => {
-    const state = foldPoints(
+    const state = aggregatePoints(
       begun(100, () => 1),
       lastHour(130, () => 1),
     )!.state;
     const now = 250;
     const more = coarseOf(now, 3).map((point) => (point.from === at(120) ? { ...point, value: 9 } : point));
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(now, () => 1, [more]),
     )!;
@@ -304,12 +304,12 @@ describe('a coarse point', () => {
   const bucket = (from: number, value: number): Interval => ({ from: at(from), to: at(from + 3), value });
 
   test('that spans the start of counting revises nothing: it may contain earlier additions', () => {
-    const state = foldPoints(
+    const state = aggregatePoints(
       begun(100, () => 1),
       lastHour(130, () => 1),
     )!.state;
     const now = 180;
-    const result = foldPoints(
+    const result = aggregatePoints(
       state,
       lastHour(now, () => 1, [[bucket(96, 9), bucket(99, 3)]]),
     )!;
@@ -319,12 +319,12 @@ describe('a coarse point', () => {
   test('does not fill a gap that the hour still shows', () => {
     const isHole = (minute: number) => minute === 143;
     const one = (minute: number) => (isHole(minute) ? undefined : 1);
-    const state = foldPoints(
+    const state = aggregatePoints(
       begun(130, () => 1),
       lastHour(167, one),
     )!.state;
-    const holey = foldPoints(state, lastHour(201, one, [[bucket(141, 3)]]))!;
-    const filled = foldPoints(
+    const holey = aggregatePoints(state, lastHour(201, one, [[bucket(141, 3)]]))!;
+    const filled = aggregatePoints(
       holey.state,
       lastHour(202, () => 1),
     )!;

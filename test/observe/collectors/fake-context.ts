@@ -2,7 +2,7 @@ import type { CollectorContext, CollectorTarget } from '#observe/collectors/coll
 import { collectorsSettings } from '#observe/collectors/settings.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 
 export const ACCOUNT = 'production';
 

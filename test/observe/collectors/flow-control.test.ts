@@ -6,7 +6,7 @@ import { logs } from '#observe/collectors/logs.ts';
 import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { answer, clientOf, FakeServiceError } from './fake-service.ts';
 

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { FakeLog, FakeServiceError } from './fake-service.ts';
@@ -52,7 +52,7 @@ test(
         for (const [messageId, { at }] of facts) {
           log.entries.push({ messageId, time: START + at * SECOND, state: 'CREATED', labels: [] });
         }
-        const store = new MemoryFoldStore();
+        const store = new MemoryAggregationStore();
         const stores = { ...memoryStores(), log: store };
         const watched = target({ settings: { logs: { pageBudget } } });
         let previous: Batch<'logs'> | undefined;
@@ -90,7 +90,7 @@ test('over a restart with the store of a file', async () => {
   for (const expected of [0, 2, 2, 2]) {
     using store = openStore(path);
     const totals = createTotals(store);
-    const stores = { ...memoryStores(), log: createLogFoldStore(store, totals) };
+    const stores = { ...memoryStores(), log: createLogAggregationStore(store, totals) };
     await logs.collect(log.client, context<'logs'>({ clock, stores }));
     const invalid = totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_invalid_entries_total');
     expect(invalid?.value).toBe(expected);

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { context } from './fake-context.ts';
 import { FakeLog } from './fake-service.ts';
 
@@ -12,7 +12,7 @@ const T0 = Date.UTC(2026, 10, 20, 10);
 test('lines about the new facts of a commit are stored with it', async () => {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock });
-  const store = new MemoryFoldStore();
+  const store = new MemoryAggregationStore();
   const at = context<'logs'>({
     clock,
     stores: { ...memoryStores(), log: store },

@@ -14,15 +14,15 @@ import { requestOf } from '#observe/tracing/span-frames.ts';
 import { createSpanSource } from '#observe/tracing/span-source.ts';
 import { spanIdOf } from '#observe/tracing/trace-ids.ts';
 import type { SpanSource } from '#observe/aggregation/span-outbox.ts';
-import type { FoldStores } from '#observe/aggregation/stores.ts';
+import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { histories } from '../../support/log-history.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { FakeLog } from './fake-service.ts';
@@ -34,7 +34,7 @@ const settings = traceSettings.parse({ sampleRatio: 1, maxAge: '31d', maxSpansPe
 type Happening = 'run' | 'commit fails' | 'restart';
 
 interface Process {
-  readonly stores: FoldStores;
+  readonly stores: AggregationStores;
   readonly outbox: SqliteSpanOutbox;
   readonly spans: SpanSource;
 }
@@ -81,8 +81,8 @@ test('each span once, matching the whole log', async () => {
           headOf: () => ({ resource: [], scope: { name: 'x', version: '1' } }),
           failedRun: () => undefined,
         });
-        const folds = createLogFoldStore(store, createTotals(store), failing);
-        return { stores: { ...memoryStores(), log: folds }, outbox, spans };
+        const aggregations = createLogAggregationStore(store, createTotals(store), failing);
+        return { stores: { ...memoryStores(), log: aggregations }, outbox, spans };
       };
       let process = begin();
       let previous: Batch<'logs'> | undefined;

@@ -8,8 +8,8 @@ import { deliveryLines } from '#observe/tracing/delivery-line.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { countersOf, type HistoryEntry } from '../../support/log-history.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { FakeLog, type FakeLogOptions } from './fake-service.ts';
 
@@ -26,7 +26,7 @@ export interface WorldOptions extends Omit<FakeLogOptions, 'clock'> {
 export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions = {}) {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
-  const store = new MemoryFoldStore();
+  const store = new MemoryAggregationStore();
   const stores = { ...memoryStores(), log: store };
   const reads: EndedAttemptsRead[] = [];
   const resets: { readonly from: number; readonly to: number }[] = [];

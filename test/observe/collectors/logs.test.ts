@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
-import { WindowFold } from '#observe/aggregation/log.ts';
+import { WindowAggregation } from '#observe/aggregation/log.ts';
 import { endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../../support/log-history.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context } from './fake-context.ts';
 import { clientOf, FakeServiceError } from './fake-service.ts';
 import { entry, LAG, SECOND, T0, world } from './log-world.ts';
@@ -592,16 +592,16 @@ describe('in any sequence of events', () => {
         expect(measured('msgsvc_message_delivery_duration_seconds')).toBe(delivered);
         expect(measured('msgsvc_message_attempt_duration_seconds') + unjoined).toBe(attempts);
         if (unjoined + (w.own('opsd_log_revised_durations_total') ?? 0) > 0) return;
-        const atOnce = new MemoryFoldStore();
-        const fold = new WindowFold({
+        const atOnce = new MemoryAggregationStore();
+        const aggregation = new WindowAggregation({
           account: ACCOUNT,
           from: 0,
           memory: atOnce.memory(ACCOUNT),
           admit: (_, value) => value,
         });
-        for (const one of all) fold.take(one);
-        const { progress: _progress, ...folded } = fold.finish(() => new Map());
-        atOnce.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...folded });
+        for (const one of all) aggregation.take(one);
+        const { progress: _progress, ...aggregated } = aggregation.finish(() => new Map());
+        atOnce.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...aggregated });
         expect(histogramsOf(w.store)).toEqual(histogramsOf(atOnce));
       }),
       { numRuns: 30 },
@@ -609,7 +609,7 @@ describe('in any sequence of events', () => {
   });
 });
 
-function histogramsOf(store: MemoryFoldStore): Record<string, unknown> {
+function histogramsOf(store: MemoryAggregationStore): Record<string, unknown> {
   return Object.fromEntries(
     store
       .histograms(ACCOUNT)

@@ -9,13 +9,13 @@ import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT as ID, START, TOKEN, world } from '../../emulator/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { context, target } from './fake-context.ts';
 
@@ -49,7 +49,7 @@ test('whole hours agree to the message, and points add up to their day', async (
   const totals = createTotals(store);
   const stores = {
     ...memoryStores(),
-    log: createLogFoldStore(store, totals),
+    log: createLogAggregationStore(store, totals),
     series: createSeriesStore(store, totals),
   };
   let previousLogs: Batch<'logs'> | undefined;

@@ -154,7 +154,7 @@ test('account statistics are those of the configured account and the last hour',
     },
   });
   expect(await collectors.accountStats.collect(client, context())).toEqual({
-    rows: [{ dlqMessages: 3, folded: [], spend: {} }],
+    rows: [{ dlqMessages: 3, aggregated: [], spend: {} }],
     dropped: 0,
   });
   expect(asked).toEqual([['acc-1', '1h']]);

@@ -19,8 +19,8 @@ import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT as ID, START, world } from '../../emulator/world.ts';
-import { MemoryFoldStore } from '../../support/memory-fold-store.ts';
-import { memoryStores, type MemoryStores } from '../../support/memory-fold-stores.ts';
+import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { answer, clientOf, FakeServiceError } from './fake-service.ts';
@@ -210,7 +210,7 @@ describe('a response', () => {
 
   function fake() {
     const stores = memoryStores();
-    const log = new MemoryFoldStore();
+    const log = new MemoryAggregationStore();
     const clock = new ManualClock(T0);
     const asked: string[] = [];
     let stats: (period: string) => AccountStats = () => ({ dlqMessages: 0 });
@@ -351,7 +351,7 @@ describe('a response', () => {
   test('reports how far each series is counted', async () => {
     const { clock, collect, say } = fake();
     say(() => ({ used: points(clock.now(), () => 1) }));
-    expect((await collect()).rows[0]?.folded).toEqual([{ source: 'used', series: '', at: T0 - 3 * MINUTE }]);
+    expect((await collect()).rows[0]?.aggregated).toEqual([{ source: 'used', series: '', at: T0 - 3 * MINUTE }]);
   });
 
   test('of another account id restarts', async () => {

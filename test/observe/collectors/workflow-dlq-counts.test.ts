@@ -12,7 +12,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { memoryStores, type MemoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { clientOf, FakeServiceError } from './fake-service.ts';
 

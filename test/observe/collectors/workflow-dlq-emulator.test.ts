@@ -9,7 +9,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { TOKEN, world } from '../../emulator/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 
 const MINUTE = 60_000;

@@ -9,13 +9,13 @@ import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { context, target } from '../collectors/fake-context.ts';
 import { answer, clientOf } from '../collectors/fake-service.ts';
-import { memoryStores } from '../../support/memory-fold-stores.ts';
+import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { dlqRow, publishEverything, world, type World } from './world.ts';
 
@@ -91,7 +91,7 @@ describe('hostile values', () => {
     const { clock, metrics, totals } = first;
     const stores = {
       ...memoryStores(),
-      log: createLogFoldStore(store, totals),
+      log: createLogAggregationStore(store, totals),
       workflowDlq: createWorkflowDlqStore(store, totals),
     };
     const states: readonly MessageState[] = ['CREATED', 'ACTIVE', 'ERROR', 'FAILED', 'DELIVERED', 'CANCELLED'];

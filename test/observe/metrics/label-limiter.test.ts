@@ -17,26 +17,26 @@ interface Options {
 
 function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {} }: Options = {}) {
   const clock = new ManualClock(NOW);
-  const folded: string[] = [];
+  const overflowed: string[] = [];
   const evicted: string[] = [];
   const limiter = createLabelLimiter({
     settings: metricsSettings.parse({ labels }).labels,
     store,
     clock,
     configured: (account, label) => configured[`${account}/${label}`] ?? [],
-    onFolded: (label) => void folded.push(label),
+    onOverflow: (label) => void overflowed.push(label),
     totalsBy: (label) => (label === 'destination' ? [{ metric: 'msgsvc_messages_created_total', index: 0 }] : []),
     onEvicted: (account, label, value) => void evicted.push(`${account}/${label}/${value}`),
   });
   const admit = (value: string, account = 'a'): string => limiter.admit(account, 'destination', value);
-  return { limiter, clock, store, folded, evicted, admit };
+  return { limiter, clock, store, overflowed, evicted, admit };
 }
 
 const three = { destination: { max: 3 } };
 
 describe('places', () => {
   test('go to the first values; the rest is other, each counted once', () => {
-    const { admit, folded } = limiterOf({ labels: three });
+    const { admit, overflowed } = limiterOf({ labels: three });
     expect(['a', 'b', 'a', 'c', 'd', 'e', 'd', 'a', 'other'].map((value) => admit(value))).toEqual([
       'a',
       'b',
@@ -48,16 +48,16 @@ describe('places', () => {
       'a',
       'other',
     ]);
-    expect(folded).toEqual(['destination', 'destination']);
+    expect(overflowed).toEqual(['destination', 'destination']);
   });
 
-  test('are folded by value, however many arrive and how often', () => {
-    const { admit, folded } = limiterOf({ labels: { destination: { max: 1 } } });
+  test('are overflowed by value, however many arrive and how often', () => {
+    const { admit, overflowed } = limiterOf({ labels: { destination: { max: 1 } } });
     admit('shown');
     for (let round = 0; round < 2; round += 1) {
-      for (let value = 0; value < 12_000; value += 1) admit(`folded-${value}.example`);
+      for (let value = 0; value < 12_000; value += 1) admit(`overflowed-${value}.example`);
     }
-    expect(folded).toHaveLength(12_000);
+    expect(overflowed).toHaveLength(12_000);
   });
 
   test('are separate for each account and each label', () => {
@@ -107,11 +107,11 @@ describe('places', () => {
   test('never exceed the limit; a value with a place keeps it', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), fc.integer({ min: 1, max: 5 }), (values, max) => {
-        const { admit, folded } = limiterOf({ labels: { destination: { max } } });
+        const { admit, overflowed } = limiterOf({ labels: { destination: { max } } });
         const first = values.map((value) => admit(value));
         expect(values.map((value) => admit(value))).toEqual(first);
         expect(new Set(first.filter((value) => value !== 'other' && value !== '')).size).toBeLessThanOrEqual(max);
-        expect(folded.length).toBeLessThanOrEqual(new Set(values).size);
+        expect(overflowed.length).toBeLessThanOrEqual(new Set(values).size);
       }),
     );
   });
@@ -268,7 +268,7 @@ describe('idle values', () => {
   });
 });
 
-test('folded values are reported with their counts, in bounded memory', () => {
+test('overflowed values are reported with their counts, in bounded memory', () => {
   const { limiter } = limiterOf({ labels: { destination: { max: 1 } } });
   limiter.admit('a', 'destination', 'shown', 1_000);
   for (let index = 0; index < 5_000; index += 1) limiter.admit('a', 'destination', `rare-${index % 900}.example`, 1);
@@ -276,11 +276,11 @@ test('folded values are reported with their counts, in bounded memory', () => {
   limiter.admit('a', 'destination', 'bigger.example', 300);
   limiter.admit('a', 'destination', 'bigger.example', 300);
   const [use] = limiter.use();
-  expect(use).toMatchObject({ account: 'a', label: 'destination', max: 1, shown: 1, foldedAmount: 6_000 });
-  const named = use!.largestFolded.filter(({ value }) => value.startsWith('big'));
+  expect(use).toMatchObject({ account: 'a', label: 'destination', max: 1, shown: 1, overflowAmount: 6_000 });
+  const named = use!.largestOverflow.filter(({ value }) => value.startsWith('big'));
   expect(named.map(({ value }) => value)).toEqual(['bigger.example', 'big.example']);
   expect(named[0]!.count - named[0]!.over).toBe(600);
-  expect(use!.largestFolded).toHaveLength(10);
+  expect(use!.largestOverflow).toHaveLength(10);
 });
 
 test('a glob equals its regular expression', () => {

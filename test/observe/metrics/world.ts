@@ -157,7 +157,7 @@ export function publishEverything({ publish, clock }: World): void {
         pointsCheck: { at, sources: [{ source: 'used', points: 9, day: 10, isWrong: false }] },
         reconciled: [{ state: 'DELIVERED', hour: at, logs: 10, statistics: 9, agrees: true, isLasting: false }],
         spend: { forecastUsd: 20, exhaustedAt: at },
-        folded: [{ source: 'used', series: '', at }],
+        aggregated: [{ source: 'used', series: '', at }],
       },
     ],
     searchIndexes: [

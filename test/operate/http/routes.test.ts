@@ -412,13 +412,13 @@ describe('the page of active policies', () => {
       since: NOW,
     }));
     const markup = await page({ engine: engine({ conditions: () => conditions }) });
-    const [open, folded] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
+    const [open, overflowed] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
       (part) => part.exec(markup)?.[0] ?? '',
     );
     const { problems } = readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20).verdict;
     expect(open?.match(/<li>/g)).toHaveLength(10);
-    expect(folded?.match(/<li>/g)).toHaveLength(problems.length - 11);
-    expect(folded).toContain(`<summary>${problems.length - 11} more</summary>`);
+    expect(overflowed?.match(/<li>/g)).toHaveLength(problems.length - 11);
+    expect(overflowed).toContain(`<summary>${problems.length - 11} more</summary>`);
   });
 
   test('shows active conditions first, with the next command', async () => {
@@ -698,13 +698,13 @@ describe('folded labels', () => {
     shown: 2,
     configured: 0,
     hidden: 0,
-    foldedAmount: 1_300,
-    largestFolded: [{ value: CANARY, count: 1_250, over: 50 }],
+    overflowAmount: 1_300,
+    largestOverflow: [{ value: CANARY, count: 1_250, over: 50 }],
   };
 
   test('are on the page with their largest values, and as JSON', async () => {
     const server = await serving(
-      busyWorld({ labels: () => [{ ...label, label: 'workflow', foldedAmount: 0 }, label] }),
+      busyWorld({ labels: () => [{ ...label, label: 'workflow', overflowAmount: 0 }, label] }),
     );
     const page = (await ask(server.address, '/')).text;
     expect(page).toContain('<h2 id="labels">Labels</h2>');

@@ -1,7 +1,7 @@
-/** Folds the monthly totals of a vector index into counters. Pure. */
+/** Aggregates the monthly totals of a vector index into counters. Pure. */
 import type { VectorStats } from '#foundation/domain/statistics.ts';
 import type { CounterName } from '../catalog/catalog.ts';
-import { foldMonth } from './month-total.ts';
+import { aggregateMonth } from './month-total.ts';
 import { readMonth, writeMonth } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
 import type { Increment } from './totals.ts';
@@ -21,7 +21,7 @@ const SOURCES: readonly {
   },
 ];
 
-export function foldIndex(
+export function aggregateIndex(
   records: readonly SeriesRecord[],
   stats: VectorStats,
   servedAt: number,
@@ -33,13 +33,13 @@ export function foldIndex(
     const value = of(stats);
     if (value === undefined || !Number.isFinite(value) || value < 0) continue;
     const state = readMonth(records.find((known) => known.source === source)?.record);
-    const folded = foldMonth(state, { value, at: servedAt });
+    const aggregated = aggregateMonth(state, { value, at: servedAt });
     const isFirst = state === undefined;
-    if (isFirst || folded.increase > 0) increments.push({ metric, labels: [subject], by: folded.increase });
-    if (isFirst || folded.corrected) {
-      increments.push({ metric: 'opsd_stats_corrections_total', labels: [source], by: folded.corrected ? 1 : 0 });
+    if (isFirst || aggregated.increase > 0) increments.push({ metric, labels: [subject], by: aggregated.increase });
+    if (isFirst || aggregated.corrected) {
+      increments.push({ metric: 'opsd_stats_corrections_total', labels: [source], by: aggregated.corrected ? 1 : 0 });
     }
-    changed.push({ subject, source, series: '', record: writeMonth(folded.state) });
+    changed.push({ subject, source, series: '', record: writeMonth(aggregated.state) });
   }
   return { increments, records: changed };
 }

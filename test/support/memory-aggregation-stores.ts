@@ -1,14 +1,14 @@
 /** The folds' stores for tests of their users: the log's in memory, the others over a database in memory. */
 import { DatabaseSync } from 'node:sqlite';
-import type { FoldStores } from '#observe/aggregation/stores.ts';
+import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
-import { MemoryFoldStore } from './memory-fold-store.ts';
+import { MemoryAggregationStore } from './memory-aggregation-store.ts';
 
-export interface MemoryStores extends FoldStores {
+export interface MemoryStores extends AggregationStores {
   readonly totals: SqliteTotals;
   /** Opens the same database as a restarted process would. */
   restarted(): MemoryStores;
@@ -33,7 +33,7 @@ function storesOver(db: DatabaseSync): MemoryStores {
   const totals = createTotals(store);
   return {
     totals,
-    log: new MemoryFoldStore(),
+    log: new MemoryAggregationStore(),
     series: createSeriesStore(store, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),

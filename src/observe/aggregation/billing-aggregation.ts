@@ -1,25 +1,25 @@
 /**
- * Folds billing into a counter that spans days and months. The counter grows by the increases of the month's total. The
+ * Aggregates billing into a counter that spans days and months. The counter grows by the increases of the month's total. The
  * daily array shows the month of the response and whether the total has been reset. Billing figures lag: for a while
  * after the turn of the month, the total may still be the previous month's.
  */
 import type { AccountStats } from '#foundation/domain/statistics.ts';
 import { monthOf } from '#foundation/domain/utc-month.ts';
-import { foldMonth } from './month-total.ts';
+import { aggregateMonth } from './month-total.ts';
 import { readMonth, writeMonth } from './series-record.ts';
 import type { Increment } from './totals.ts';
 
-export interface BillingFolded {
+export interface BillingAggregate {
   readonly increments: readonly Increment[];
   readonly record: string;
 }
 
 /** @returns undefined if the response has no billing */
-export function foldBilling(
+export function aggregateBilling(
   record: string | undefined,
   stats: AccountStats,
   servedAt: number,
-): BillingFolded | undefined {
+): BillingAggregate | undefined {
   const { monthBillingUsd, dailyBillings } = stats;
   const ofDays = dailyBillings?.reduce((sum, { value }) => sum + Math.max(0, value), 0);
   const value = monthBillingUsd ?? ofDays;
@@ -32,14 +32,14 @@ export function foldBilling(
     const hasTurned = value < state.value || value <= ofDays * 1.5;
     if (!hasTurned) month = state.month;
   }
-  const folded = foldMonth(state, { value, at: servedAt, ...(month !== undefined && { month }) });
+  const aggregated = aggregateMonth(state, { value, at: servedAt, ...(month !== undefined && { month }) });
   const isFirst = state === undefined;
   const increments: Increment[] = [];
-  if (isFirst || folded.increase > 0) {
-    increments.push({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: folded.increase });
+  if (isFirst || aggregated.increase > 0) {
+    increments.push({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: aggregated.increase });
   }
-  if (isFirst || folded.corrected) {
-    increments.push({ metric: 'opsd_stats_corrections_total', labels: ['billing'], by: folded.corrected ? 1 : 0 });
+  if (isFirst || aggregated.corrected) {
+    increments.push({ metric: 'opsd_stats_corrections_total', labels: ['billing'], by: aggregated.corrected ? 1 : 0 });
   }
-  return { increments, record: writeMonth(folded.state) };
+  return { increments, record: writeMonth(aggregated.state) };
 }

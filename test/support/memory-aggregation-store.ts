@@ -5,14 +5,14 @@ import {
   LogMemory,
   surelyCounted,
   type LogCommit,
-  type LogFoldState,
-  type LogFoldStore,
+  type LogAggregationState,
+  type LogAggregationStore,
   type OpenMessage,
 } from '#observe/aggregation/log-store.ts';
 import type { CounterValue, HistogramValue } from '#observe/aggregation/totals.ts';
 
 interface AccountState {
-  state: LogFoldState;
+  state: LogAggregationState;
   readonly counters: Map<string, CounterValue>;
   readonly histograms: Map<string, HistogramValue>;
   readonly memory: LogMemory;
@@ -20,14 +20,14 @@ interface AccountState {
   readonly hours: Map<number, Map<MessageState, number>>;
 }
 
-export class MemoryFoldStore implements LogFoldStore {
+export class MemoryAggregationStore implements LogAggregationStore {
   readonly #accounts = new Map<string, AccountState>();
   /** Every commit, oldest first. */
   readonly commits: LogCommit[] = [];
   /** Called before a commit takes effect. Its error simulates a crash at that moment. */
   beforeCommit: (commit: LogCommit) => void = () => undefined;
 
-  loadLogState(account: string): LogFoldState {
+  loadLogState(account: string): LogAggregationState {
     return this.#of(account).state;
   }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
-import { createLogFoldStore } from '#storage/sqlite-log-fold-store.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
@@ -38,9 +38,9 @@ test('a commit persists after the store was closed and opened again', () => {
   {
     using store = openStore(path);
     const totals = createTotals(store);
-    const folds = createLogFoldStore(store, totals);
-    expect(folds.loadLogState('production')).toEqual({});
-    folds.commitLog(
+    const aggregations = createLogAggregationStore(store, totals);
+    expect(aggregations.loadLogState('production')).toEqual({});
+    aggregations.commitLog(
       commit({
         watermark: 5_000,
         increments: [{ ...delivered, by: 2 }],
@@ -52,8 +52,8 @@ test('a commit persists after the store was closed and opened again', () => {
         sweep: { at: 2_000, end: 5_000, since: 8 },
       }),
     );
-    expect(folds.loadLogState('production')).toMatchObject({ sweep: { at: 2_000, end: 5_000, since: 8 } });
-    folds.commitLog(
+    expect(aggregations.loadLogState('production')).toMatchObject({ sweep: { at: 2_000, end: 5_000, since: 8 } });
+    aggregations.commitLog(
       commit({
         watermark: 6_000,
         windowMs: 45_000,
@@ -65,11 +65,11 @@ test('a commit persists after the store was closed and opened again', () => {
   }
   using store = openStore(path);
   const totals = createTotals(store);
-  const folds = createLogFoldStore(store, totals);
+  const aggregations = createLogAggregationStore(store, totals);
   const state = { watermark: 6_000, keptFrom: 0, sweptAt: 7, entryMode: 'transitions', windowMs: 45_000 };
-  expect(folds.loadLogState('production')).toEqual(state);
+  expect(aggregations.loadLogState('production')).toEqual(state);
   expect(totals.counters('production')).toEqual([{ ...delivered, value: 5 }]);
-  const { seen, ended, open: inFlight } = folds.memory('production');
+  const { seen, ended, open: inFlight } = aggregations.memory('production');
   expect(['a', 'b', 'c'].map((text) => seen.has(4_000, keyOf(text)))).toEqual([true, true, false]);
   expect(['e', 'a'].map((text) => ended.hasAnywhere(keyOf(text)))).toEqual([true, false]);
   expect(inFlight).toEqual(
@@ -78,7 +78,7 @@ test('a commit persists after the store was closed and opened again', () => {
       ['m2', { destination: 'b.example', dueAt: undefined }],
     ]),
   );
-  expect(folds.openRecords('production', ['m1', 'm2', 'm3'])).toEqual(
+  expect(aggregations.openRecords('production', ['m1', 'm2', 'm3'])).toEqual(
     new Map([
       ['m1', '[1]'],
       ['m2', '[2]'],
@@ -89,79 +89,79 @@ test('a commit persists after the store was closed and opened again', () => {
 test('accounts are separate', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);
-  const folds = createLogFoldStore(store, totals);
-  folds.commitLog(
+  const aggregations = createLogAggregationStore(store, totals);
+  aggregations.commitLog(
     commit({ increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }), opened: [open('m')] }),
   );
-  expect(folds.loadLogState('staging')).toEqual({});
+  expect(aggregations.loadLogState('staging')).toEqual({});
   expect(totals.counters('staging')).toEqual([]);
-  expect(folds.memory('staging').seen.size).toBe(0);
-  expect(folds.openRecords('staging', ['m'])).toEqual(new Map());
-  expect(folds.expired('staging', Infinity, 10)).toEqual([]);
+  expect(aggregations.memory('staging').seen.size).toBe(0);
+  expect(aggregations.openRecords('staging', ['m'])).toEqual(new Map());
+  expect(aggregations.expired('staging', Infinity, 10)).toEqual([]);
 });
 
 test('a commit that fails midway leaves the previous one, in the store and in memory', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
   const totals = createTotals(store, (message) => failures.push(message));
-  const folds = createLogFoldStore(store, totals);
-  folds.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
+  const aggregations = createLogAggregationStore(store, totals);
+  aggregations.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
   const broken = open('m', { expires: 'not a number' as unknown as number });
   const second = { watermark: 2_000, increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }) };
-  expect(() => folds.commitLog(commit({ ...second, opened: [broken] }))).toThrow(
+  expect(() => aggregations.commitLog(commit({ ...second, opened: [broken] }))).toThrow(
     /cannot store TEXT value in INTEGER column/,
   );
   expect(failures).toEqual(['cannot store TEXT value in INTEGER column log_open.expires']);
-  expect(folds.loadLogState('production')).toMatchObject({ watermark: 1_000 });
+  expect(aggregations.loadLogState('production')).toMatchObject({ watermark: 1_000 });
   expect(totals.counters('production')).toEqual([{ ...delivered, value: 1 }]);
-  expect(folds.memory('production').seen.size).toBe(0);
-  expect(folds.memory('production').open.size).toBe(0);
+  expect(aggregations.memory('production').seen.size).toBe(0);
+  expect(aggregations.memory('production').open.size).toBe(0);
 });
 
 test('old keys are removed by the slice, ended messages closed, silent ones found as they expire', () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
-    const folds = createLogFoldStore(store, createTotals(store));
-    folds.commitLog(
+    const aggregations = createLogAggregationStore(store, createTotals(store));
+    aggregations.commitLog(
       commit({
         seen: slices(MINUTE, { old: 10, new: MINUTE + 1 }),
         opened: [open('later', { expires: 7 }), open('sooner', { expires: 5 }), open('ended', { expires: 6 })],
       }),
     );
-    folds.commitLog(commit({ keptFrom: MINUTE, closed: ['ended'] }));
-    expect(folds.memory('production').seen.size).toBe(1);
+    aggregations.commitLog(commit({ keptFrom: MINUTE, closed: ['ended'] }));
+    expect(aggregations.memory('production').seen.size).toBe(1);
     const expired = (before: number, limit: number) =>
-      folds.expired('production', before, limit).map(({ messageId }) => messageId);
+      aggregations.expired('production', before, limit).map(({ messageId }) => messageId);
     expect(expired(7, 10)).toEqual(['sooner']);
     expect(expired(8, 10)).toEqual(['sooner', 'later']);
     expect(expired(Infinity, 1)).toEqual(['sooner']);
   }
   using store = openStore(path);
-  const { seen, open: inFlight } = createLogFoldStore(store, createTotals(store)).memory('production');
+  const { seen, open: inFlight } = createLogAggregationStore(store, createTotals(store)).memory('production');
   expect([seen.has(10, keyOf('old')), seen.has(MINUTE + 1, keyOf('new'))]).toEqual([false, true]);
   expect([...inFlight.keys()]).toEqual(['later', 'sooner']);
 });
 
 test('entries of an hour are counted for three days', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
-  const folds = createLogFoldStore(store, createTotals(store));
+  const aggregations = createLogAggregationStore(store, createTotals(store));
   const hour = 3_600_000;
   const hours = [
     { hour, state: 'CREATED' as const, count: 2 },
     { hour, state: 'DELIVERED' as const, count: 1 },
   ];
-  folds.commitLog(commit({ watermark: 2 * hour, hours }));
-  folds.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
-  expect(folds.hourCounts('production', hour)).toEqual(
+  aggregations.commitLog(commit({ watermark: 2 * hour, hours }));
+  aggregations.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
+  expect(aggregations.hourCounts('production', hour)).toEqual(
     new Map([
       ['CREATED', 5],
       ['DELIVERED', 1],
     ]),
   );
-  expect(folds.hourCounts('staging', hour)).toEqual(new Map());
-  folds.commitLog(commit({ watermark: 73 * hour + 1 }));
-  expect(folds.hourCounts('production', hour)).toEqual(new Map());
+  expect(aggregations.hourCounts('staging', hour)).toEqual(new Map());
+  aggregations.commitLog(commit({ watermark: 73 * hour + 1 }));
+  expect(aggregations.hourCounts('production', hour)).toEqual(new Map());
 });
 
 test('lines about deliveries belong to the commit: present with it, and absent without it', () => {
@@ -169,13 +169,16 @@ test('lines about deliveries belong to the commit: present with it, and absent w
   {
     using store = openStore(path);
     const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
-    const folds = createLogFoldStore(store, createTotals(store), { ...createSpanOutbox(store), deliveries });
+    const aggregations = createLogAggregationStore(store, createTotals(store), {
+      ...createSpanOutbox(store),
+      deliveries,
+    });
     let told = 0;
     deliveries.onStored(() => void (told += 1));
-    folds.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
+    aggregations.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
     expect([told, deliveries.waiting]).toEqual([1, 2]);
     const broken = [{ ...delivered, by: Number.NaN }];
-    expect(() => folds.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).toThrow('NOT NULL');
+    expect(() => aggregations.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).toThrow('NOT NULL');
     expect([told, deliveries.waiting]).toEqual([1, 2]);
   }
   using store = openStore(path);

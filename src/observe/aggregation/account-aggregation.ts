@@ -1,12 +1,18 @@
 /**
- * Folds the account's statistics into counters. The sources are five kinds of points and the billing of the month. Two
+ * Aggregates the account's statistics into counters. The sources are five kinds of points and the billing of the month. Two
  * of the five are lists of named series, one for messages and one for workflows. The functions are pure: records and
  * statistics in, increments and records out.
  */
-import type { AccountStats, DataPoint, FoldedSeries, NamedSeries, StatsPeriod } from '#foundation/domain/statistics.ts';
+import type {
+  AccountStats,
+  DataPoint,
+  AggregatedSeries,
+  NamedSeries,
+  StatsPeriod,
+} from '#foundation/domain/statistics.ts';
 import type { CounterName } from '../catalog/catalog.ts';
-import { foldBilling } from './billing-fold.ts';
-import { foldPoints, intervalsOf, periodsToFill, type PointMeaning, type SeriesState } from './points.ts';
+import { aggregateBilling } from './billing-aggregation.ts';
+import { aggregatePoints, intervalsOf, periodsToFill, type PointMeaning, type SeriesState } from './points.ts';
 import { readDays, readPoints, writeDays, writePoints } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
 import { billedDays, type BilledDays } from './spend.ts';
@@ -47,7 +53,7 @@ const MOST_SERIES = 100;
 
 const MINUTE_MS = 60_000;
 
-export interface AccountFold {
+export interface AccountAggregation {
   readonly subject: string;
   readonly records: readonly SeriesRecord[];
   readonly fine: AccountStats;
@@ -61,11 +67,11 @@ export interface AccountFold {
   readonly label: (series: string) => string;
 }
 
-export interface StatsFolded {
+export interface StatsAggregate {
   readonly increments: readonly Increment[];
   /** Changed records only. */
   readonly records: readonly SeriesRecord[];
-  readonly folded: readonly FoldedSeries[];
+  readonly aggregated: readonly AggregatedSeries[];
   /** Number of series that are not counted because of the limit. */
   readonly dropped: number;
   readonly days: BilledDays;
@@ -77,7 +83,7 @@ export function periodsOf(records: readonly SeriesRecord[], fine: AccountStats, 
   const known = byKey(records);
   for (const { source, of } of SOURCES) {
     for (const { id, points } of of(fine) ?? []) {
-      // Nothing is folded without the finest period.
+      // Nothing is aggregated without the finest period.
       if (points.length === 0) continue;
       const state = readPoints(known.get(keyOf(source, id)));
       for (const period of periodsToFill(state, servedAt)) periods.add(period);
@@ -86,44 +92,44 @@ export function periodsOf(records: readonly SeriesRecord[], fine: AccountStats, 
   return [...periods];
 }
 
-export function foldAccount(input: AccountFold): StatsFolded {
+export function aggregateAccount(input: AccountAggregation): StatsAggregate {
   const known = byKey(input.records);
-  const folding: Folding = { input, known, increments: [], records: [], folded: [], dropped: 0 };
-  for (const source of SOURCES) foldSource(folding, source);
-  const billing = foldBilling(known.get(keyOf('billing', '')), input.fine, input.servedAt);
+  const counting: PointCount = { input, known, increments: [], records: [], aggregated: [], dropped: 0 };
+  for (const source of SOURCES) aggregateSource(counting, source);
+  const billing = aggregateBilling(known.get(keyOf('billing', '')), input.fine, input.servedAt);
   if (billing !== undefined) {
-    folding.increments.push(...billing.increments);
-    save(folding, 'billing', '', billing.record);
+    counting.increments.push(...billing.increments);
+    save(counting, 'billing', '', billing.record);
   }
   const days = billedDays(readDays(known.get(keyOf('billed_days', ''))), input.fine, input.servedAt);
-  if (days.size > 0) save(folding, 'billed_days', '', writeDays(days));
-  const { increments, records, folded, dropped } = folding;
-  return { increments, records, folded, dropped, days };
+  if (days.size > 0) save(counting, 'billed_days', '', writeDays(days));
+  const { increments, records, aggregated, dropped } = counting;
+  return { increments, records, aggregated, dropped, days };
 }
 
-interface Folding {
-  readonly input: AccountFold;
+interface PointCount {
+  readonly input: AccountAggregation;
   readonly known: ReadonlyMap<string, string>;
   readonly increments: Increment[];
   readonly records: SeriesRecord[];
-  readonly folded: FoldedSeries[];
+  readonly aggregated: AggregatedSeries[];
   dropped: number;
 }
 
-function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof SOURCES)[number]): void {
-  const { input, known, increments } = folding;
+function aggregateSource(counting: PointCount, { source, metric, isNamed, of }: (typeof SOURCES)[number]): void {
+  const { input, known, increments } = counting;
   const { servedAt, settleMs, intervalMs, meaning, label } = input;
   const list = of(input.fine);
   if (list === undefined) return;
   const about = { points: 0, backfilled: 0, revised: 0, missed: 0 };
-  const presence = isNamed ? foldPresence(folding, source) : undefined;
+  const presence = isNamed ? aggregatePresence(counting, source) : undefined;
   let mayBegin = MOST_SERIES - [...known.keys()].filter((key) => key.startsWith(keyOf(source, ''))).length;
   let isFirst = false;
   // The response may list a series twice, as it may list a point twice.
   for (const id of new Set(list.map((series) => series.id))) {
     const record = known.get(keyOf(source, id));
     if (record === undefined && --mayBegin < 0) {
-      folding.dropped += 1;
+      counting.dropped += 1;
       continue;
     }
     const state = readPoints(record) ?? presence;
@@ -132,7 +138,7 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
       .filter(({ period }) => wanted.includes(period))
       .map(({ period, stats }) => intervalsOf(pointsOf(of(stats), id), period, meaning));
     const fine = intervalsOf(pointsOf(list, id), '1h', meaning);
-    const result = foldPoints(state, { fine, coarse, servedAt, settleMs, intervalMs });
+    const result = aggregatePoints(state, { fine, coarse, servedAt, settleMs, intervalMs });
     if (result === undefined) continue;
     about.points += result.points;
     about.backfilled += result.backfilled;
@@ -142,12 +148,12 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
     if (result.increase > 0 || record === undefined) increments.push({ metric, labels, by: result.increase });
     isFirst ||= record === undefined;
     const { watermark } = result.state;
-    folding.folded.push({
+    counting.aggregated.push({
       source,
       series: labels[0] ?? '',
       at: meaning.at === 'end' ? watermark : watermark - MINUTE_MS,
     });
-    save(folding, source, id, writePoints(result.state));
+    save(counting, source, id, writePoints(result.state));
   }
   for (const [metric, by] of [
     ['opsd_stats_points_total', about.points],
@@ -165,20 +171,20 @@ function foldSource(folding: Folding, { source, metric, isNamed, of }: (typeof S
  *
  * @returns the state before this response; undefined when the list is read for the first time
  */
-function foldPresence(folding: Folding, source: string): SeriesState | undefined {
-  const { servedAt, settleMs, intervalMs } = folding.input;
-  const before = readPoints(folding.known.get(keyOf(source, '')));
+function aggregatePresence(counting: PointCount, source: string): SeriesState | undefined {
+  const { servedAt, settleMs, intervalMs } = counting.input;
+  const before = readPoints(counting.known.get(keyOf(source, '')));
   const newest = Math.floor(servedAt / MINUTE_MS) * MINUTE_MS;
   const fine = Array.from({ length: 60 }, (_, index) => {
     const from = newest - (59 - index) * MINUTE_MS;
     return { from, to: from + MINUTE_MS, value: 0 };
   });
-  const after = foldPoints(before, { fine, servedAt, settleMs, intervalMs });
-  if (after !== undefined) save(folding, source, '', writePoints(after.state));
+  const after = aggregatePoints(before, { fine, servedAt, settleMs, intervalMs });
+  if (after !== undefined) save(counting, source, '', writePoints(after.state));
   return before;
 }
 
-function save({ input, known, records }: Folding, source: string, series: string, record: string): void {
+function save({ input, known, records }: PointCount, source: string, series: string, record: string): void {
   if (known.get(keyOf(source, series)) === record) return;
   records.push({ subject: input.subject, source, series, record });
 }

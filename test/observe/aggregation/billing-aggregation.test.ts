@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStats } from '#foundation/domain/statistics.ts';
-import { foldBilling } from '#observe/aggregation/billing-fold.ts';
+import { aggregateBilling } from '#observe/aggregation/billing-aggregation.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -17,10 +17,10 @@ function counted(answers: readonly (readonly [at: number, stats: AccountStats])[
   const sums = new Map<string, number>();
   let record: string | undefined;
   for (const [at, answer] of answers) {
-    const folded = foldBilling(record, answer, at);
-    if (folded === undefined) continue;
-    record = folded.record;
-    for (const { metric, by } of folded.increments) sums.set(metric, (sums.get(metric) ?? 0) + by);
+    const aggregated = aggregateBilling(record, answer, at);
+    if (aggregated === undefined) continue;
+    record = aggregated.record;
+    for (const { metric, by } of aggregated.increments) sums.set(metric, (sums.get(metric) ?? 0) + by);
   }
   return {
     dollars: sums.get('msgsvc_account_billing_dollars_total'),
@@ -84,7 +84,7 @@ describe('billing', () => {
         [end + HOUR, { dailyBillings: later! }],
       ]),
     ).toMatchObject({ dollars: 2 });
-    expect(foldBilling(undefined, { dlqMessages: 1 }, end)).toBeUndefined();
-    expect(foldBilling(undefined, { monthBillingUsd: -1 }, end)).toBeUndefined();
+    expect(aggregateBilling(undefined, { dlqMessages: 1 }, end)).toBeUndefined();
+    expect(aggregateBilling(undefined, { monthBillingUsd: -1 }, end)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 /**
- * Store of the log fold on SQLite: one transaction per commit. The keys of recognized entries and ended messages are
+ * Store of the log aggregation on SQLite: one transaction per commit. The keys of recognized entries and ended messages are
  * packed into one row per commit and time slice. Only open messages have their own rows.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
@@ -9,8 +9,8 @@ import {
   LogMemory,
   surelyCounted,
   type LogCommit,
-  type LogFoldState,
-  type LogFoldStore,
+  type LogAggregationState,
+  type LogAggregationStore,
   type EntryMode,
   type LogSweep,
 } from '#observe/aggregation/log-store.ts';
@@ -20,11 +20,11 @@ import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
 /** @param outbox stores the spans of commits and the delivery events; without it they are not stored */
-export function createLogFoldStore(
+export function createLogAggregationStore(
   store: Store,
   totals: SqliteTotals,
   outbox?: Pick<SqliteSpanOutbox, 'write'> & { readonly deliveries?: Pick<SqliteDeliveryOutbox, 'write'> },
-): LogFoldStore {
+): LogAggregationStore {
   const states = stateTable(store);
   const open = openTable(store);
   const hours = hourTable(store);
@@ -77,17 +77,17 @@ export function createLogFoldStore(
 /** Table of the watermark and reading state of each account. */
 function stateTable({ db }: Store) {
   const select = db.prepare(
-    'SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_fold WHERE account = ?',
+    'SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_aggregation WHERE account = ?',
   );
   const upsert = db.prepare(
-    'INSERT INTO log_fold (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) ' +
+    'INSERT INTO log_aggregation (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) ' +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
       'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
       'swept_at = coalesce(excluded.swept_at, swept_at), entry_mode = coalesce(excluded.entry_mode, entry_mode), ' +
       'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
   );
   return {
-    load: (account: string): LogFoldState => {
+    load: (account: string): LogAggregationState => {
       const row = select.get(account);
       if (row === undefined) return {};
       return {

@@ -1,5 +1,5 @@
 /**
- * Folds one message in one commit: the counts that its new entries add, and the record to store.
+ * Aggregates one message in one commit: the counts that its new entries add, and the record to store.
  *
  * A measurement is a pair of steps: ACTIVE and its due time, ACTIVE and its outcome, or creation and delivery. Each
  * pair is measured once, as soon as both steps are known, in any order and across any number of commits. A pair with a
@@ -29,7 +29,7 @@ export interface MessageWindow {
   readonly measures: boolean;
 }
 
-export interface MessageFolded {
+export interface MessageAggregate {
   readonly record: MessageRecord;
   readonly endedNow: boolean;
   /** True if the message had ended and was complete: its new entries are not news. */
@@ -42,7 +42,7 @@ export interface MessageFolded {
 /** States after an ERROR that show that the ERROR was not final. */
 const GOES_ON: ReadonlySet<MessageState> = new Set(['ACTIVE', 'RETRY', 'ERROR', 'DELIVERED']);
 
-export function foldMessage(window: MessageWindow): MessageFolded {
+export function aggregateMessage(window: MessageWindow): MessageAggregate {
   const { messageId, before, isPast, fresh, counts, measures } = window;
   const shared = destinationOf(before?.described ?? {}) ?? destinationOf(window.described) ?? UNKNOWN_DESTINATION;
   const of = counts.of(shared);
