@@ -217,7 +217,7 @@ describe('docs/security.md', () => {
     const loaded = parseConfig(account + config!, { file: 'security.md', baseDir: folder, env: {} });
     rmSync(folder, { recursive: true });
     expect(loaded).toMatchObject({ ok: true, warnings: [], config: { server: { users: { alice: 'admin' } } } });
-    expect(loaded.ok && [...loaded.config.doors.server!.users.keys()]).toEqual(['alice', 'prometheus']);
+    expect(loaded.ok && [...loaded.config.security.server!.users.keys()]).toEqual(['alice', 'prometheus']);
   });
 
   test('names every option, and every key of the configuration', () => {

@@ -7,7 +7,7 @@ import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { CommandGate } from './commands.ts';
-import { needOtherDoors, openDoors, takeDoors } from './doors.ts';
+import { needsOtherListeners, createSecurity, replaceSecurity } from './listener-security.ts';
 import { endGeneration } from './exchange.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { openListeners, type AddressChange } from './listeners.ts';
@@ -28,19 +28,20 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   await using parts = new Parts(options);
   const events = new EventBus();
   parts.use(logEvents(events, logger));
-  const doors = openDoors(first, clock);
+  const security = createSecurity(first, clock);
   const storage = openStorage(first, { clock, events }, parts);
   const gate = new CommandGate();
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
-    createGeneration({ config, options, events, storage, doors, handed });
-  const serve = (next: Generation) => servedBy(next, { options, events, storage, doors, gate, generation, startedAt });
+    createGeneration({ config, options, events, storage, security, handed });
+  const serve = (next: Generation) =>
+    servedBy(next, { options, events, storage, security, gate, generation, startedAt });
 
   let present = await create(first, () => options.handed);
   parts.defer(() => present.close());
   parts.defer(() => present.release());
   let served = serve(present);
   const listeners = await openListeners(
-    { config: first, clock, logger, events, storage, doors, generation, served: () => served },
+    { config: first, clock, logger, events, storage, security, generation, served: () => served },
     parts,
   );
   present.start();
@@ -82,7 +83,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
       begin(await create(old.config, takeOver));
       return false;
     }
-    takeDoors(doors, next, events);
+    replaceSecurity(security, next, events);
     const closed = change.commit();
     commands[Symbol.dispose]();
     await closed;
@@ -105,11 +106,11 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     rehearse: (next) => rehearse(next, { config: present.config, env, store: storage.store, addresses: addresses() }),
     startsAnew: (next) =>
       JSON.stringify(next.storage) !== JSON.stringify(first.storage) ||
-      needOtherDoors(doors, next) ||
+      needsOtherListeners(security, next) ||
       listeners.mustClose(next),
     exchange,
     noteReload: (by) => present.noteReload(by),
-    takeDoors: (next) => takeDoors(doors, next, events),
+    replaceSecurity: (next) => replaceSecurity(security, next, events),
     tell: (event) => events.emit(event),
     handOver: () => present.handOver(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

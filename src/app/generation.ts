@@ -15,7 +15,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
-import type { Doors } from './doors.ts';
+import type { ListenerSecurities } from './listener-security.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
@@ -65,7 +65,7 @@ export interface Generation {
 }
 
 export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
-  const { config, options, events, storage, doors } = deps;
+  const { config, options, events, storage, security } = deps;
   const { clock, random, logger } = options;
   const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
@@ -104,7 +104,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
 
   const budget = budgetKnowledge(config, ledger);
   const metrics = hearing.use(
-    startMetrics({ config, options, events, storage, board, accounts, spans, policies, budget, doors, handed }),
+    startMetrics({ config, options, events, storage, board, accounts, spans, policies, budget, security, handed }),
   );
   const { engine } = policies;
   startNotifications(deps, engine, parts);

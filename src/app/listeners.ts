@@ -9,7 +9,7 @@ import { startHooks, type RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
-import type { Doors } from './doors.ts';
+import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import { hooksOf } from './hooks.ts';
 import { portOf } from './reload.ts';
@@ -109,7 +109,7 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
 }
 
 function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
-  const { events, logger, storage, doors, generation } = deps;
+  const { events, logger, storage, security, generation } = deps;
   const clock: Clock = {
     now: () => generation().clock.now(),
     monotonic: () => deps.clock.monotonic(),
@@ -120,7 +120,7 @@ function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHo
     logger,
     events,
     ledger: storage.ledger,
-    door: doors.hooks,
+    security: security.hooks,
     policies: () => generation().policies.compiled.filter(({ mode }) => mode !== 'off'),
     run: (...asked: Parameters<Generation['policies']['runSoon']>) => generation().policies.runSoon(...asked),
   };

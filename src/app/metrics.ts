@@ -9,7 +9,7 @@ import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
 import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { Accounts } from './accounts.ts';
 import type { Policies } from './automation.ts';
-import { certificatesOf, type Doors } from './doors.ts';
+import { certificatesOf, type ListenerSecurities } from './listener-security.ts';
 import type { DaemonOptions, Handover } from './options.ts';
 import type { Storage } from './storage.ts';
 
@@ -23,12 +23,12 @@ interface MeteringDeps {
   readonly spans: SpanExport | undefined;
   readonly policies: Policies;
   readonly budget: MetricsDeps['budget'];
-  readonly doors: Doors;
+  readonly security: ListenerSecurities;
   readonly handed: Handover | undefined;
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
-  const { config, options, events, storage, board, accounts, spans, policies, budget, doors, handed } = deps;
+  const { config, options, events, storage, board, accounts, spans, policies, budget, security, handed } = deps;
   const { store, backups } = storage;
   const { reload } = options;
   const audited = handed?.audited ?? { records: 0, failures: 0 };
@@ -67,7 +67,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     logLines: () => options.logLines,
     stateRestored: store.restored,
     configHash: config.hash,
-    certificates: () => certificatesOf(doors),
+    certificates: () => certificatesOf(security),
     ...(reload !== undefined && { reload: () => reload.state() }),
     ...(handed !== undefined && { handed: handed.counts }),
     build: { version: options.version, revision: options.env['OPSD_REVISION'] ?? 'unknown' },

@@ -50,7 +50,7 @@ export interface Daemon extends AsyncDisposable {
    * Applies the current web configuration files without closing a connection. Nothing else of the configuration may
    * differ. @returns true if anything has changed. Throws with a message for the operator.
    */
-  takeDoors(next: Config): boolean;
+  replaceSecurity(next: Config): boolean;
   tell(event: OpsEvent): void;
   /** Returns true if the next configuration needs a store or a listener that this daemon cannot open while it runs. */
   startsAnew(next: Config): boolean;

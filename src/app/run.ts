@@ -98,7 +98,7 @@ class Reloads {
       return refuse([this.#problem(error)], mayConcernPolicies);
     }
     try {
-      webConfig = !changed && daemon.takeDoors(next);
+      webConfig = !changed && daemon.replaceSecurity(next);
     } catch (error) {
       return refuse([this.#problem(error)], false);
     }

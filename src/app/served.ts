@@ -5,7 +5,7 @@ import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { commandsOf, type CommandGate } from './commands.ts';
-import type { Doors } from './doors.ts';
+import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
 import { readiness } from './observation.ts';
@@ -16,7 +16,7 @@ interface ServedDeps {
   readonly options: DaemonOptions;
   readonly events: EventBus;
   readonly storage: Storage;
-  readonly doors: Doors;
+  readonly security: ListenerSecurities;
   readonly gate: CommandGate;
   /** Current generation, which may be another one when a command is answered. */
   readonly generation: () => Generation;
@@ -26,7 +26,7 @@ interface ServedDeps {
 
 /** Returns the data and commands for the pages, the metrics, the JSON API and the CLI. */
 export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
-  const { options, events, storage, doors, gate, startedAt } = deps;
+  const { options, events, storage, security, gate, startedAt } = deps;
   const { clock, logger, reload } = options;
   const { ledger } = storage;
   const { config, board, policies, metrics, accounts, attempts } = generation;
@@ -43,7 +43,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     engine: commandsOf(gate, () => deps.generation().policies.engine),
     hosts: config.server.hosts,
     tokens: apiTokens(config, events),
-    door: doors.server,
+    security: security.server,
     roles: new Map(Object.entries(config.server.users)),
     anonymous: config.server.anonymous,
     ...(reload !== undefined && { reload: (by: string) => reload.request(by) }),

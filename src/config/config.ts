@@ -38,14 +38,14 @@ export interface ConfigParts {
   readonly files: readonly string[];
   readonly hash: string;
   readonly contents: string;
-  readonly doors: Config['doors'];
+  readonly security: Config['security'];
   readonly policyPart: string;
   /** Makes a path of the configuration absolute. */
   readonly absolute: (path: string) => string;
 }
 
 export function composeConfig(parts: ConfigParts): Config {
-  const { settings, policies, sourceFile, files, hash, contents, doors, policyPart, absolute } = parts;
+  const { settings, policies, sourceFile, files, hash, contents, security, policyPart, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
   const { webhook, alertmanager } = settings.notifications;
   const { backup } = settings.storage;
@@ -83,9 +83,9 @@ export function composeConfig(parts: ConfigParts): Config {
     files,
     hash,
     contents,
-    doors: {
-      ...(doors.server !== undefined && { server: doors.server }),
-      ...(doors.hooks !== undefined && { hooks: doors.hooks }),
+    security: {
+      ...(security.server !== undefined && { server: security.server }),
+      ...(security.hooks !== undefined && { hooks: security.hooks }),
     },
     policyPart,
   };

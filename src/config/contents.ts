@@ -18,7 +18,7 @@ type Parsed = (text: string) => Place | undefined;
 export function contentsOf(path: string, env: Readonly<Record<string, string | undefined>>): () => string {
   const absolute = (file: string): string => resolve(dirname(resolve(path)), file);
   const rootOf = lastParsed((text) => readYaml({ source: new SourceText(path, text), env }).root);
-  const doors = ['server', 'hooks'].map((room) => ({
+  const listeners = ['server', 'hooks'].map((room) => ({
     room,
     rootOf: lastParsed((text) => readYaml({ source: new SourceText(room, text), env: {}, isPlain: true }).root),
   }));
@@ -30,11 +30,11 @@ export function contentsOf(path: string, env: Readonly<Record<string, string | u
     const root = rootOf(text);
     const patterns = root && placeAt(root, ['policyFiles']);
     for (const file of findPolicyFiles(patterns, absolute).files) add(hash, file.path);
-    for (const door of doors) {
-      const written = root && placeAt(root, [door.room, 'webConfigFile'])?.value;
+    for (const listener of listeners) {
+      const written = root && placeAt(root, [listener.room, 'webConfigFile'])?.value;
       if (typeof written !== 'string' || written === '') continue;
       const web = absolute(written);
-      const webRoot = door.rootOf(add(hash, web) ?? '');
+      const webRoot = listener.rootOf(add(hash, web) ?? '');
       for (const file of filesOfWebConfig(webRoot)) add(hash, resolve(dirname(web), file));
     }
     return hash.digest('hex');

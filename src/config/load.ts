@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
 import { checkAddresses } from './check-addresses.ts';
-import { checkDoors } from './check-doors.ts';
+import { checkListenerSecurity } from './check-listener-security.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
@@ -71,7 +71,11 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
   const schema = checkSchema(configSettings, main.root);
   const defaulted = schema.value && environmentDefaults(schema.value, main.root, options.env);
   const found = findPolicyFiles(placeAt(main.root, ['policyFiles']), absolute);
-  const doors = checkDoors(main.root, { absolute, file: options.file, secrets: options.secrets !== false });
+  const security = checkListenerSecurity(main.root, {
+    absolute,
+    file: options.file,
+    secrets: options.secrets !== false,
+  });
   const mainFaults = [
     ...schema.faults,
     ...(defaulted?.faults ?? []),
@@ -79,7 +83,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...checkAccounts(main.root, source),
     ...checkAddresses(main.root),
     ...checkHooks(main.root),
-    ...doors.faults,
+    ...security.faults,
     ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
   ];
 
@@ -120,7 +124,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     const own = crossed.filter((found) => found.source === yaml.source).map((found) => found.fault);
     problems.push(...problemsOf(yaml, [...faults, ...own]));
   }
-  problems.push(...doors.problems);
+  problems.push(...security.problems);
   const part = found.faults.some(({ severity }) => severity !== 'warning') ? undefined : policyPart(main, policyTexts);
   if (problems.some((problem) => problem.severity === 'error') || defaulted === undefined) {
     return { ok: false, problems, ...(part !== undefined && { policyPart: part }) };
@@ -140,7 +144,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
   return { ok: true, config, warnings: problems };
 }
 
-function shapesOf({ server, hooks }: Config['doors']): string[] {
+function shapesOf({ server, hooks }: Config['security']): string[] {
   return Object.entries({ server, hooks }).flatMap(([name, web]) => {
     const shape = listenerShape(web);
     return shape === 'plain' ? [] : [`${name}: ${shape}`];

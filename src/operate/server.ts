@@ -9,7 +9,7 @@ import type { ApiDeps } from './api/api-deps.ts';
 import { API_ROUTES } from './api/api-routes.ts';
 import { COMMAND_ROUTES } from './api/command-routes.ts';
 import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
-import type { Door } from './http/door.ts';
+import type { ListenerSecurity } from './http/listener-security.ts';
 import { startListener, type RunningServer } from './http/http-listener.ts';
 import { metricsFormat, type MetricsFormat } from './http/metrics-format.ts';
 import { Passwords, threadComparer } from './http/passwords.ts';
@@ -55,7 +55,7 @@ export async function startServer(
   deps: ServerDeps,
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
-  const { clock, logger, door } = deps;
+  const { clock, logger, security } = deps;
   const answer = createRouter(ROUTES, deps);
   if ('socketPath' in listen) {
     return startListener({
@@ -71,7 +71,7 @@ export async function startServer(
     get tokens() {
       return deps.tokens ?? [];
     },
-    users: () => door?.web.users ?? NOBODY,
+    users: () => security?.web.users ?? NOBODY,
     get roles() {
       return deps.roles ?? new Map();
     },
@@ -85,7 +85,7 @@ export async function startServer(
     logger,
     listen,
     hosts: () => deps.hosts ?? [],
-    ...(door !== undefined && { door }),
+    ...(security !== undefined && { security }),
     answer: (asked) => answer(asked, access),
   });
   const close = async (): Promise<void> => {

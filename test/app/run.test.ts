@@ -36,7 +36,7 @@ function world() {
   /** Names of starts that fail. */
   const failing = new Set<number>();
   let rehearsal: () => Promise<void> = () => Promise.resolve();
-  let doors: () => boolean = () => false;
+  let security: () => boolean = () => false;
   let startsAnew = true;
   let problem: string | undefined;
   let hangup: () => void = () => undefined;
@@ -58,9 +58,9 @@ function world() {
       },
       rehearse: () => rehearsal(),
       noteReload: (by) => void happened.push(`note ${by ?? 'good'}`),
-      takeDoors: (next) => {
-        happened.push(`doors ${next.doors.server?.users.size ?? 'none'}`);
-        return doors();
+      replaceSecurity: (next) => {
+        happened.push(`security ${next.security.server?.users.size ?? 'none'}`);
+        return security();
       },
       tell: ({ type }) => void told.push(type),
       handOver: () => handed,
@@ -84,7 +84,7 @@ function world() {
     ended,
     clock: t.io.clock as ManualClock,
     rehearse: (work: () => Promise<void>) => void (rehearsal = work),
-    doors: (take: () => boolean) => void (doors = take),
+    security: (take: () => boolean) => void (security = take),
     hangup: () => hangup(),
     /** Sets whether the daemon can apply every change, or why not. */
     exchanges: (why?: string) => void ([startsAnew, problem] = [false, why]),
@@ -296,9 +296,9 @@ describe('a changed web configuration file', () => {
   test('is applied and reported by the running daemon', async () => {
     const { w, users } = await withUsers();
     users('alice', 'bob');
-    w.doors(() => true);
+    w.security(() => true);
     w.hangup();
-    await w.happens('doors 2');
+    await w.happens('security 2');
     await until({ what: 'it was good' }, () => w.happened.at(-1) === 'note good');
     expect(w.state().ok).toBe(true);
     expect(w.told).toEqual(['config.reloaded']);
@@ -310,7 +310,7 @@ describe('a changed web configuration file', () => {
   test('that cannot be applied is a failed reload that concerns no policy', async () => {
     const { w, users } = await withUsers();
     users('alice', 'bob');
-    w.doors(() => {
+    w.security(() => {
       throw new Error('it does not fit');
     });
     w.hangup();
@@ -329,7 +329,7 @@ describe('a changed web configuration file', () => {
     writeFileSync(join(dirname(w.path), 'web.yaml'), 'basic_auth_users: { alice: no-hash }\n');
     w.hangup();
     await w.happens('note SIGHUP');
-    expect(w.happened.filter((what) => what.startsWith('doors'))).toEqual([]);
+    expect(w.happened.filter((what) => what.startsWith('security'))).toEqual([]);
     expect(w.state()).toMatchObject({
       ok: false,
       auditOnly: false,

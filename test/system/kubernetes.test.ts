@@ -246,13 +246,13 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     const { config } = configOf(example);
     const { basicAuth, tlsConfig, scheme } = only(example, 'ServiceMonitor').spec.endpoints[0]!;
     expect([scheme, tlsConfig?.serverName]).toEqual(['https', 'opsd']);
-    expect(config.doors.server).toMatchObject({ tls: expect.anything() });
+    expect(config.security.server).toMatchObject({ tls: expect.anything() });
     const told = (of?: { name?: string; key?: string }): string | undefined =>
       secretsExample.find(({ metadata }) => metadata.name === of?.name)?.stringData?.[of?.key ?? ''];
     expect(told(tlsConfig?.ca?.secret)).toBeDefined();
-    const hash = config.doors.server!.users.get(told(basicAuth?.username)!);
+    const hash = config.security.server!.users.get(told(basicAuth?.username)!);
     expect(await compare(told(basicAuth?.password)!, hash!.reveal())).toBe(true);
-    const users = [...config.doors.server!.users.keys()];
+    const users = [...config.security.server!.users.keys()];
     expect(users).toEqual(expect.arrayContaining(Object.keys(config.server.users)));
     // Without the component there is no TLS.
     expect(configOf(base).config.doors.server).toBeUndefined();

@@ -4,7 +4,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { SignalInbox } from '#automate/ledger/signals.ts';
-import type { Door } from '../http/door.ts';
+import type { ListenerSecurity } from '../http/listener-security.ts';
 
 export interface HookDeps {
   readonly ledger: SignalInbox;

@@ -142,8 +142,8 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     return new HttpError(503, 'store_unavailable', message, { 'Retry-After': '10' });
   }
 
-  const door = given.door !== undefined && { door: given.door };
-  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer, ...door });
+  const security = given.security !== undefined && { security: given.security };
+  const server = await startListener({ clock, logger, listen, setting: 'hooks.listen', answer, ...security });
   const close = async (): Promise<void> => {
     gathering[Symbol.dispose]();
     await server.close();

@@ -10,7 +10,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
-import { UNGUARDED, type Door } from './door.ts';
+import { UNGUARDED, type ListenerSecurity } from './listener-security.ts';
 import { listenTcp, listenUnix } from './listen.ts';
 import { errorReply, HttpError, send, type Reply } from './reply.ts';
 import { openSecureServer, type Answer } from './secure-server.ts';
@@ -106,7 +106,7 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
     ? await listenUnix(server, listen.socketPath)
     : await listenTcp(server, listen, {
         ...(options.setting !== undefined && { setting: options.setting }),
-        ...(options.door?.web.tls !== undefined && { scheme: 'https' }),
+        ...(options.security?.web.tls !== undefined && { scheme: 'https' }),
       });
   // Registered only now: the caller reports errors during the start, once.
   server.on('error', (error) => logger.error({ err: error }, 'http server failed'));
@@ -115,10 +115,10 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   return { address, close, [Symbol.asyncDispose]: close };
 }
 
-async function openServer({ door, logger }: ListenerOptions, answer: Answer): Promise<Server> {
+async function openServer({ security, logger }: ListenerOptions, answer: Answer): Promise<Server> {
   const options = { ...LIMITS, keepAlive: true };
-  if (door?.web.tls === undefined) return createServer(options, answer).on('clientError', refuseMalformed);
-  return openSecureServer(options, { door, logger, answer, onMalformed: refuseMalformed });
+  if (security?.web.tls === undefined) return createServer(options, answer).on('clientError', refuseMalformed);
+  return openSecureServer(options, { security, logger, answer, onMalformed: refuseMalformed });
 }
 
 interface Stop {
@@ -160,7 +160,7 @@ async function serve(exchange: Exchange): Promise<void> {
     response.once('finish', () => {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
-    const headers = options.door?.web.headers ?? {};
+    const headers = options.security?.web.headers ?? {};
     await send(request, response, reply, { close: unread || stop.asked || !exchange.hasRoom, bodies, headers });
   } catch (error) {
     options.logger.error({ err: error }, 'sending a response failed');
@@ -171,7 +171,7 @@ async function serve(exchange: Exchange): Promise<void> {
 /** Returns the reason to reject a request for any path; undefined if it is answered. */
 function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpError | undefined {
   const isProbe = UNGUARDED.includes(path);
-  const { door, hosts, listen } = options;
+  const { security, hosts, listen } = options;
   try {
     const host = hostOf(request);
     // A certificate is not valid for a name that a third party points here, so TLS needs no check.
@@ -185,7 +185,7 @@ function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpE
   if (!hasRoom && !isProbe) {
     return new HttpError(503, 'busy', 'Too many requests at the same time; retry.', { 'Retry-After': '1' });
   }
-  return door?.admits(path) === false ? tooMany() : undefined;
+  return security?.admits(path) === false ? tooMany() : undefined;
 }
 
 function unknownHost(host: string): HttpError {

@@ -1,7 +1,7 @@
 /** Router of requests. access.ts decides on permissions. */
 import type { Logger } from '#foundation/platform/logger.ts';
 import { identify, isOpen, type Access } from './access.ts';
-import { UNGUARDED } from './door.ts';
+import { UNGUARDED } from './listener-security.ts';
 import type { Asked } from './http-listener.ts';
 import { errorReply, HttpError, type Reply } from './reply.ts';
 import { matchPath, type Route } from './route.ts';

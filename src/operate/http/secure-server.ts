@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from '#foundation/platform/logger.ts';
 import { refusalOf } from './client-certificate.ts';
-import type { Door } from './door.ts';
+import type { ListenerSecurity } from './listener-security.ts';
 import { secureContextOf } from './tls-settings.ts';
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -23,8 +23,8 @@ interface SecureServerOptions {
 const HANDSHAKE_MS = 10_000;
 
 export async function openSecureServer(options: ServerOptions, secure: SecureServerOptions): Promise<Server> {
-  const { door, logger, answer, onMalformed } = secure;
-  const tls = door.web.tls!;
+  const { security, logger, answer, onMalformed } = secure;
+  const tls = security.web.tls!;
   const https = await import('node:https');
   /** Connections of admitted clients. Requests on other connections are not answered. */
   const admitted = new WeakSet<object>();
@@ -44,7 +44,7 @@ export async function openSecureServer(options: ServerOptions, secure: SecureSer
   );
   // Before the server's own listener for the connection.
   server.prependListener('secureConnection', (socket: TLSSocket) => {
-    const refusal = refusalOf(socket, door.web.tls!);
+    const refusal = refusalOf(socket, security.web.tls!);
     if (refusal === undefined) {
       admitted.add(socket);
       return;

@@ -8,7 +8,7 @@ import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { Door } from '#operate/http/door.ts';
+import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebTls } from '#operate/http/tls-settings.ts';
 import {
   action,
@@ -406,8 +406,8 @@ describe('over an address', () => {
       notAfter: 0,
     };
     const users = new Map([['alice', Secret.of(hashSync(TOKEN, 4))]]);
-    const door = new Door({ tls, headers: {}, users, digest: '' }, deps.clock);
-    const { address } = await serving({ ...deps, door, roles: new Map([['alice', 'operator']]) });
+    const security = new ListenerSecurity({ tls, headers: {}, users, digest: '' }, deps.clock);
+    const { address } = await serving({ ...deps, security, roles: new Map([['alice', 'operator']]) });
     const folder = tempDir();
     const file = (name: string, text: string): string => {
       writeFileSync(join(folder, name), text);

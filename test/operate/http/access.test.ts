@@ -9,7 +9,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Role } from '#operate/http/access.ts';
 import { API_ROUTES } from '#operate/api/api-routes.ts';
-import { Door } from '#operate/http/door.ts';
+import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -82,7 +82,7 @@ function daemon({ tokens, users, anonymous }: Setup) {
           token: Secret.of(`secret-${role}`),
         }))
       : [],
-    door: new Door(webOf(users), new ManualClock(NOW)),
+    security: new ListenerSecurity(webOf(users), new ManualClock(NOW)),
     roles: new Map(roles),
   });
 }
@@ -253,8 +253,8 @@ describe('requests that a browser sends for another site', () => {
 describe('the rate limit', () => {
   test('accepts the burst, then one per interval; probes are exempt', async () => {
     const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
-    const door = new Door(webOf(false, { rateLimit: { intervalMs: 1_000, burst: 2 } }), base.clock);
-    const { address } = await serving({ ...base, door });
+    const security = new ListenerSecurity(webOf(false, { rateLimit: { intervalMs: 1_000, burst: 2 } }), base.clock);
+    const { address } = await serving({ ...base, security });
     const statuses = async (count: number) => {
       const seen: number[] = [];
       for (let number = 0; number < count; number++) seen.push((await ask(address, '/metrics')).status);
@@ -269,21 +269,21 @@ describe('the rate limit', () => {
     const { headers, text } = await ask(address, '/api/v1/status');
     expect(headers['retry-after']).toBe('1');
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'rate_limited' } });
-    door.take(webOf(false));
+    security.take(webOf(false));
     expect(await statuses(3)).toEqual([200, 200, 200]);
   });
 });
 
 test('added and removed users apply from the next request on', async () => {
   const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });
-  const door = new Door(webOf(false), base.clock);
-  const { address } = await serving({ ...base, door });
+  const security = new ListenerSecurity(webOf(false), base.clock);
+  const { address } = await serving({ ...base, security });
   const status = async (header?: string) =>
     (await ask(address, '/metrics', header === undefined ? {} : { headers: { Authorization: header } })).status;
   expect(await status()).toBe(200);
-  door.take(webOf(true));
+  security.take(webOf(true));
   expect([await status(), await status(basic('user-viewer', PASSWORD))]).toEqual([401, 200]);
-  door.take(webOf(false, { users: new Map([['user-viewer', Secret.of(hashSync('other', 4))]]) }));
+  security.take(webOf(false, { users: new Map([['user-viewer', Secret.of(hashSync('other', 4))]]) }));
   expect([await status(basic('user-viewer', PASSWORD)), await status(basic('user-viewer', 'other'))]).toEqual([
     401, 200,
   ]);

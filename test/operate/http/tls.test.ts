@@ -6,7 +6,7 @@ import { duplexPair } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '#foundation/platform/secret.ts';
-import { Door } from '#operate/http/door.ts';
+import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebTls } from '#operate/http/tls-settings.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import { authority, type Authority, type Issued } from '../../support/certificates.ts';
@@ -43,15 +43,15 @@ function webOf(issued: Issued, tls: Partial<WebTls> = {}, web: Partial<WebConfig
 
 interface Listening {
   readonly address: string;
-  readonly door: Door;
+  readonly security: ListenerSecurity;
   readonly world: World;
 }
 
 async function listening(web: WebConfig): Promise<Listening> {
   const base = world();
-  const door = new Door(web, base.clock);
-  const { address } = await serving({ ...base, door });
-  return { address, door, world: base };
+  const security = new ListenerSecurity(web, base.clock);
+  const { address } = await serving({ ...base, security });
+  return { address, security, world: base };
 }
 
 function agent(options: AgentOptions = {}): Agent {
@@ -130,7 +130,7 @@ describe('TLS', () => {
 
   test('ends with the daemon, even during a handshake', async () => {
     const base = world();
-    const server = await serving({ ...base, door: new Door(webOf(first), base.clock) });
+    const server = await serving({ ...base, security: new ListenerSecurity(webOf(first), base.clock) });
     const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
     socket.on('error', () => undefined);
     const [near, far] = duplexPair();
@@ -238,7 +238,7 @@ describe('certificates that change', () => {
     const kept = agent({ keepAlive: true, maxSockets: 1 });
     const before = (await get(address, kept)) as Seen;
     const second = await ours.issue();
-    door.take(webOf(second));
+    security.take(webOf(second));
     const on = (await get(address, kept)) as Seen;
     expect(on).toMatchObject({ status: 200, isReused: true });
     const after = (await get(address)) as Seen;
@@ -248,19 +248,19 @@ describe('certificates that change', () => {
 
   test('of clients: those of the previous authority are rejected from now on', async () => {
     const tls = { clientAuth: 'RequireAndVerifyClientCert' } as const;
-    const { address, door } = await listening(webOf(first, { ...tls, clientCa: ours.cert }));
+    const { address, security } = await listening(webOf(first, { ...tls, clientCa: ours.cert }));
     const [mine, other] = [await ours.issue({ use: 'client' }), await theirs.issue({ use: 'client' })];
     const both = async () => [statusOf(await get(address, agent(mine))), statusOf(await get(address, agent(other)))];
     expect(await both()).toEqual([200, 'refused']);
-    door.take(webOf(first, { ...tls, clientCa: theirs.cert }));
+    security.take(webOf(first, { ...tls, clientCa: theirs.cert }));
     expect(await both()).toEqual(['refused', 200]);
   });
 
   test('that cannot be served change nothing', async () => {
     const { address, door } = await listening(webOf(first, {}, { headers: { 'X-XSS-Protection': '1' } }));
     const other = await ours.issue();
-    expect(() => door.take(webOf({ cert: first.cert, key: other.key }))).toThrow(/key values mismatch/);
-    expect(() => door.take({ headers: {}, users: new Map(), digest: '' })).toThrow(/cannot become one of plain/);
+    expect(() => security.take(webOf({ cert: first.cert, key: other.key }))).toThrow(/key values mismatch/);
+    expect(() => security.take({ headers: {}, users: new Map(), digest: '' })).toThrow(/cannot become one of plain/);
     expect(await get(address)).toMatchObject({ status: 200, headers: { 'x-xss-protection': '1' } });
   });
 });
@@ -268,10 +268,10 @@ describe('certificates that change', () => {
 describe('other settings of the file', () => {
   test('headers are in every response, and replace the usual ones', async () => {
     const headers = { 'X-Frame-Options': 'sameorigin', 'Content-Security-Policy': "default-src 'self'" };
-    const { address, door } = await listening(webOf(first, {}, { headers }));
+    const { address, security } = await listening(webOf(first, {}, { headers }));
     const lower = { 'x-frame-options': 'sameorigin', 'content-security-policy': "default-src 'self'" };
     expect(await get(address)).toMatchObject({ headers: lower });
-    door.take(webOf(first));
+    security.take(webOf(first));
     expect(await get(address)).toMatchObject({
       headers: { 'content-security-policy': expect.stringContaining("'none'") },
     });

@@ -2,7 +2,7 @@
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { Door } from '#operate/http/door.ts';
+import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import { listenerShape, type WebConfig } from '#operate/http/web-settings.ts';
 
 /** Listeners that may have a web configuration file. */
@@ -24,8 +24,8 @@ export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean
   let hasChanged = false;
   for (const listener of LISTENERS) {
     const web = webOf(next, listener);
-    if (web.digest === doors[listener].web.digest) continue;
-    doors[listener].take(web);
+    if (web.digest === security[listener].web.digest) continue;
+    security[listener].take(web);
     events.emit({ type: 'web_config.changed', listener });
     hasChanged = true;
   }
@@ -38,7 +38,7 @@ export function needOtherDoors(doors: Doors, next: Config): boolean {
 }
 
 function webOf(config: Config, listener: Listener): WebConfig {
-  const web = config.doors[listener];
+  const web = config.security[listener];
   if (web === undefined && config[listener].webConfigFile !== undefined) {
     throw new Error(`${listener}.webConfigFile was not read`);
   }
@@ -48,7 +48,7 @@ function webOf(config: Config, listener: Listener): WebConfig {
 /** Expiry of the first certificate of each listener to expire. */
 export function certificatesOf(doors: Doors): { readonly listener: string; readonly notAfter: number }[] {
   return LISTENERS.flatMap((listener) => {
-    const notAfter = doors[listener].web.tls?.notAfter;
+    const notAfter = security[listener].web.tls?.notAfter;
     return notAfter === undefined ? [] : [{ listener, notAfter }];
   });
 }

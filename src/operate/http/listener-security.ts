@@ -9,7 +9,7 @@ import { listenerShape, type WebConfig } from './web-settings.ts';
  */
 export const UNGUARDED: readonly string[] = ['/-/healthy', '/-/ready'];
 
-export class Door {
+export class ListenerSecurity {
   readonly #clock: Clock;
   #web: WebConfig;
   readonly #onTls = new Set<(tls: WebTls) => void>();

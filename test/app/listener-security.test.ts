@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openDoors, takeDoors } from '#app/doors.ts';
+import { createSecurity, replaceSecurity } from '#app/listener-security.ts';
 import { loadConfig } from '#config/load.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -30,25 +30,25 @@ accounts: [{ name: a, url: "https://x.example", token: t }]
 test('a listener is never opened without its file', () => {
   const { put, load } = world();
   put('web.yaml', '{}');
-  expect(openDoors(load(), new ManualClock(0)).server).toBeDefined();
-  expect(() => openDoors(load(false), new ManualClock(0))).toThrow('server.webConfigFile was not read');
+  expect(createSecurity(load(), new ManualClock(0)).server).toBeDefined();
+  expect(() => createSecurity(load(false), new ManualClock(0))).toThrow('server.webConfigFile was not read');
 });
 
 test('changes are applied and reported; unchanged parts are not', () => {
   const { put, load } = world();
   put('web.yaml', 'rate_limit: { interval: 1s, burst: 5 }');
-  const doors = openDoors(load(), new ManualClock(0));
+  const security = createSecurity(load(), new ManualClock(0));
   const events = new EventBus();
   const said: OpsEvent[] = [];
   events.subscribe((event) => void said.push(event));
-  expect(doors.server?.admits('/')).toBe(true);
-  expect(takeDoors(doors, load(), events)).toBe(false);
+  expect(security.server?.admits('/')).toBe(true);
+  expect(replaceSecurity(security, load(), events)).toBe(false);
   put('web.yaml', 'rate_limit: { interval: 1s, burst: 6 }');
-  expect(takeDoors(doors, load(), events)).toBe(true);
-  expect(doors.server?.web.rateLimit?.burst).toBe(6);
+  expect(replaceSecurity(security, load(), events)).toBe(true);
+  expect(security.server?.web.rateLimit?.burst).toBe(6);
   expect(said).toEqual([{ type: 'web_config.changed', listener: 'server' }]);
   put('hooks.yaml', 'rate_limit: { interval: 1s, burst: 7 }');
-  expect(takeDoors(doors, load(), events)).toBe(true);
-  expect([doors.hooks?.web.rateLimit?.burst, doors.server?.web.rateLimit?.burst]).toEqual([7, 6]);
+  expect(replaceSecurity(security, load(), events)).toBe(true);
+  expect([security.hooks?.web.rateLimit?.burst, security.server?.web.rateLimit?.burst]).toEqual([7, 6]);
   expect(said.at(-1)).toEqual({ type: 'web_config.changed', listener: 'hooks' });
 });

@@ -23,7 +23,7 @@ export interface DoorsRead {
   readonly texts: readonly string[];
 }
 
-export interface DoorsOptions {
+export interface SecurityOptions {
   readonly absolute: (path: string) => string;
   /** Displayed path of the configuration's file. */
   readonly file: string;
@@ -33,14 +33,19 @@ export interface DoorsOptions {
 
 const NO_USERS_OF_HOOKS = 'hooks use bearer tokens, in hooks.alertmanager and hooks.callbacks; remove the users';
 
-export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
+export function checkListenerSecurity(root: Place, options: SecurityOptions): SecurityRead {
   const faults: Fault[] = [];
   const taken = (placeAt(root, ['server', 'tokens'])?.items ?? []).flatMap((token) => {
     const name = placeAt(token, ['name'])?.value;
     return typeof name === 'string' ? [name] : [];
   });
-  const server = readDoor(root, ['server', 'webConfigFile'], { ...options, taken, faults });
-  const hooks = readDoor(root, ['hooks', 'webConfigFile'], { ...options, taken, faults, noUsers: NO_USERS_OF_HOOKS });
+  const server = readSecurity(root, ['server', 'webConfigFile'], { ...options, taken, faults });
+  const hooks = readSecurity(root, ['hooks', 'webConfigFile'], {
+    ...options,
+    taken,
+    faults,
+    noUsers: NO_USERS_OF_HOOKS,
+  });
   faults.push(...checkUsers(root, server?.web, options.secrets), ...checkAnonymous(root, taken, server?.web));
   const unused = placeAt(root, ['hooks', 'webConfigFile']);
   if (unused !== undefined && placeAt(root, ['hooks', 'listen']) === undefined) {
@@ -61,13 +66,13 @@ export function checkDoors(root: Place, options: DoorsOptions): DoorsRead {
   };
 }
 
-interface Reading extends DoorsOptions {
+interface Reading extends SecurityOptions {
   readonly taken: readonly string[];
   readonly faults: Fault[];
   readonly noUsers?: string;
 }
 
-function readDoor(root: Place, path: readonly string[], { faults, ...options }: Reading) {
+function readSecurity(root: Place, path: readonly string[], { faults, ...options }: Reading) {
   const place = placeAt(root, path);
   if (typeof place?.value !== 'string' || place.value === '' || place.spoilt || !options.secrets) return undefined;
   const written = place.value;
