@@ -22,14 +22,14 @@ export function createDeliveryOutbox({ db }: Store, options: DeliveryOutboxOptio
   const select = db.prepare('SELECT id, line FROM delivery_lines ORDER BY id LIMIT ?');
   const remove = db.prepare('DELETE FROM delivery_lines WHERE id <= ?');
   const listeners = new Set<() => void>();
-  let waiting = Number(db.prepare('SELECT count(*) AS lines FROM delivery_lines').get()?.['lines']);
+  let queued = Number(db.prepare('SELECT count(*) AS lines FROM delivery_lines').get()?.['lines']);
 
   return {
     write(lines) {
-      const kept = lines.slice(0, Math.max(0, mostLines - waiting));
+      const kept = lines.slice(0, Math.max(0, mostLines - queued));
       for (const line of kept) insert.run(line);
       return () => {
-        waiting += kept.length;
+        queued += kept.length;
         if (kept.length < lines.length) onDropped(lines.length - kept.length);
         if (kept.length > 0) for (const listener of listeners) listener();
       };
@@ -41,10 +41,10 @@ export function createDeliveryOutbox({ db }: Store, options: DeliveryOutboxOptio
       return { id: Number(rows.at(-1)!['id']), text, lines: rows.length };
     },
     settle(id) {
-      waiting -= Number(remove.run(id).changes);
+      queued -= Number(remove.run(id).changes);
     },
-    get waiting() {
-      return waiting;
+    get queued() {
+      return queued;
     },
     onStored(listener) {
       listeners.add(listener);

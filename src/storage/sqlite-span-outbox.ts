@@ -22,7 +22,7 @@ export function createSpanOutbox({ db }: Store): SqliteSpanOutbox {
   for (const row of db.prepare('SELECT account, message_id FROM span_left_open').iterate()) {
     openOf(String(row['account'])).add(String(row['message_id']));
   }
-  let waiting = Number(db.prepare('SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox').get()?.['spans']);
+  let queued = Number(db.prepare('SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox').get()?.['spans']);
 
   function openOf(account: string): Set<string> {
     let found = open.get(account);
@@ -43,7 +43,7 @@ export function createSpanOutbox({ db }: Store): SqliteSpanOutbox {
       return () => {
         for (const messageId of leftOpen) known.add(messageId);
         for (const messageId of gone) known.delete(messageId);
-        for (const batch of batches) waiting += batch.spans;
+        for (const batch of batches) queued += batch.spans;
         if (batches.length > 0) for (const listener of listeners) listener();
       };
     },
@@ -63,11 +63,11 @@ export function createSpanOutbox({ db }: Store): SqliteSpanOutbox {
     },
     settle(ids) {
       const spans = transaction(db, () => ids.map((id) => Number(remove.get(id)?.['spans'] ?? 0)));
-      for (const count of spans) waiting -= count;
+      for (const count of spans) queued -= count;
     },
-    waiting() {
-      const oldest = waiting === 0 ? undefined : selectOldest.get()?.['made_at'];
-      return { spans: waiting, ...(oldest !== undefined && { oldestAt: Number(oldest) }) };
+    queued() {
+      const oldest = queued === 0 ? undefined : selectOldest.get()?.['made_at'];
+      return { spans: queued, ...(oldest !== undefined && { oldestAt: Number(oldest) }) };
     },
     onStored(listener) {
       listeners.add(listener);

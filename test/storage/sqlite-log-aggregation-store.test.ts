@@ -176,14 +176,14 @@ test('lines about deliveries belong to the commit: present with it, and absent w
     let told = 0;
     deliveries.onStored(() => void (told += 1));
     aggregations.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
-    expect([told, deliveries.waiting]).toEqual([1, 2]);
+    expect([told, deliveries.queued]).toEqual([1, 2]);
     const broken = [{ ...delivered, by: Number.NaN }];
     expect(() => aggregations.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).toThrow('NOT NULL');
-    expect([told, deliveries.waiting]).toEqual([1, 2]);
+    expect([told, deliveries.queued]).toEqual([1, 2]);
   }
   using store = openStore(path);
   const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
   expect(deliveries.next()).toEqual({ id: 2, text: '{"n":1}\n{"n":2}\n', lines: 2 });
   deliveries.settle(2);
-  expect([deliveries.waiting, deliveries.next()]).toEqual([0, undefined]);
+  expect([deliveries.queued, deliveries.next()]).toEqual([0, undefined]);
 });

@@ -61,7 +61,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
     { family, limit },
   ],
   'spans.exported': (_event, lasting) => ended(lasting, 'spans'),
-  'spans.waiting': 'none',
+  'spans.queued': 'none',
   'spans.dropped': ({ reason, count }, lasting) =>
     lasting.isNews('spans', reason) ? ['warn', 'spans dropped', { reason, count }] : undefined,
   'deliveries.written': (_event, lasting) => ended(lasting, 'deliveries', 'dropped deliveries'),
@@ -133,7 +133,7 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
       ? ['warn', 'notification delivery failed, will retry', { receiver, reason }]
       : undefined,
   'notification.dropped': ({ type: _type, ...fields }) => ['error', 'notifications dropped', fields],
-  'notifications.waiting': 'none',
+  'notifications.queued': 'none',
 
   'schedule.rearmed': ({ name, jumpMs }) => ['warn', 'clock jumped, schedule set again', { name, jumpMs }],
   'config.reloaded': ({ by, changed }) => [

@@ -23,4 +23,4 @@ export type NotificationEvent =
       readonly reason: NotificationLoss;
       readonly count: number;
     }
-  | { readonly type: 'notifications.waiting'; readonly receiver: string; readonly count: number };
+  | { readonly type: 'notifications.queued'; readonly receiver: string; readonly count: number };

@@ -15,7 +15,7 @@ export type TelemetryEvent =
       readonly count: number;
       readonly reason: 'queue' | 'budget' | 'too_old' | 'unreadable' | 'rejected' | 'failed';
     }
-  | { readonly type: 'spans.waiting'; readonly spans: number; /** Epoch milliseconds. */ readonly oldestAt?: number }
+  | { readonly type: 'spans.queued'; readonly spans: number; /** Epoch milliseconds. */ readonly oldestAt?: number }
   | { readonly type: 'deliveries.written'; readonly count: number }
   | { readonly type: 'deliveries.dropped'; readonly count: number }
   | { readonly type: 'deliveries.failing'; /** Error code of the system. */ readonly reason: string };

@@ -18,7 +18,7 @@ export interface DeliveryOutbox {
   /** Removes the lines up to this id durably, after they were written. */
   settle(id: number): void;
   /** Number of unwritten lines. */
-  readonly waiting: number;
+  readonly queued: number;
   /** Registers a listener that is called after each commit that added lines. */
   onStored(listener: () => void): Disposable;
 }

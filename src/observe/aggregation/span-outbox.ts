@@ -23,7 +23,7 @@ export interface SpanOutbox {
   /** Removes batches durably, in one transaction. They were acknowledged, or never will be. */
   settle(ids: readonly number[]): void;
   /** Returns the number of stored spans, and when their oldest batch was made. */
-  waiting(): { readonly spans: number; readonly oldestAt?: number };
+  queued(): { readonly spans: number; readonly oldestAt?: number };
   /** Registers a listener that is called after each commit that added batches. */
   onStored(listener: () => void): Disposable;
 }

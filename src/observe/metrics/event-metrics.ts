@@ -73,7 +73,7 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   'spans.exported': ({ lagMs }, { families }) => {
     if (lagMs !== undefined) families.observe('opsd_spans_export_lag_seconds', {}, lagMs / 1_000);
   },
-  'spans.waiting': ({ spans, oldestAt }, { families }) => {
+  'spans.queued': ({ spans, oldestAt }, { families }) => {
     families.set('opsd_spans_queued', {}, spans);
     if (oldestAt === undefined) families.remove('opsd_spans_oldest_queued_timestamp_seconds', {});
     else families.set('opsd_spans_oldest_queued_timestamp_seconds', {}, oldestAt / 1_000);
@@ -113,7 +113,7 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   'notification.failed': (event, deps) => countNotification(event, 1, deps),
   'notification.dropped': ({ receiver, reason, count }, { families }) =>
     families.add('opsd_notifications_dropped_total', { receiver, reason }, count),
-  'notifications.waiting': ({ receiver, count }, { families }) => {
+  'notifications.queued': ({ receiver, count }, { families }) => {
     for (const reason of NOTIFICATION_LOSSES) {
       families.add('opsd_notifications_dropped_total', { receiver, reason }, 0);
     }

@@ -19,25 +19,25 @@ export interface KeptCountsDeps {
 
 /** @returns a disposable that writes the remaining increases and stops */
 export function keepCounts({ events, totals, clock }: KeptCountsDeps): Disposable {
-  const waiting = new Map<string, Increment>();
+  const pending = new Map<string, Increment>();
   let timer: Timer | undefined;
 
   function arm(): void {
     timer ??= clock.after(DELAY_MS, () => {
       timer = undefined;
       write();
-      if (waiting.size > 0) arm();
+      if (pending.size > 0) arm();
     });
   }
 
   function write(): void {
-    if (waiting.size === 0) return;
+    if (pending.size === 0) return;
     try {
-      totals.add(OWN, [...waiting.values()]);
+      totals.add(OWN, [...pending.values()]);
     } catch {
       return;
     }
-    waiting.clear();
+    pending.clear();
   }
 
   const subscription = events.subscribe((event) => {
@@ -45,7 +45,7 @@ export function keepCounts({ events, totals, clock }: KeptCountsDeps): Disposabl
     if (counted === undefined) return;
     const [metric, labels, by] = counted;
     const key = [metric, ...labels].join('\0');
-    waiting.set(key, { metric, labels, by: by + (waiting.get(key)?.by ?? 0) });
+    pending.set(key, { metric, labels, by: by + (pending.get(key)?.by ?? 0) });
     arm();
   });
   return {

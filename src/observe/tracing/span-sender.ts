@@ -63,7 +63,7 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
   }
 
   function tellWaiting(): void {
-    events.emit({ type: 'spans.waiting', ...outbox.waiting() });
+    events.emit({ type: 'spans.queued', ...outbox.queued() });
   }
 
   async function drain(): Promise<void> {

@@ -22,7 +22,7 @@ const BURST_MS = 60_000;
 export interface SpanSourceOptions {
   readonly settings: TraceSettings;
   readonly protocol: SpanBatch['protocol'];
-  readonly outbox: Pick<SpanOutbox, 'leftOpen' | 'waiting'>;
+  readonly outbox: Pick<SpanOutbox, 'leftOpen' | 'queued'>;
   readonly clock: Clock;
   readonly events: EventBus;
   readonly headOf: (account: string) => SpanHead;
@@ -89,7 +89,7 @@ class CommitSpans {
     this.#deps = deps;
     this.#head = JSON.stringify(deps.headOf(account));
     this.#madeAt = deps.clock.now();
-    this.#room = QUEUE_SPANS - deps.outbox.waiting().spans;
+    this.#room = QUEUE_SPANS - deps.outbox.queued().spans;
   }
 
   /** Returns true if there was space for the spans of the message. */

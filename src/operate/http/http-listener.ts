@@ -77,7 +77,7 @@ const CUT_MS = 2_000;
 /** @throws {ListenError} with the address, the reason, and the fix */
 export async function startListener(options: ListenerOptions): Promise<RunningServer> {
   const { clock, logger, listen } = options;
-  const stop: Stop = { asked: false, givenUp: new AbortController() };
+  const stop: Stop = { asked: false, cutOff: new AbortController() };
   const bodies = new SharedBodies(clock);
   const waiting = new WeakMap<Socket, number>();
   const isSocket = 'socketPath' in listen;
@@ -123,7 +123,7 @@ async function openServer({ security, logger }: ListenerOptions, answer: Answer)
 
 interface Stop {
   asked: boolean;
-  readonly givenUp: AbortController;
+  readonly cutOff: AbortController;
 }
 
 interface Exchange {
@@ -243,7 +243,7 @@ async function drain(options: {
   server.closeIdleConnections();
   // Node does not count a connection without any byte as idle (browsers open some in advance).
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-  using _giveUp = clock.after(GIVE_UP_MS, () => stop.givenUp.abort(new Error('the server is stopping')));
+  using _cutOff = clock.after(CUT_OFF_MS, () => stop.cutOff.abort(new Error('the server is stopping')));
   using _cut = clock.after(CUT_MS, () => {
     server.closeAllConnections();
     // Node does not list connections whose TLS handshake is not complete.

@@ -217,7 +217,7 @@ export class NotificationBook {
 
   #tellWaiting(receiver: string): void {
     const count = this.#queues.get(receiver)?.length ?? 0;
-    this.#options.events.emit({ type: 'notifications.waiting', receiver, count });
+    this.#options.events.emit({ type: 'notifications.queued', receiver, count });
   }
 }
 

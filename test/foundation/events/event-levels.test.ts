@@ -53,7 +53,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'credential.read': [[{ account, credential: 'token', writtenAt: 0, isReplaced: true }, 'info']],
   'spans.exported': [],
   'spans.dropped': [[{ count: 1, reason: 'rejected' }, 'warn']],
-  'spans.waiting': [],
+  'spans.queued': [],
   'deliveries.written': [],
   'deliveries.dropped': [[{ count: 1 }, 'warn']],
   'deliveries.failing': [
@@ -103,7 +103,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ ...notification, isResolved: true }, 'info'],
   ],
   'conditions.active': [],
-  'notifications.waiting': [],
+  'notifications.queued': [],
   'notification.sent': [],
   'notification.failed': [[{ receiver: 'webhook', reason: 'ECONNREFUSED' }, 'warn']],
   'notification.dropped': [[{ receiver: 'webhook', reason: 'full', count: 1 }, 'error']],

@@ -49,9 +49,9 @@ describe('lines in a file', () => {
     const file = join(w.folder, 'lines.jsonl');
     w.add('{"n":1}');
     w.logTo(file);
-    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    await until({ what: 'lines' }, () => w.outbox.queued === 0);
     w.add('{"n":2}', '{"n":3}');
-    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    await until({ what: 'lines' }, () => w.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
     expect(w.heard).toEqual([
       { type: 'deliveries.written', count: 1 },
@@ -69,9 +69,9 @@ describe('lines in a file', () => {
     await until({ what: 'lines' }, () => w.heard.length > 0);
     await log[Symbol.asyncDispose]();
     const again = outboxOf(w.store);
-    expect(again.outbox.waiting).toBe(1);
+    expect(again.outbox.queued).toBe(1);
     w.logTo(file, again.outbox);
-    await until({ what: 'lines' }, () => again.outbox.waiting === 0);
+    await until({ what: 'lines' }, () => again.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":1}\n');
   });
 
@@ -80,10 +80,10 @@ describe('lines in a file', () => {
     const file = join(w.folder, 'lines.jsonl');
     w.logTo(file);
     w.add('{"n":1}');
-    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    await until({ what: 'lines' }, () => w.outbox.queued === 0);
     renameSync(file, `${file}.1`);
     w.add('{"n":2}');
-    await until({ what: 'lines' }, () => w.outbox.waiting === 0);
+    await until({ what: 'lines' }, () => w.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":2}\n');
   });
 
@@ -93,7 +93,7 @@ describe('lines in a file', () => {
     w.add('{"n":1}');
     await until({ what: 'lines' }, () => w.heard.length > 0);
     expect(w.heard[0]).toEqual({ type: 'deliveries.failing', reason: 'ENOENT' });
-    expect(w.outbox.waiting).toBe(1);
+    expect(w.outbox.queued).toBe(1);
   });
 
   test('are bounded while they wait; the excess is counted', () => {
@@ -101,7 +101,7 @@ describe('lines in a file', () => {
     w.add('1', '2');
     w.add('3', '4', '5');
     w.add('6');
-    expect(w.outbox.waiting).toBe(3);
+    expect(w.outbox.queued).toBe(3);
     expect(w.dropped).toEqual([2, 1]);
     expect(outboxOf(w.store, 3).outbox.next()).toMatchObject({ text: '1\n2\n3\n', lines: 3 });
   });
@@ -123,9 +123,9 @@ test('a pipe that is read late or not at all blocks nothing, and gets every line
   await until({ what: 'lines' }, () =>
     w.heard.some((event) => event.type === 'deliveries.failing' && event.reason === 'EAGAIN'),
   );
-  expect(w.outbox.waiting).toBeGreaterThan(0);
+  expect(w.outbox.queued).toBeGreaterThan(0);
 
-  expect(await readAll(reader, () => w.outbox.waiting === 0)).toBe(lines.map((line) => `${line}\n`).join(''));
+  expect(await readAll(reader, () => w.outbox.queued === 0)).toBe(lines.map((line) => `${line}\n`).join(''));
   await log[Symbol.asyncDispose]();
 });
 
@@ -141,7 +141,7 @@ test('lines that arrive after a partial write to a pipe follow the rest of it', 
   await until({ what: 'a full pipe' }, () => w.heard.some(({ type }) => type === 'deliveries.failing'));
   w.add('{"n":400}');
   const whole = [...lines, '{"n":400}'].map((line) => `${line}\n`).join('');
-  expect(await readAll(reader, () => w.outbox.waiting === 0)).toBe(whole);
+  expect(await readAll(reader, () => w.outbox.queued === 0)).toBe(whole);
 });
 
 /** Returns the output of a pipe until all was written. */

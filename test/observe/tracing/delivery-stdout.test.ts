@@ -15,7 +15,7 @@ const BYTES = 300;
 
 interface Writing {
   /** Returns the program's reports so far. */
-  told(): readonly { readonly type: string; readonly reason?: string; readonly waiting?: number }[];
+  told(): readonly { readonly type: string; readonly reason?: string; readonly queued?: number }[];
   readonly isFull: () => boolean;
   /** Requests its end before all is written. */
   stop(): void;
@@ -66,7 +66,7 @@ test('a file gets every line, after its content', async () => {
   closeSync(fd);
   expect(await program.code).toBe(0);
   expectAll(readFileSync(path, 'utf8'));
-  expect(program.told().at(-1)).toEqual({ type: 'ended', waiting: 0 });
+  expect(program.told().at(-1)).toEqual({ type: 'ended', queued: 0 });
 });
 
 test('a socket that is read late gets every line, once and whole', async () => {
@@ -75,7 +75,7 @@ test('a socket that is read late gets every line, once and whole', async () => {
   await until({ what: 'it takes no more' }, program.isFull);
   expectAll(await text(program.stdout!));
   expect(await program.code).toBe(0);
-  expect(program.told().at(-1)).toEqual({ type: 'ended', waiting: 0 });
+  expect(program.told().at(-1)).toEqual({ type: 'ended', queued: 0 });
 });
 
 test('a pipe that is read late gets every line, once and whole', async () => {
@@ -98,7 +98,7 @@ test('a pipe that no process reads does not keep the process from its end, and t
   expect(await program.code).toBe(0);
   const last = program.told().at(-1);
   expect(last).toMatchObject({ type: 'ended' });
-  expect(last!.waiting).toBeGreaterThan(0);
+  expect(last!.queued).toBeGreaterThan(0);
 });
 
 test('a reader that is slow when the process ends gets the rest', async () => {
@@ -106,7 +106,7 @@ test('a reader that is slow when the process ends gets the rest', async () => {
   await until({ what: 'it takes no more' }, program.isFull);
   program.stop();
   expectAll(await text(program.stdout!));
-  expect(program.told().at(-1)).toEqual({ type: 'ended', waiting: 0 });
+  expect(program.told().at(-1)).toEqual({ type: 'ended', queued: 0 });
 });
 
 test('a reader that disconnects is reported, and ends nothing', async () => {

@@ -76,7 +76,7 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
   const events: OpsEvent[] = [];
   const bus = new EventBus();
   const clock = new ManualClock(AT + 5_000);
-  bus.subscribe((event) => event.type !== 'spans.waiting' && events.push(event));
+  bus.subscribe((event) => event.type !== 'spans.queued' && events.push(event));
   const store = openStore(options.storePath ?? join(tempDir(), 'opsd.db'));
   const outbox = createSpanOutbox(store);
   const { otlp, ...rest } = (options.traces ?? {}) as { otlp?: object };

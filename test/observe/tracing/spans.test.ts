@@ -557,7 +557,7 @@ describe('a faulty receiver', () => {
     });
     await flush();
     expect(events).toEqual([exported(5)]);
-    expect(outbox.waiting()).toEqual({ spans: 0 });
+    expect(outbox.queued()).toEqual({ spans: 0 });
     const bodies = sink.requests.map((request) => request.body);
     expect(bodies.at(-1)!.equals(bodies[0]!)).toBe(true);
     expect(sink.spans).toHaveLength(5);

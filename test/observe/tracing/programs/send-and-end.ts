@@ -62,5 +62,5 @@ const before = performance.now();
 await spans?.[Symbol.asyncDispose]();
 const disposeMs = performance.now() - before;
 process.stdout.write(
-  JSON.stringify({ loaded, events: seen, disposeMs, endedAt: Date.now(), left: outbox.waiting().spans }),
+  JSON.stringify({ loaded, events: seen, disposeMs, endedAt: Date.now(), left: outbox.queued().spans }),
 );

@@ -22,7 +22,7 @@ const outbox: DeliveryOutbox = {
     settled = id;
     if (settled === lines.length) isDone.resolve();
   },
-  get waiting() {
+  get queued() {
     return lines.length - settled;
   },
   onStored: () => ({ [Symbol.dispose]: () => undefined }),
@@ -35,6 +35,6 @@ process.stdin.once('end', isDone.resolve).resume();
 await isDone.promise;
 process.stdin.destroy();
 await log[Symbol.asyncDispose]();
-process.stderr.write(`${JSON.stringify({ type: 'ended', waiting: outbox.waiting })}\n`);
+process.stderr.write(`${JSON.stringify({ type: 'ended', queued: outbox.queued })}\n`);
 // As main.ts does.
 process.once('beforeExit', () => process.exit());
