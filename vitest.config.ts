@@ -14,7 +14,7 @@ const LONGEST = [
   'incidents',
   'image',
   'alertmanager-loop',
-  'doors',
+  'listener-security',
   'reload',
   'killed',
   'demo',

@@ -6,7 +6,7 @@ import { ACCOUNT, LATENCY_HEAD, mega, seconds, TOKEN, type Rig, type Running } f
 import { fillFolder } from './filled-folder.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 1_000_000);
-const LETTERS = Number(process.env['LETTERS'] ?? 100_000);
+const DEAD_LETTERS = Number(process.env['DEAD_LETTERS'] ?? 100_000);
 const BODY_BYTES = Number(process.env['BODY_BYTES'] ?? 1_000);
 
 interface Filled extends Running {
@@ -17,9 +17,9 @@ interface Filled extends Running {
 export async function startFilled(rig: Rig): Promise<Filled> {
   const folder = join(rig.folder, 'full');
   let started = performance.now();
-  const sizes = { entries: ENTRIES, letters: LETTERS, bodyBytes: BODY_BYTES };
+  const sizes = { entries: ENTRIES, letters: DEAD_LETTERS, bodyBytes: BODY_BYTES };
   const messageId = await fillFolder({ folder, account: ACCOUNT, token: TOKEN, ...sizes });
-  console.log(`\n${ENTRIES} entries, bodies of ${BODY_BYTES} bytes, ${LETTERS} dead letters in either queue`);
+  console.log(`\n${ENTRIES} entries, bodies of ${BODY_BYTES} bytes, ${DEAD_LETTERS} dead letters in either queue`);
   console.log(`written in ${seconds(started)}`);
   started = performance.now();
   const running = await rig.emulator(['--data', folder]);
@@ -71,9 +71,9 @@ export async function deadLetters(rig: Rig, { child, url }: Filled): Promise<voi
   const now = Date.now();
   const listed: readonly (readonly [name: string, query: string])[] = [
     ['no filter (floor)', ''],
-    ['from a cursor near the end', await cursorTo(rig, runs, LETTERS - 50)],
-    ['run id', `workflowRunId=wfr_${LETTERS + 1}`],
-    ['label, one run', `label=order-${LETTERS + 1}`],
+    ['from a cursor near the end', await cursorTo(rig, runs, DEAD_LETTERS - 50)],
+    ['run id', `workflowRunId=wfr_${DEAD_LETTERS + 1}`],
+    ['label, one run', `label=order-${DEAD_LETTERS + 1}`],
     ['label, a tenth', 'label=kind-1'],
     ['address, all', 'callerIp=127.0.0.1'],
     ['label and address, none', 'label=kind-1,kind-3&callerIp=10.0.0.1'],

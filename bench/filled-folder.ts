@@ -1,4 +1,4 @@
-/** A datan aggregationer with a million log entries and full DLQs, written by the emulator's own store. */
+/** A data folder with a million log entries and full DLQs, written by the emulator's own store. */
 import { AccountBook } from '#emulator/state/account-book.ts';
 import { createAccountState } from '#emulator/state/account-state.ts';
 import { Compact } from '#emulator/state/compact.ts';

@@ -1,5 +1,5 @@
 /**
- * From the wire to committed counters and spans: log entries per second. The daemon's client, collector, fold and store
+ * From the wire to committed counters and spans: log entries per second. The daemon's client, collector, aggregation and store
  * read them over HTTP from a bare server in a separate process. The floor runs in the same process: the same pages with
  * the same concurrency, fetched with undici and parsed with JSON.parse, and nothing else.
  */

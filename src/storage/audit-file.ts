@@ -140,7 +140,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   };
 }
 
-/** Syncs an aggregationer. A new file is durable once its folder is. */
+/** Syncs a folder. A new file is durable once its folder is. */
 function syncFolder(path: string): void {
   const folder = openSync(dirname(path), 'r');
   try {

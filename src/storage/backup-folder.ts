@@ -1,5 +1,5 @@
 /**
- * Scheduled backups of the store in an aggregationer. Their names contain store and time. The oldest is removed after a new one
+ * Scheduled backups of the store in a folder. Their names contain store and time. The oldest is removed after a new one
  * is complete.
  */
 import { readdirSync, rmSync, statfsSync, statSync } from 'node:fs';
@@ -42,7 +42,7 @@ interface BackupFolderDeps {
 
 export function createBackupFolder({ dir, keep }: BackupSettings, deps: BackupFolderDeps): BackupFolder {
   const { store, copies, clock } = deps;
-  // Stores that share an aggregationer keep separate backups.
+  // Stores that share a folder keep separate backups.
   const start = `opsd-${store.instance}-`;
   const fileAt = (at: number): string => join(dir, `${start}${stampOf(at)}.db`);
 

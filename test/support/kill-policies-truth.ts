@@ -61,9 +61,9 @@ export function judge(sent: readonly Sent[], db: DatabaseSync, emulator: Emulato
       expect(effective.length, `${id} was ${what} so many times`).toBeLessThanOrEqual(1);
       expect(same.length, `requests for ${id}, of so many intents`).toBeLessThanOrEqual(of.length);
       // Every request but the last provably did nothing. The last one also counts if it had no effect.
-      const standing = of.filter(({ stands }) => stands);
-      expect(standing.length, `standing intents of ${id}`).toBeLessThanOrEqual(1);
-      if (effective.length === 1) expect(standing.length, `the ledger knows that ${id} was ${what}`).toBe(1);
+      const claims = of.filter(({ active }) => active);
+      expect(claims.length, `active claims of ${id}`).toBeLessThanOrEqual(1);
+      if (effective.length === 1) expect(claims.length, `the ledger knows that ${id} was ${what}`).toBe(1);
     }
   }
   for (const act of acts) {

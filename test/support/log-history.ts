@@ -1,6 +1,6 @@
 /**
  * Random histories of messages with their true counts. The counts come from the messages, not from their entries. The
- * log fold must produce the same from any partition.
+ * log aggregation must produce the same from any partition.
  */
 import fc from 'fast-check';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';

@@ -1,4 +1,4 @@
-/** In-memory implementation of the folds' port, the reference of the SQLite adapter, for tests of its users. */
+/** In-memory implementation of the aggregations' port, the reference of the SQLite adapter, for tests of its users. */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import {
   HOURS_KEPT_MS,

@@ -1,4 +1,4 @@
-/** The folds' stores for tests of their users: the log's in memory, the others over a database in memory. */
+/** The aggregations' stores for tests of their users: the log's in memory, the others over a database in memory. */
 import { DatabaseSync } from 'node:sqlite';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';

@@ -23,7 +23,7 @@ interface CaseFile {
 }
 
 /**
- * Copies a file of cases into an aggregationer, with the rules that can matter in the folder above.
+ * Copies a file of cases into a folder, with the rules that can matter in the folder above.
  *
  * @returns path of the copy
  */

@@ -19,7 +19,7 @@ interface ActionRow {
 const isEnd = (row: LogRow): boolean =>
   row.state === 'DELIVERED' || row.state === 'FAILED' || row.state === 'CANCELLED';
 
-/** Returns a scrape without a fold during it: two in a row have the same watermark. */
+/** Returns a scrape without an aggregation during it: two in a row have the same watermark. */
 async function settledScrape(url: string) {
   return await until({ what: 'two scrapes with the same watermark' }, async () => {
     const [first, second] = [await scrape(url), await scrape(url)];

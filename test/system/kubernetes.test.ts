@@ -255,7 +255,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     const users = [...config.security.server!.users.keys()];
     expect(users).toEqual(expect.arrayContaining(Object.keys(config.server.users)));
     // Without the component there is no TLS.
-    expect(configOf(base).config.doors.server).toBeUndefined();
+    expect(configOf(base).config.security.server).toBeUndefined();
     expect(podOf(base).pod.volumes!.map(({ name }) => name)).not.toContain('secret-web');
   });
 

@@ -13,7 +13,7 @@ import { guardsAt } from './guards-at.ts';
 import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 
 /** Maximum number of dead letters in one run: old ones that no policy deletes must not hide the new ones. */
-const MAX_LETTERS = 10_000;
+const MAX_DEAD_LETTERS = 10_000;
 
 export async function decideDeadLetters(
   policy: MessageDeletePolicy,
@@ -23,8 +23,8 @@ export async function decideDeadLetters(
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
-  const letters = deps.ledger.deadLetters(policy.account, MAX_LETTERS);
-  if (letters.length === MAX_LETTERS) draft.notes.push(`Only the newest ${MAX_LETTERS} are checked.`);
+  const letters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
+  if (letters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
   const { backoff } = policy.limits.attempts;
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;

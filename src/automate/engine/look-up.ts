@@ -8,7 +8,7 @@ import type { Refusal, Subject } from '../ledger/commands.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** Maximum number of dead letters to search. */
-const MOST_LETTERS = 10_000;
+const MOST_DEAD_LETTERS = 10_000;
 
 export type Found =
   | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly letter?: never }
@@ -22,7 +22,7 @@ export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal):
   const { accounts } = deps.actions;
   for (const account of accounts) {
     const known =
-      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? letterOf(id, account, deps);
+      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? deadLetterOf(id, account, deps);
     if (known !== undefined) return known;
   }
   const unread: string[] = [];
@@ -58,9 +58,9 @@ function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]
   return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };
 }
 
-function letterOf(id: string, account: string, { ledger }: LookUpDeps): Found | undefined {
+function deadLetterOf(id: string, account: string, { ledger }: LookUpDeps): Found | undefined {
   const letter = ledger
-    .deadLetters(account, MOST_LETTERS)
+    .deadLetters(account, MOST_DEAD_LETTERS)
     .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
   if (letter === undefined) return undefined;
   const { dlqId, messageId } = letter;

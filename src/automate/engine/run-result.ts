@@ -1,6 +1,6 @@
 /** Result of a run, with the names that ledger, metrics and pages use. */
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
-import type { RunSummary } from '../ledger/verbs.ts';
+import type { RunSummary } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { RunTotals } from './execute.ts';
 

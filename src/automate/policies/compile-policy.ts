@@ -86,7 +86,7 @@ function messageDeletePolicy(settings: SettingsOf<'message-dlq.delete'>, source:
     ...baseOf(settings, source),
     action: settings.action,
     where: whereOf(settings, source, DEAD_LETTER),
-    missed: (letter, now) => missedByLetter(select, letter, now),
+    missed: (letter, now) => missedByDeadLetter(select, letter, now),
     limits: deleteLimits(settings.limits),
   };
 }
@@ -237,7 +237,7 @@ function pruneFilter(select: SettingsOf<'message-dlq.prune'>['select'], now: num
 }
 
 /** Key of `select` that a dead letter does not meet. A missing field does not meet a filter. */
-function missedByLetter(
+function missedByDeadLetter(
   select: SettingsOf<'message-dlq.delete'>['select'],
   letter: DeadLetter,
   now: number,

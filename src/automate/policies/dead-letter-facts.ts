@@ -5,7 +5,7 @@ import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
 /** Fields of `entry` in expressions. `failedAt` is the time of the callback. */
-export const LETTER_FIELDS: Readonly<Record<string, FactField>> = {
+export const DEAD_LETTER_FIELDS: Readonly<Record<string, FactField>> = {
   cause: oneOf(FAILURE_CAUSES),
   reason: oneOf(FAILURE_REASONS),
   labels: always('list<string>'),

@@ -6,7 +6,7 @@ import { BUDGET_ORIGINS } from '#foundation/domain/known-budget.ts';
 import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
 import { always, maybe, oneOf, type FactField } from './fact-field.ts';
-import { LETTER_FIELDS } from './dead-letter-facts.ts';
+import { DEAD_LETTER_FIELDS } from './dead-letter-facts.ts';
 import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
@@ -58,7 +58,7 @@ export const WORKFLOW_ENTRY: ExpressionEnvironment<EntryFacts> = {
 
 export const DEAD_LETTER: ExpressionEnvironment<DeadLetterFacts> = {
   name: 'message-dlq',
-  variables: { entry: LETTER_FIELDS },
+  variables: { entry: DEAD_LETTER_FIELDS },
   hasFacts: false,
   valuesOf: ({ ageMs, learnedAt, ...letter }) => ({ entry: { ...letter, age: ageMs, failedAt: learnedAt } }),
   factsOf: none,

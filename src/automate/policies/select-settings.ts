@@ -53,7 +53,7 @@ export const workflowDlqSelect = z
   })
   .superRefine(refineTimes, always);
 
-const letterFilters = {
+const deadLetterFilters = {
   resource: z.literal('message-dlq').describe('Resource of the policy.'),
   anyLabel,
   url: filterValues('Dead messages to any of these URLs.'),
@@ -69,7 +69,7 @@ const letterFilters = {
 
 /** Filters of dead messages: the fields of a failure callback. */
 export const deadLetterSelect = z
-  .strictObject({ ...letterFilters, failedBefore: before })
+  .strictObject({ ...deadLetterFilters, failedBefore: before })
   .superRefine(refineTimes, always);
 
 const PRUNE_FILTERS = [
@@ -86,7 +86,7 @@ const PRUNE_FILTERS = [
 /** Selection of a prune, which lists no entries. It needs an upper bound in time, and a filter or `everything`. */
 export const pruneSelect = z
   .strictObject({
-    ...letterFilters,
+    ...deadLetterFilters,
     queueName: filterValues('Dead messages of any of these queues.'),
     flowControlKey,
     callerIp,

@@ -25,7 +25,7 @@ export function entriesOf(given: TestEntry, now: number): WorkflowDlqEntry[] {
   });
 }
 
-export function letterOf(
+export function deadLetterOf(
   { learnedAgo, messageId, ...same }: PolicyTest['given']['deadLetters'][number],
   account: string,
   now: number,

@@ -15,7 +15,7 @@ import type { PolicySettings } from '../policies/settings.ts';
 import { differences, type Difference } from './compare.ts';
 import { FakeService } from './fake-service.ts';
 import { engineFacts, type ToldFacts } from './given-facts.ts';
-import { entriesOf, letterOf, Past } from './given.ts';
+import { entriesOf, deadLetterOf, Past } from './given.ts';
 import type { PolicyTest, TestEntry, TestStep } from './settings.ts';
 import { viewOf } from './view.ts';
 
@@ -116,7 +116,7 @@ class Scenario {
       if (!this.#service.entries.delete(dlqId))
         throw new Error(`entry ${dlqId} does not exist, so it cannot be removed`);
     }
-    this.#addLetters(deadLetters ?? []);
+    this.#addDeadLetters(deadLetters ?? []);
     if (facts !== undefined) this.#tell(facts);
     for (const dlqId of failAgain ?? []) {
       const why = this.#service.failAgain(dlqId);
@@ -164,7 +164,7 @@ class Scenario {
     const past = new Past(this.#ledger, now);
     this.#tell(given.facts);
     this.#addEntries(given.entries, past);
-    this.#addLetters(given.deadLetters);
+    this.#addDeadLetters(given.deadLetters);
     for (const one of given.raises) past.raise(this.#policyOr(one.policy, 'budget.raise'), one);
     for (const one of given.acted) past.acted(this.#policyOr(one.policy), one);
     for (const one of given.campaigns) this.#campaign(one, now);
@@ -205,10 +205,10 @@ class Scenario {
     }
   }
 
-  #addLetters(given: PolicyTest['given']['deadLetters']): void {
+  #addDeadLetters(given: PolicyTest['given']['deadLetters']): void {
     for (const letter of given) {
       for (const account of this.#service.actions.accounts) {
-        this.#ledger.noteDeadLetter(letterOf(letter, account, this.#clock.now()));
+        this.#ledger.noteDeadLetter(deadLetterOf(letter, account, this.#clock.now()));
       }
     }
   }

@@ -4,7 +4,7 @@ import type { Account } from './account.ts';
 import { Deduplication } from './deduplication.ts';
 import { DeadLetterQueue } from './dlq.ts';
 import { FlowLanes } from './flow-lane.ts';
-import type { AccountJournal, LetterQueue } from './journal.ts';
+import type { AccountJournal, DeadLetterQueueName } from './journal.ts';
 import type { Limits, LimitsOf } from './limits.ts';
 import { MessageLog } from './log.ts';
 import { isTerminal, type Message } from './message.ts';
@@ -55,12 +55,12 @@ export function createAccountState(account: Account, options: StateOptions): Acc
     },
     onLogged: journal && ((entry) => journal.logged(entry)),
   });
-  const queue = (name: LetterQueue): DeadLetterQueue =>
+  const queue = (name: DeadLetterQueueName): DeadLetterQueue =>
     new DeadLetterQueue(limits, {
       codes: log.codes,
       mark: name === 'dlq' ? '' : 'w',
-      onAdded: journal && ((letter) => journal.letterAdded(name, letter)),
-      onRemoved: journal && ((letter) => journal.letterRemoved(name, letter)),
+      onAdded: journal && ((letter) => journal.deadLetterAdded(name, letter)),
+      onRemoved: journal && ((letter) => journal.deadLetterRemoved(name, letter)),
     });
   const dlq = queue('dlq');
   const workflowDlq = queue('workflowDlq');

@@ -15,13 +15,13 @@ export interface AccountView {
   /** The newest hundred, oldest first. */
   readonly newest: readonly MessageView[];
   readonly logEntries: number;
-  readonly dlq: readonly LetterView[];
-  readonly workflowDlq: readonly LetterView[];
+  readonly dlq: readonly DeadLetterView[];
+  readonly workflowDlq: readonly DeadLetterView[];
   readonly flowControl: readonly ({ readonly flowControlKey: string } & FlowFigures)[];
   readonly urlGroups: readonly string[];
 }
 
-interface LetterView {
+interface DeadLetterView {
   readonly dlqId: string;
   readonly messageId: string;
   readonly url: string;
@@ -41,14 +41,14 @@ export function accountView(account: Account, state: AccountState, now: number):
     messages,
     newest: [...state.messages.values()].slice(-NEWEST).map(viewOf),
     logEntries: state.log.size,
-    dlq: lettersOf(state.dlq, now),
-    workflowDlq: lettersOf(state.workflowDlq, now),
+    dlq: deadLettersOf(state.dlq, now),
+    workflowDlq: deadLettersOf(state.workflowDlq, now),
     flowControl: state.flow.all().map(([flowControlKey, lane]) => ({ flowControlKey, ...lane.figures() })),
     urlGroups: state.urlGroups.all().map(({ name }) => name),
   };
 }
 
-function lettersOf(queue: DeadLetterQueue, now: number): readonly LetterView[] {
+function deadLettersOf(queue: DeadLetterQueue, now: number): readonly DeadLetterView[] {
   queue.trim(now);
   return [...queue.letters()].map(({ dlqId, message, failedAt }) => ({
     dlqId,

@@ -78,7 +78,7 @@ export class DeadLetterQueue {
   get(dlqId: string): DeadLetter | undefined {
     const sequence = Number(/\d+$/.exec(dlqId)?.[0]);
     const chunk = this.#chunks.get(Math.floor(sequence / STRETCH));
-    const letter = chunk && this.#letterAt(chunk, sequence % STRETCH);
+    const letter = chunk && this.#deadLetterAt(chunk, sequence % STRETCH);
     return letter?.dlqId === dlqId ? letter : undefined;
   }
 
@@ -103,7 +103,7 @@ export class DeadLetterQueue {
   *letters(): Generator<DeadLetter> {
     for (const chunk of this.#chunks.values()) {
       for (let at = 0; at < chunk.messages.length; at++) {
-        const letter = this.#letterAt(chunk, at);
+        const letter = this.#deadLetterAt(chunk, at);
         if (letter !== undefined) yield letter;
       }
     }
@@ -114,7 +114,7 @@ export class DeadLetterQueue {
     const chunks = [...this.#chunks.values()];
     if (filter.state !== undefined) for (const chunk of chunks) chunk.noticeEnded();
     const search = searchFor(filter, this.#options.codes);
-    return pageOf(chunks, { window, search, count, read: (chunk, at) => this.#letterAt(chunk, at)! });
+    return pageOf(chunks, { window, search, count, read: (chunk, at) => this.#deadLetterAt(chunk, at)! });
   }
 
   /** Removes expired dead letters silently. */
@@ -150,7 +150,7 @@ export class DeadLetterQueue {
     change(this.#chunks.get(Math.floor(letter.sequence / STRETCH))!, letter.sequence % STRETCH);
   }
 
-  #letterAt(chunk: DeadLetterChunk, at: number): DeadLetter | undefined {
+  #deadLetterAt(chunk: DeadLetterChunk, at: number): DeadLetter | undefined {
     const message = chunk.messages[at];
     if (message === undefined) return undefined;
     const sequence = chunk.first + at;

@@ -2,7 +2,7 @@
 import type { DeadLetter } from './dlq.ts';
 import type { LogEntry } from './log-chunk.ts';
 
-export type LetterQueue = 'dlq' | 'workflowDlq';
+export type DeadLetterQueueName = 'dlq' | 'workflowDlq';
 
 /** Small items that are stored whole, each under its own key. */
 export type ItemKind = 'urlGroup' | 'flowControl' | 'flowPeriod' | 'deduplication';
@@ -11,8 +11,8 @@ export interface AccountJournal {
   logged(entry: LogEntry): void;
   /** Called for an entry dropped by the retention. Entries are dropped in the order of their arrival. */
   dropped(entry: LogEntry): void;
-  letterAdded(queue: LetterQueue, letter: DeadLetter): void;
-  letterRemoved(queue: LetterQueue, letter: DeadLetter): void;
+  deadLetterAdded(queue: DeadLetterQueueName, letter: DeadLetter): void;
+  deadLetterRemoved(queue: DeadLetterQueueName, letter: DeadLetter): void;
   put(kind: ItemKind, key: string, value: unknown): void;
   removed(kind: ItemKind, key: string): void;
 }

@@ -9,7 +9,7 @@ import type { Remembered } from '../state/deduplication.ts';
 import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { FlowPeriod } from '../state/flow-lane.ts';
-import type { ItemKind, LetterQueue } from '../state/journal.ts';
+import type { ItemKind, DeadLetterQueueName } from '../state/journal.ts';
 import { KeptMessage } from '../state/kept-message.ts';
 import type { LogEntry } from '../state/log-chunk.ts';
 import { readMessage, readOutcome } from '../state/message-record.ts';
@@ -72,7 +72,7 @@ export function restoreAccount(
   state.messages.clear();
   for (const message of [...older, ...logged]) state.messages.set(message.id, message);
   for (const queue of ['dlq', 'workflowDlq'] as const) {
-    state[queue].restore(lettersOf(db, accountId, { queue, known }), positions[queue]);
+    state[queue].restore(deadLettersOf(db, accountId, { queue, known }), positions[queue]);
   }
   restoreItems(db, state);
   // In the order in which they began to wait, so that the first in a lane is first again.
@@ -115,10 +115,10 @@ type EntryRow = readonly [
   outcome: string | null,
 ];
 
-function* lettersOf(
+function* deadLettersOf(
   db: DatabaseSync,
   accountId: string,
-  { queue, known }: { readonly queue: LetterQueue; readonly known: ReadonlyMap<string, Message> },
+  { queue, known }: { readonly queue: DeadLetterQueueName; readonly known: ReadonlyMap<string, Message> },
 ): Generator<Omit<DeadLetter, 'dlqId'>> {
   const rows = db.prepare('SELECT * FROM letter WHERE account = ? AND queue = ? ORDER BY sequence');
   for (const row of rows.iterate(accountId, queue)) {

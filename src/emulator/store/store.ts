@@ -7,7 +7,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
-import type { AccountJournal, LetterQueue } from '../state/journal.ts';
+import type { AccountJournal, DeadLetterQueueName } from '../state/journal.ts';
 import type { LogEntry } from '../state/log-chunk.ts';
 import { writeFixed, writeOutcome, writeProgress } from '../state/message-record.ts';
 import { isTerminal, type Message, type Outcome } from '../state/message.ts';
@@ -117,10 +117,10 @@ export class Store {
           this.#statements.deleteEntry.run(accountId, sequence);
           if (isTerminal(state)) forget(message);
         }),
-      letterAdded: (queue, letter) => later(() => this.#insertLetter(accountId, queue, letter)),
-      letterRemoved: (queue, { sequence, message }) =>
+      deadLetterAdded: (queue, letter) => later(() => this.#insertDeadLetter(accountId, queue, letter)),
+      deadLetterRemoved: (queue, { sequence, message }) =>
         later(() => {
-          this.#statements.deleteLetter.run(accountId, queue, sequence);
+          this.#statements.deleteDeadLetter.run(accountId, queue, sequence);
           forget(message);
         }),
       put: (kind, key, value) => {
@@ -238,9 +238,9 @@ export class Store {
     this.#trimmedDays.set(accountId, day);
   }
 
-  #insertLetter(accountId: string, queue: LetterQueue, letter: DeadLetter): void {
+  #insertDeadLetter(accountId: string, queue: DeadLetterQueueName, letter: DeadLetter): void {
     const { sequence, dlqId, message, failedAt } = letter;
-    this.#statements.insertLetter.run(accountId, queue, sequence, dlqId, message.id, failedAt);
+    this.#statements.insertDeadLetter.run(accountId, queue, sequence, dlqId, message.id, failedAt);
   }
 }
 
@@ -254,8 +254,8 @@ function prepare(
   | 'deleteMessage'
   | 'insertEntry'
   | 'deleteEntry'
-  | 'insertLetter'
-  | 'deleteLetter'
+  | 'insertDeadLetter'
+  | 'deleteDeadLetter'
   | 'addFact'
   | 'deleteFacts'
   | 'putItem'
@@ -271,8 +271,8 @@ function prepare(
     ),
     insertEntry: db.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)'),
     deleteEntry: db.prepare('DELETE FROM entry WHERE account = ? AND sequence = ?'),
-    insertLetter: db.prepare('INSERT INTO letter VALUES (?, ?, ?, ?, ?, ?)'),
-    deleteLetter: db.prepare('DELETE FROM letter WHERE account = ? AND queue = ? AND sequence = ?'),
+    insertDeadLetter: db.prepare('INSERT INTO letter VALUES (?, ?, ?, ?, ?, ?)'),
+    deleteDeadLetter: db.prepare('DELETE FROM letter WHERE account = ? AND queue = ? AND sequence = ?'),
     addFact: db.prepare(
       'INSERT INTO fact VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET times = times + excluded.times, bytes = bytes + excluded.bytes',
     ),

@@ -1,5 +1,5 @@
 /**
- * Port for the counters of the flow control fold. It also has the fold's state in memory: the last reading of each key,
+ * Port for the counters of the flow control aggregation. It also has the aggregation's state in memory: the last reading of each key,
  * and keys seen in log entries. The state in memory ends with the process. Waits during downtime are unknown, and keys
  * are seen again.
  */

@@ -51,7 +51,7 @@ export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLett
   const read = callback.safeParse(request.value);
   if (!read.success) throw malformed('The body must be a callback of the service with sourceMessageId.');
   const { status, dlqId } = read.data;
-  const letter = dlqId === undefined ? undefined : letterOf(read.data, dlqId, request, deps.clock.now());
+  const letter = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
   if (letter !== undefined) deps.ledger.noteDeadLetter(letter);
   deps.events.emit({
     type: 'callback.received',
@@ -62,7 +62,7 @@ export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLett
   return letter;
 }
 
-function letterOf(told: Callback, dlqId: string, request: CallbackRequest, now: number): DeadLetter {
+function deadLetterOf(told: Callback, dlqId: string, request: CallbackRequest, now: number): DeadLetter {
   const { status, retried, topicName, scheduleId } = told;
   const createdAt = Number(told.createdAt);
   const isTime = createdAt >= EARLIEST && createdAt <= now + DAY_MS;

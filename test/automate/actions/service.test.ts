@@ -107,7 +107,7 @@ async function stage() {
   };
 }
 
-function letterOf(dlqId: string): MessageDeleteProposal {
+function deadLetterOf(dlqId: string): MessageDeleteProposal {
   return { ...BASE, action: 'message-dlq.delete', dlqId, messageId: 'm', failedAt: 0 };
 }
 
@@ -155,8 +155,8 @@ describe('over the embedded service', () => {
     const s = await stage();
     await s.failMessages(3);
     const dlqId = s.letters()[1]!.dlqId!;
-    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'accepted', done: 1 });
-    expect(await s.act(letterOf(dlqId))).toEqual({ outcome: 'accepted', done: 0 });
+    expect(await s.act(deadLetterOf(dlqId))).toEqual({ outcome: 'accepted', done: 1 });
+    expect(await s.act(deadLetterOf(dlqId))).toEqual({ outcome: 'accepted', done: 0 });
     expect(await s.act(pruneOf(100))).toEqual({ outcome: 'accepted', done: 2 });
   });
 
@@ -184,7 +184,7 @@ describe('over the embedded service', () => {
     s.proxy.decide(() => 'lose');
     const before = s.proxy.passed.length;
     const results = [
-      await s.act(letterOf(s.letters()[0]!.dlqId!)),
+      await s.act(deadLetterOf(s.letters()[0]!.dlqId!)),
       await s.act(pruneOf(1)),
       await s.act(proposal),
       await s.act({ ...BASE, action: 'budget.raise', fromUsd: 100, toUsd: 120 }),

@@ -108,7 +108,7 @@ describe('a message', () => {
       select: { resource: 'message-dlq', ...select },
     });
 
-  function withLetter(select?: object): World {
+  function withDeadLetter(select?: object): World {
     const w = world({ policies: [policyOf(), deleting(select)] });
     w.ledger.noteDeadLetter({
       account: 'production',
@@ -123,7 +123,7 @@ describe('a message', () => {
   }
 
   test.each(['msg-1', 'dlq-m1'])('that a failure callback named is explained by %s', async (id) => {
-    const w = withLetter({ url: ['https://b.example/hook'] });
+    const w = withDeadLetter({ url: ['https://b.example/hook'] });
     expect(await explained(w, id)).toMatchObject({
       subject: { account: 'production', in: 'message-dlq', dlqId: 'dlq-m1', messageId: 'msg-1' },
       policies: [{ policy: 'delete-gone', verdict: 'left_out', denial: { guard: 'select', reason: 'url' } }],

@@ -62,7 +62,7 @@ const runSelect = fc.record({
   failedWithin: optional(within),
   failedBefore: optional(before),
 });
-const letterSelect = {
+const deadLetterSelect = {
   anyLabel: optional(texts),
   url: optional(texts),
   topicName: optional(texts),
@@ -96,13 +96,13 @@ const SETTINGS: Readonly<Record<ActionType, fc.Arbitrary<Mapping>>> = {
     limits: fc.record({ ...caps, maxMatchedShare: fc.constant(1), probation: fc.constant({ runs: 1 }) }),
   }),
   'message-dlq.delete': fc.record({
-    select: fc.record({ ...letterSelect, failedBefore: optional(before) }),
+    select: fc.record({ ...deadLetterSelect, failedBefore: optional(before) }),
     where: fc.constantFrom('entry.cause == "permanent"', 'size(entry.labels) >= 0'),
     limits: fc.record({ ...caps, maxMatchedShare: fc.constant(1), probation: fc.constant({ runs: 1 }) }),
   }),
   'message-dlq.prune': fc.record({
     select: fc.record({
-      ...letterSelect,
+      ...deadLetterSelect,
       queueName: optional(texts),
       callerIp: optional(texts),
       failedBefore: fc.oneof(before, fc.constant(undefined)),

@@ -77,7 +77,7 @@ describe.each([
   ['apply', { by: 'local' }],
   ['approve', { by: 'local' }],
   ['reject', { by: 'local' }],
-] as const)('opsd %s', (verb, person) => {
+] as const)('opsd %s', (decision, person) => {
   test('shows the plan on stderr, asks, and applies it', async () => {
     const { deps, asked } = willing();
     const done = await opsd([decision, '9f3c2a', '--socket', await socketOf(deps)], { answers: ['y'] });

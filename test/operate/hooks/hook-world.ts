@@ -61,7 +61,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   const policies = options.policies ?? [
     { name: 'on-billing', account: 'production', when: { alert: 'BillingDown' } },
     { name: 'on-other', account: 'production', when: { alert: 'Other' } },
-    { name: 'on-letters', account: 'production', when: { failureCallback: true } },
+    { name: 'on-dead-letters', account: 'production', when: { failureCallback: true } },
     { name: 'of-staging', account: 'staging', when: { failureCallback: true } },
     { name: 'each-hour', account: 'production', when: { every: 3_600_000 } },
   ];

@@ -185,7 +185,7 @@ describe('callbacks', () => {
     for (let n = 0; n < 20; n++) await callback(failureCallback({ dlqId: `dlq-${n}` }));
     expect(runs).toEqual([]);
     await clock.advance(10_000);
-    expect(runs).toEqual(['on-letters callback production/dlq-0']);
+    expect(runs).toEqual(['on-dead-letters callback production/dlq-0']);
     expect(letters).toHaveLength(20);
     await callback(failureCallback({ dlqId: 'dlq-20' }));
     await clock.advance(10_000);

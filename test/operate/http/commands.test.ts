@@ -86,7 +86,7 @@ async function post(deps: World, path: string, body: unknown): Promise<Answer> {
 const answered = (answer: Answer): unknown => JSON.parse(answer.text);
 
 /** Each command with a valid body. */
-const VERBS = [
+const COMMANDS = [
   ['plan', { policy: 'resume-billing' }, 'operator'],
   ['apply', { plan: '9f3c2a' }, 'operator'],
   ['approve', { plan: '9f3c2a' }, 'operator'],
@@ -118,7 +118,7 @@ describe('over the unix socket', () => {
     expect(asked).toEqual([['apply', '9f3c2a', { by: 'local', reason: 'looked' }]]);
   });
 
-  test.each(['approve', 'reject'] as const)('%s returns the decided plan', async (verb) => {
+  test.each(['approve', 'reject'] as const)('%s returns the decided plan', async (command) => {
     const { deps, asked } = willing();
     const answer = await post(deps, `/api/v1/${command}`, { plan: '9f3c2a', reason: 'fine' });
     const state = command === 'approve' ? 'approved' : 'rejected';
@@ -248,7 +248,7 @@ describe('over TCP', () => {
   const tokens = (...roles: ApiToken['role'][]): ApiToken[] =>
     roles.map((role) => ({ name: `by-${role}`, role, token: Secret.of(`token-of-${role}`) }));
 
-  test.each(VERBS)('without tokens %s is rejected, and nothing is done', async (verb, body) => {
+  test.each(COMMANDS)('without tokens %s is rejected, and nothing is done', async (command, body) => {
     const { deps, asked } = willing();
     const { address } = await serving(deps);
     const headers = { Authorization: 'Bearer anything' };

@@ -403,7 +403,7 @@ describe('the page of active policies', () => {
     return (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
   }
 
-  test('shows ten further problems, and folds the others', async () => {
+  test('shows ten further problems, and collapses the others', async () => {
     const conditions = Array.from({ length: 50 }, (_, index) => ({
       key: `held/p-${index}`,
       severity: 'warning' as const,
@@ -412,13 +412,13 @@ describe('the page of active policies', () => {
       since: NOW,
     }));
     const markup = await page({ engine: engine({ conditions: () => conditions }) });
-    const [open, overflowed] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
+    const [open, collapsed] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
       (part) => part.exec(markup)?.[0] ?? '',
     );
     const { problems } = readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20).verdict;
     expect(open?.match(/<li>/g)).toHaveLength(10);
-    expect(overflowed?.match(/<li>/g)).toHaveLength(problems.length - 11);
-    expect(overflowed).toContain(`<summary>${problems.length - 11} more</summary>`);
+    expect(collapsed?.match(/<li>/g)).toHaveLength(problems.length - 11);
+    expect(collapsed).toContain(`<summary>${problems.length - 11} more</summary>`);
   });
 
   test('shows active conditions first, with the next command', async () => {
@@ -690,7 +690,7 @@ describe('log and statistics of an hour', () => {
   });
 });
 
-describe('folded labels', () => {
+describe('labels with overflow', () => {
   const label = {
     account: 'production',
     label: 'destination',
@@ -717,7 +717,7 @@ describe('folded labels', () => {
   });
 
   test('have no section on the page when there are none', async () => {
-    const server = await serving(busyWorld({ labels: () => [{ ...label, foldedAmount: 0 }] }));
+    const server = await serving(busyWorld({ labels: () => [{ ...label, overflowAmount: 0 }] }));
     expect((await ask(server.address, '/')).text).not.toContain('id="labels"');
   });
 });

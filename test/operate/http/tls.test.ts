@@ -234,7 +234,7 @@ describe('client certificates', () => {
 
 describe('certificates that change', () => {
   test('apply to new connections; open ones stay', async () => {
-    const { address, door } = await listening(webOf(first));
+    const { address, security } = await listening(webOf(first));
     const kept = agent({ keepAlive: true, maxSockets: 1 });
     const before = (await get(address, kept)) as Seen;
     const second = await ours.issue();
@@ -257,7 +257,7 @@ describe('certificates that change', () => {
   });
 
   test('that cannot be served change nothing', async () => {
-    const { address, door } = await listening(webOf(first, {}, { headers: { 'X-XSS-Protection': '1' } }));
+    const { address, security } = await listening(webOf(first, {}, { headers: { 'X-XSS-Protection': '1' } }));
     const other = await ours.issue();
     expect(() => security.take(webOf({ cert: first.cert, key: other.key }))).toThrow(/key values mismatch/);
     expect(() => security.take({ headers: {}, users: new Map(), digest: '' })).toThrow(/cannot become one of plain/);

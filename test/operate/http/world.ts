@@ -74,7 +74,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
 }
 
 /** An engine without policies, except for the overrides. */
-export function engine(overrides: Partial<Verbs> = {}): Verbs {
+export function engine(overrides: Partial<EngineCommands> = {}): EngineCommands {
   const unknown = (policy: string): Refusal => ({
     ok: false,
     code: 'unknown_policy',
