@@ -33,7 +33,7 @@ interface GenerationDeps {
   readonly options: DaemonOptions;
   readonly events: EventBus;
   readonly storage: Storage;
-  readonly doors: Doors;
+  readonly security: ListenerSecurities;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }

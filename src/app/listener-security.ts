@@ -9,18 +9,21 @@ import { listenerShape, type WebConfig } from '#operate/http/web-settings.ts';
 const LISTENERS = ['server', 'hooks'] as const;
 type Listener = (typeof LISTENERS)[number];
 
-/** Doors of all listeners, so that a file that is configured later needs no new listener. */
-export type Doors = { readonly [L in Listener]: Door };
+/** ListenerSecurities of all listeners, so that a file that is configured later needs no new listener. */
+export type ListenerSecurities = { readonly [L in Listener]: ListenerSecurity };
 
 const NO_FILE: WebConfig = { headers: {}, users: new Map(), digest: '' };
 
 /** @throws {Error} if a configured file has no contents: the listener must not serve without it */
-export function openDoors(config: Config, clock: Clock): Doors {
-  return { server: new Door(webOf(config, 'server'), clock), hooks: new Door(webOf(config, 'hooks'), clock) };
+export function createSecurity(config: Config, clock: Clock): ListenerSecurities {
+  return {
+    server: new ListenerSecurity(webOf(config, 'server'), clock),
+    hooks: new ListenerSecurity(webOf(config, 'hooks'), clock),
+  };
 }
 
 /** Applies changed files. @returns true if any file has changed */
-export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean {
+export function replaceSecurity(security: ListenerSecurities, next: Config, events: EventBus): boolean {
   let hasChanged = false;
   for (const listener of LISTENERS) {
     const web = webOf(next, listener);
@@ -33,8 +36,8 @@ export function takeDoors(doors: Doors, next: Config, events: EventBus): boolean
 }
 
 /** Returns true if the next configuration requires a listener to be reopened: TLS starts, ends or differs. */
-export function needOtherDoors(doors: Doors, next: Config): boolean {
-  return LISTENERS.some((listener) => listenerShape(doors[listener].web) !== listenerShape(webOf(next, listener)));
+export function needsOtherListeners(security: ListenerSecurities, next: Config): boolean {
+  return LISTENERS.some((listener) => listenerShape(security[listener].web) !== listenerShape(webOf(next, listener)));
 }
 
 function webOf(config: Config, listener: Listener): WebConfig {
@@ -46,7 +49,9 @@ function webOf(config: Config, listener: Listener): WebConfig {
 }
 
 /** Expiry of the first certificate of each listener to expire. */
-export function certificatesOf(doors: Doors): { readonly listener: string; readonly notAfter: number }[] {
+export function certificatesOf(
+  security: ListenerSecurities,
+): { readonly listener: string; readonly notAfter: number }[] {
   return LISTENERS.flatMap((listener) => {
     const notAfter = security[listener].web.tls?.notAfter;
     return notAfter === undefined ? [] : [{ listener, notAfter }];

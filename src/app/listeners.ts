@@ -22,7 +22,7 @@ interface ListenerDeps {
   readonly logger: Logger;
   readonly events: EventBus;
   readonly storage: Storage;
-  readonly doors: Doors;
+  readonly security: ListenerSecurities;
   /** Current generation. */
   readonly generation: () => Generation;
   /** Content of the current generation. */

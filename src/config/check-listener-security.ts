@@ -12,7 +12,7 @@ import { nearest } from '#foundation/domain/suggest.ts';
 import { readWebConfig } from './web-config.ts';
 import { pathText, placeAt, type Place } from './yaml-place.ts';
 
-export interface DoorsRead {
+export interface SecurityRead {
   /** Faults in the configuration itself. */
   readonly faults: readonly Fault[];
   /** Problems in the web configuration files. */

@@ -15,7 +15,7 @@ export interface LoadedPolicy {
 
 export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
   /** Contents of the web configuration files, if any. They change independently of the configuration. */
-  readonly doors: { readonly server?: WebConfig; readonly hooks?: WebConfig };
+  readonly security: { readonly server?: WebConfig; readonly hooks?: WebConfig };
   readonly accounts: readonly Account[];
   /** Inline policies first, then those of the files, in order. */
   readonly policies: readonly LoadedPolicy[];

@@ -135,9 +135,9 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
     // A change of how the listeners are opened counts as a change of the configuration itself.
-    hash: hashOf([...contents, ...shapesOf(doors)]),
-    contents: hashOf([...contents, ...doors.texts]),
-    doors,
+    hash: hashOf([...contents, ...shapesOf(security)]),
+    contents: hashOf([...contents, ...security.texts]),
+    security,
     policyPart: part ?? '',
     absolute,
   });

@@ -26,7 +26,7 @@ export interface ServerDeps extends ApiDeps, PageDeps {
   /** Tokens and roles for TCP. Without tokens and users it is read-only. */
   readonly tokens?: readonly ApiToken[];
   /** Web configuration for TCP, with its users. */
-  readonly door?: Door;
+  readonly security?: ListenerSecurity;
   /** Additional names of the daemon for requests over TCP. */
   readonly hosts?: readonly string[];
   /** Roles of users; default: `viewer`. */
@@ -47,7 +47,7 @@ const ROUTES: readonly Route<ServerDeps>[] = [
 const NOBODY: ReadonlyMap<string, Secret> = new Map();
 
 /**
- * Starts the server. It reads the members of `deps` for each request, except `door`.
+ * Starts the server. It reads the members of `deps` for each request, except `security`.
  *
  * @throws {ListenError} with the address, the reason, and the fix
  */

@@ -17,10 +17,10 @@ import type { ApiUsage, LabelView } from './status-views.ts';
 type LedgerReader = Reports & PlanReader & Pick<Pauses, 'pauses'>;
 
 /** Commands of operators to the engine. A decision may wait while the engine is replaced; a pause never waits. */
-export interface Commands extends Pick<Verbs, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {
-  approve(...decision: Parameters<Verbs['approve']>): Decided | Promise<Decided>;
-  reject(...decision: Parameters<Verbs['reject']>): Decided | Promise<Decided>;
-  unpause(...lifted: Parameters<Verbs['unpause']>): number | Promise<number>;
+export interface Commands extends Pick<EngineCommands, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {
+  approve(...decision: Parameters<EngineCommands['approve']>): Decided | Promise<Decided>;
+  reject(...decision: Parameters<EngineCommands['reject']>): Decided | Promise<Decided>;
+  unpause(...lifted: Parameters<EngineCommands['unpause']>): number | Promise<number>;
 }
 
 export interface ApiDeps extends ProbeDeps {
@@ -30,7 +30,7 @@ export interface ApiDeps extends ProbeDeps {
   policies(): readonly PolicyStatus[];
   /** Engine, for operators' commands. */
   readonly engine: Commands;
-  readonly state: StateVerbs;
+  readonly state: StateCommands;
   /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
   readonly accounts: readonly {
@@ -67,7 +67,7 @@ type ReloadOutcome =
   | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
 /** Commands to the store. */
-interface StateVerbs {
+interface StateCommands {
   /** Last record of the audit log; undefined while the log is empty. */
   auditHead(): AuditHead | undefined;
   /** Writes a consistent copy on the daemon's machine. Rejects with a message for the operator. */

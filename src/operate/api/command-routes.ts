@@ -101,8 +101,8 @@ async function apply(context: ApiContext): Promise<Reply> {
 }
 
 /** Responds with `{"plan": …}`: the plan with its new state. */
-async function decide(context: ApiContext, verb: 'approve' | 'reject'): Promise<Reply> {
-  const { by } = allow(context, 'operator', `opsd ${verb} PLAN`);
+async function decide(context: ApiContext, decision: 'approve' | 'reject'): Promise<Reply> {
+  const { by } = allow(context, 'operator', `opsd ${decision} PLAN`);
   const asked = await person(context, by);
   const decided = await context.deps.engine[decision](asked.id, asked.person);
   if (!decided.ok) throw refused(decided);

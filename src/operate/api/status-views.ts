@@ -112,9 +112,9 @@ export interface LabelView {
   /** Values with a total in the store that are not shown. */
   readonly hidden: number;
   /** Amount for values that are not shown, since the start: log entries, or samples of a reading. */
-  readonly foldedAmount: number;
+  readonly overflowAmount: number;
   /** Largest values that are not shown. A count may be too high by `over`, and is never too low. */
-  readonly largestFolded: readonly { readonly value: string; readonly count: number; readonly over: number }[];
+  readonly largestOverflow: readonly { readonly value: string; readonly count: number; readonly over: number }[];
 }
 
 /** Counts of the log and of the statistics of an account for the same whole hour. */

@@ -35,9 +35,9 @@ export const auditCommand: Command = {
     'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the\n' +
     'line and exits with 3.',
   async run(call) {
-    const [verb] = call.positionals;
-    if (verb !== undefined && verb !== 'verify')
-      throw new UsageError(`the operand of audit must be verify or absent, not '${verb}'`);
+    const [command] = call.positionals;
+    if (command !== undefined && command !== 'verify')
+      throw new UsageError(`the operand of audit must be verify or absent, not '${command}'`);
     const files = await findFiles(call);
     if (files === undefined) return EXIT.failed;
     if (command === undefined) return show(call, files.audit);

@@ -17,7 +17,7 @@ export async function decide(call: Call, decision: 'approve' | 'reject'): Promis
   checkOpen(decision, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'action' : 'actions'} of ${printable(kept.plan.policy)}`;
-  await confirm(call, verb === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
+  await confirm(call, decision === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
   const reason = textOption(call.values, 'reason')?.trim() ?? '';
   const decided = await requestDecision(decision, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
   if (format !== 'table') {
@@ -25,7 +25,7 @@ export async function decide(call: Call, decision: 'approve' | 'reject'): Promis
     return EXIT.ok;
   }
   const then =
-    verb === 'approve' ? `; the runs of ${printable(kept.plan.policy)} apply it, the first of them at once` : '';
+    decision === 'approve' ? `; the runs of ${printable(kept.plan.policy)} apply it, the first of them at once` : '';
   call.io.stdout.write(`Plan ${printable(kept.id)} is ${printable(String(decided['state']))}${then}.\n`);
   return EXIT.ok;
 }

@@ -19,8 +19,8 @@ const STATE: Readonly<Record<string, string>> = {
 };
 
 /** @throws {CommandError} with the plan's state and the next step */
-export function checkOpen(verb: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
-  if (OPEN[verb].includes(state)) return;
+export function checkOpen(decision: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
+  if (OPEN[decision].includes(state)) return;
   const next =
     state === 'draft'
       ? `\`${command(`apply ${id}`)}\` applies it`

@@ -27,7 +27,7 @@ export const stateCommand: Command = {
         if (file !== undefined) throw new UsageError(`state adopt does not take '${file}'`);
         return adopt(call);
       default:
-        throw new UsageError(`the operands of state must be backup FILE, restore FILE or adopt, not '${verb}'`);
+        throw new UsageError(`the operands of state must be backup FILE, restore FILE or adopt, not '${command}'`);
     }
   },
 };

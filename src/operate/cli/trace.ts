@@ -23,10 +23,10 @@ export const traceCommand: Command = {
     'message from the service, or the messages of a failed run by its run id or dlqId, and prints their traces as the\n' +
     'daemon makes them, even if they were not sent.',
   async run(call) {
-    const [verb, id] = call.positionals as [string, string];
-    if (verb !== 'id' && verb !== 'show')
-      throw new UsageError(`the first operand of trace must be id or show, not '${verb}'`);
-    if (verb === 'show' && call.values['workflow'] === true) throw new UsageError('--workflow requires trace id');
+    const [command, id] = call.positionals as [string, string];
+    if (command !== 'id' && command !== 'show')
+      throw new UsageError(`the first operand of trace must be id or show, not '${command}'`);
+    if (command === 'show' && call.values['workflow'] === true) throw new UsageError('--workflow requires trace id');
     const format = outputFormat(call.values);
     return command === 'id' ? printId(call, id, format) : show(call, id, format);
   },

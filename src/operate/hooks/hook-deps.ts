@@ -18,5 +18,5 @@ export interface HookDeps {
   readonly logger: Logger;
   readonly events: EventBus;
   /** Web configuration of the listener. */
-  readonly door?: Door;
+  readonly security?: ListenerSecurity;
 }

@@ -43,7 +43,7 @@ export interface ListenerOptions {
   /** Configuration key of the address, for errors; default: `server.listen`. */
   readonly setting?: string;
   /** Web configuration; plain HTTP without one. */
-  readonly door?: Door;
+  readonly security?: ListenerSecurity;
   /** Returns additional names of the daemon. Absent: requests for any host are answered. */
   readonly hosts?: () => readonly string[];
   /** Limits of TCP connections, for tests. */
@@ -71,7 +71,7 @@ const MAX_PIPELINED = 8;
  * Times of a stop. Plans are aborted after the first one, so that they still get a response; all connections are closed
  * after the second.
  */
-const GIVE_UP_MS = 1_500;
+const CUT_OFF_MS = 1_500;
 const CUT_MS = 2_000;
 
 /** @throws {ListenError} with the address, the reason, and the fix */
@@ -146,7 +146,7 @@ async function serve(exchange: Exchange): Promise<void> {
   request.on('error', () => undefined);
   try {
     const { path, query } = splitTarget(request.url ?? '/');
-    const signal = AbortSignal.any([gone.signal, stop.givenUp.signal]);
+    const signal = AbortSignal.any([gone.signal, stop.cutOff.signal]);
     // With a listener for the timeout, Node does not close the connection.
     const mayTakeLong = (): void => void response.once('timeout', () => undefined);
     const refusal = refusalOf(exchange, path);
@@ -175,7 +175,7 @@ function refusalOf({ options, request, hasRoom }: Exchange, path: string): HttpE
   try {
     const host = hostOf(request);
     // A certificate is not valid for a name that a third party points here, so TLS needs no check.
-    const isChecked = hosts !== undefined && door?.web.tls === undefined && !isProbe && host !== undefined;
+    const isChecked = hosts !== undefined && security?.web.tls === undefined && !isProbe && host !== undefined;
     const own = 'host' in listen ? [...(hosts?.() ?? []), listen.host] : [];
     if (isChecked && !isKnownHost(host, own)) return unknownHost(host);
   } catch (error) {

@@ -12,7 +12,7 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 
 interface SecureServerOptions {
   /** Web configuration with TLS. */
-  readonly door: Door;
+  readonly security: ListenerSecurity;
   readonly logger: Logger;
   readonly answer: Answer;
   /** Handler of invalid HTTP from an admitted client. */
@@ -61,6 +61,6 @@ export async function openSecureServer(options: ServerOptions, secure: SecureSer
     socket.destroy();
   });
   // Open connections are not affected.
-  door.onTls((next) => server.setSecureContext(secureContextOf(next)));
+  security.onTls((next) => server.setSecureContext(secureContextOf(next)));
   return server;
 }

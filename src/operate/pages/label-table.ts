@@ -1,4 +1,4 @@
-/** Part of the page about labels whose values fold into `other`. Pure. */
+/** Part of the page about labels whose values overflow into `other`. Pure. */
 import { formatCount } from '../api/format.ts';
 import { html, type Html } from './html.ts';
 import type { LabelView } from '../api/status-views.ts';
@@ -6,8 +6,8 @@ import { table } from './table.ts';
 
 const SHOWN = 5;
 
-/** @returns undefined if no value folds: a full table needs no attention */
-export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
+/** @returns undefined if no value overflows: a full table needs no attention */
+export function overflowedLabels(labels: readonly LabelView[]): Html | undefined {
   const rows = labels
     .filter(({ overflowAmount, hidden }) => overflowAmount > 0 || hidden > 0)
     .toSorted((a, b) => b.overflowAmount - a.overflowAmount);
@@ -31,6 +31,6 @@ export function foldedLabels(labels: readonly LabelView[]): Html | undefined {
 }
 
 /** Minimum count of a value: counts that may belong to other values are subtracted. */
-function largest({ value, count, over }: LabelView['largestFolded'][number]): Html {
+function largest({ value, count, over }: LabelView['largestOverflow'][number]): Html {
   return html`<div><span class="id">${value}</span> ${formatCount(count - over)}</div>`;
 }

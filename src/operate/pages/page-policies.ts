@@ -1,5 +1,5 @@
 /** Parts of the page about policies: active conditions, pending plans, policies and campaigns. Pure. */
-import type { Condition } from '#automate/ledger/verbs.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatCount, formatSpan } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';

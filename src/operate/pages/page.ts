@@ -26,7 +26,7 @@ export interface PageOptions {
   readonly links: readonly PageLink[];
   /** Formats a command for this process. */
   readonly command: OwnCommand;
-  /** Labels; those with folded values are shown. */
+  /** Labels; those with overflowed values are shown. */
   readonly labels?: readonly LabelView[];
   /** Seconds after which the browser reloads the page; absent: never. */
   readonly refreshSeconds?: number;

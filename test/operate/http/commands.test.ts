@@ -224,7 +224,7 @@ describe('bodies are read strictly', () => {
     ['pause', '{}', 'reason must be a string'],
     ['pause', '{"reason": "  "}', 'reason must not be empty'],
     ['unpause', `{"reason": "${'x'.repeat(501)}"}`, 'reason must have at most 500 characters'],
-  ])('%s refuses %s', async (verb, body, message) => {
+  ])('%s refuses %s', async (command, body, message) => {
     const { deps, asked } = willing();
     const answer = await post(deps, `/api/v1/${command}`, body);
     expect(answer.status).toBe(400);
