@@ -134,9 +134,8 @@ function namesOfSchema(schema: unknown): string[] {
 const SOURCES: Readonly<Record<string, () => readonly string[]>> = {
   'metrics and their labels': () => METRIC_NAMES.flatMap((name) => [name, ...labelNamesOf(name)]),
   guards: () => GUARDS.flatMap(({ name, stage }) => [name, stage]),
-  'outcomes, states, modes, and triggers': () => [
-    ...[ACTION_OUTCOMES, RUN_OUTCOMES, STORED_STATES, POLICY_MODES, TRIGGER_KINDS, ACTION_TYPES].flat(),
-  ],
+  'outcomes, states, modes, and triggers': () =>
+    [ACTION_OUTCOMES, RUN_OUTCOMES, STORED_STATES, POLICY_MODES, TRIGGER_KINDS, ACTION_TYPES].flat(),
   'label values that metrics set': () => namesIn(filesOf('src/observe/metrics', 'src/observe/aggregation')),
   'fields, states, and codes of the API': () =>
     namesIn(filesOf('src/operate/api', 'src/operate/http', 'src/automate/ledger', 'src/foundation/domain')),
