@@ -31,7 +31,7 @@ export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<
   const faults = new Map<string, Fault>();
   for (const issue of issues) {
     for (const fault of faultsOf(issue, { schema, root, misspelt })) {
-      // Of two faults of one kind about one value, the last check is the most specific.
+      // The last of two faults of one kind about one value is the most specific.
       const kind = issue.code === 'custom' ? fault.message : issue.code;
       faults.set(`${fault.start}:${fault.path}:${kind}`, fault);
     }

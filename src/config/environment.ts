@@ -46,7 +46,7 @@ export function expand(text: string, env: Readonly<Record<string, string | undef
       result += '${';
     } else {
       const set = env[name];
-      // As with a shell's `:-`, the default also replaces an empty variable.
+      // The default also replaces an empty variable, like a shell's `:-`.
       const value = fallback !== undefined && (set === undefined || set === '') ? fallback : set;
       if (value === undefined) {
         faults.push({

@@ -33,7 +33,7 @@ export type LoadResult =
       readonly ok: false;
       /** Problems, including warnings. */
       readonly problems: readonly Problem[];
-      /** As in `Config.policyPart`; undefined if unknown. */
+      /** Same as `Config.policyPart`; undefined if unknown. */
       readonly policyPart?: string;
     };
 

@@ -1,5 +1,5 @@
 /**
- * Guards, in the order in which the engine calls them. The name is the same in metrics, ledger and pages, and is that
+ * Guards, in the order of their calls by the engine. The name is the same in metrics, ledger and pages, and is that
  * of the file. Two rules need no guard: the plan freezes its ids, and settings that amplify are rejected on load.
  */
 import { approval } from './approval.ts';

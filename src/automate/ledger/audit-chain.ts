@@ -63,7 +63,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
 }
 
-/** Stand-in for a text that may contain a secret, such as the URL of a group: equal texts have equal stand-ins. */
+/** Short hash in place of a text that may contain a secret, such as the URL of a group. Equal texts have equal hashes. */
 export function standIn(text: string): string {
   return sha256(text).slice(0, 12);
 }

@@ -148,7 +148,7 @@ function part(text: string): Part {
   return { text };
 }
 
-/** What holds the plan, or what approves it. */
+/** Mode, hold, approval and overruled limits of the plan. */
 function authority(page: Page, plan: Plan): void {
   const { mode, effectiveMode, stopped, needsApproval, overruled } = plan;
   if (effectiveMode !== 'enforce') {

@@ -1,5 +1,5 @@
 /**
- * Callers and their permissions. Whoever can use the unix socket may do everything: the file's permissions decide. Over
+ * Callers and their permissions. A caller over the unix socket may do everything: the file's permissions decide. Over
  * TCP, a caller identifies with a bearer token from the configuration, or with a user and password from the web
  * configuration file. An anonymous caller may only read, or nothing at all.
  */
