@@ -186,7 +186,7 @@ interface Told {
   active: boolean;
 }
 
-test('after any sequence of changes and deaths the log is whole, its counts are the ledger’s, and no cap was exceeded', async () => {
+test('after any sequence of changes and crashes the log is valid and agrees with the ledger, and no cap was exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
       const mortal = new Mortal();
@@ -255,7 +255,7 @@ test('after any sequence of changes and deaths the log is whole, its counts are 
   );
 }, 120_000);
 
-/** What the records say, counted anew, is what the ledger says. */
+/** Checks that the sums of the records are those of the ledger. */
 function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: ReadonlyMap<string, number>): void {
   const intents = new Map<unknown, Told>();
   const outcomes = new Map<unknown, unknown>();

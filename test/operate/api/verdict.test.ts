@@ -36,7 +36,7 @@ function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'
 }
 
 describe('the verdict', () => {
-  test('all is well', () => {
+  test('all is healthy', () => {
     const deps = world({ policies: () => [RESUME_BILLING] });
     register(deps);
     read(deps);
@@ -89,7 +89,7 @@ describe('the verdict', () => {
     expect(verdict(deps)).toMatchObject({ level: 'starting', sentence: 'Starting: first round.' });
   });
 
-  test('a source that never succeeded is trouble', () => {
+  test('a source that never succeeded is a problem', () => {
     const deps = world();
     register(deps);
     fail(deps);
@@ -174,7 +174,7 @@ describe('the verdict', () => {
       sentence: 'quota holds resume-billing: 429 within 10 min.',
       problems: [{ anchor: 'conditions' }],
     });
-    // A hold that ended is over, though the last run was held.
+    // A resolved hold is not reported, though the last run was held.
     expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: run })).level).toBe('ok');
   });
 
@@ -233,7 +233,7 @@ describe('the verdict', () => {
     }
   });
 
-  test('a pause that the daemon put on itself is trouble, for only an operator lifts it', () => {
+  test('a pause by the daemon itself is a problem, because only an operator lifts it', () => {
     const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
     const deps = world({ policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
     expect(verdict(deps)).toMatchObject({ level: 'trouble' });
@@ -340,7 +340,7 @@ describe('the verdict', () => {
       ],
       ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
       ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
-    ])('says what %s does', (_what, over, text) => {
+    ])('reports what %s does', (_what, over, text) => {
       const { outages, verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, ...over }] });
       expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
       expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);

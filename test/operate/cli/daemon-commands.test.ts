@@ -26,7 +26,7 @@ import { authority } from '../../support/certificates.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { opsd } from './terminal.ts';
 
-/** As npm starts the program in a checkout. */
+/** Environment that npm sets in a checkout. */
 const CHECKOUT = { npm_lifecycle_event: 'opsd' };
 
 /** A daemon with one plan. Its runs end as given. */
@@ -136,7 +136,7 @@ test.each([
   },
 );
 
-test('a command in a text of daemon running as it is printed, wherever it stands', async () => {
+test('a command in a text of the daemon runs as printed, in any place', async () => {
   const { deps } = willing();
   const socket = await socketOf({
     ...deps,
@@ -164,7 +164,7 @@ describe('opsd apply', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('of a plan without acts asks nothing', async () => {
+  test('of a plan without actions asks nothing', async () => {
     const { deps, asked } = willing(
       'acted',
       storedPlan({ plan: plan({ state: 'nothing_to_do', chosen: [] }), targets: [] }),
@@ -185,7 +185,7 @@ describe('opsd apply', () => {
       { needsApproval: { guard: 'tripwire', reason: 'x' } },
       'this also approves all 2 actions of the plan for later runs?',
     ],
-  ] as const)('asks for all that it allows: %j', async (overrides, question) => {
+  ] as const)('asks for everything that it allows: %j', async (overrides, question) => {
     const stored = storedPlan({ plan: plan(overrides) });
     const { deps } = willing();
     const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
@@ -319,7 +319,7 @@ describe('opsd unpause', () => {
   test.each([
     [['unpause'], '--reason is required'],
     [['unpause', '--reason', 'x', '--group', 'g'], '--group requires --policy'],
-  ])('refuses %j', async (command, message) => {
+  ])('rejects %j', async (command, message) => {
     const { code, stderr } = await opsd([...command, '--socket', 'nowhere']);
     expect(code).toBe(64);
     expect(stderr).toContain(message);

@@ -1,4 +1,4 @@
-/** Notifications as alerts: all that stand again and again, each end until it is taken, and after a restart the same. */
+/** Conditions as alerts: active ones are sent repeatedly, each end until it is accepted, and equally after a restart. */
 import { expect, test } from 'vitest';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { until } from '../../support/until.ts';

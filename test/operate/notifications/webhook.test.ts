@@ -1,4 +1,4 @@
-/** Notifications to a webhook: once at the beginning, once at the end, in order, until they are taken. */
+/** Notifications to a webhook: once at the start, once at the end, in order, until they are accepted. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -243,7 +243,7 @@ describe('a restart', () => {
     expect(sink.requests).toHaveLength(tried + 2);
   });
 
-  test('says what is lost with a receiver that is gone', async () => {
+  test('reports the losses of a removed receiver', async () => {
     const world = notificationWorld();
     const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
     world.tell();
@@ -271,8 +271,8 @@ describe('a restart', () => {
   });
 });
 
-describe('whoever tells', () => {
-  test('is not kept: nothing is written in its turn, not even in the middle of its transaction', async () => {
+describe('a caller that raises a condition', () => {
+  test('does not wait: nothing is written in its turn, not even in the middle of its transaction', async () => {
     const { start, tell, turn, db, store } = notificationWorld();
     start({ webhook: { url: 'http://127.0.0.1:1' } });
     db.exec('BEGIN IMMEDIATE');
@@ -298,7 +298,7 @@ describe('whoever tells', () => {
     expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['other', 'paused/engine']);
   });
 
-  test('too much loses the oldest of what waits, and counts it', async () => {
+  test('an overflow drops the oldest waiting notification, and counts it', async () => {
     const { start, tell, lost, store, turn } = notificationWorld();
     const notifier = start({ webhook: { url: 'http://127.0.0.1:1' } });
     for (let n = 0; n < 700; n++) {
