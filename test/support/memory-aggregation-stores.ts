@@ -1,12 +1,12 @@
 /** The aggregations' stores for tests of their users: the log's in memory, the others over a database in memory. */
-import { DatabaseSync } from 'node:sqlite';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import type { Store } from '#storage/sqlite.ts';
 import { MemoryAggregationStore } from './memory-aggregation-store.ts';
+import { memoryStore } from './memory-store.ts';
 
 export interface MemoryStores extends AggregationStores {
   readonly totals: SqliteTotals;
@@ -15,21 +15,10 @@ export interface MemoryStores extends AggregationStores {
 }
 
 export function memoryStores(): MemoryStores {
-  const db = new DatabaseSync(':memory:');
-  for (const step of MIGRATIONS) db.exec(step);
-  return storesOver(db);
+  return storesOver(memoryStore());
 }
 
-function storesOver(db: DatabaseSync): MemoryStores {
-  const store = {
-    db,
-    path: ':memory:',
-    instance: 'here',
-    epoch: 1,
-    restored: false,
-    problem: undefined,
-    [Symbol.dispose]: () => undefined,
-  };
+function storesOver(store: Store): MemoryStores {
   const totals = createTotals(store);
   return {
     totals,
@@ -37,6 +26,6 @@ function storesOver(db: DatabaseSync): MemoryStores {
     series: createSeriesStore(store, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),
-    restarted: () => storesOver(db),
+    restarted: () => storesOver(store),
   };
 }

@@ -1,32 +1,33 @@
-/** Places of label values in memory, with the behavior of a store on disk. */
 import type { EvictedValue, LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { memoryStore } from './memory-store.ts';
 
+/** The label values of the store over a database in memory. Records evictions, and fails writes on request. */
 export class MemoryLabelStore implements LabelStore {
-  readonly #values = new Map<string, LabelValue>();
+  readonly #store: LabelStore;
   readonly evicted: EvictedValue[] = [];
   /** Error of writes, as with a full disk. */
   broken: Error | undefined;
 
   constructor(values: readonly LabelValue[] = []) {
+    const store = memoryStore();
+    this.#store = createLabelStore(store, createTotals(store));
     this.save(values);
   }
 
   load(): readonly LabelValue[] {
-    return [...this.#values.values()];
+    return this.#store.load();
   }
 
   save(values: readonly LabelValue[]): void {
     if (this.broken !== undefined) throw this.broken;
-    for (const value of values) this.#values.set(keyOf(value), value);
+    this.#store.save(values);
   }
 
   evict(values: readonly EvictedValue[]): void {
     if (this.broken !== undefined) throw this.broken;
-    for (const value of values) this.#values.delete(keyOf(value));
+    this.#store.evict(values);
     this.evicted.push(...values);
   }
-}
-
-function keyOf({ account, label, value }: Pick<LabelValue, 'account' | 'label' | 'value'>): string {
-  return JSON.stringify([account, label, value]);
 }

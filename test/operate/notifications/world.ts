@@ -1,5 +1,4 @@
 /** A notifier over a store in memory and a receiver on loopback, on a stopped clock. */
-import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { NotificationStore } from '#operate/notifications/notification-store.ts';
@@ -9,8 +8,8 @@ import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -29,8 +28,7 @@ export const NOTIFICATION: Notification = {
 };
 
 export function notificationWorld() {
-  const db = new DatabaseSync(':memory:');
-  for (const step of MIGRATIONS) db.exec(step);
+  const { db } = memoryStore();
   const clock = new ManualClock(NOW);
   const events = new EventBus();
   const said: OpsEvent[] = [];
