@@ -11,7 +11,7 @@ const MAIL = 'destination="mail"';
 const CASES: readonly PanelCase[] = [
   {
     says: 'no attempts are no share of failures',
-    panel: 'opsd-deliveries/Attempts that fail',
+    panel: 'opsd-deliveries/Failed attempts, share',
     given: {
       [of('msgsvc_message_attempts_total', MAIL)]: always(7),
       [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]: always(7),
@@ -26,7 +26,7 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'a destination that is down fails wholly',
-    panel: 'opsd-deliveries/Share of attempts that fail, by destination',
+    panel: 'opsd-deliveries/Failed attempts by destination, share',
     given: {
       [of('msgsvc_message_attempts_total', MAIL)]: '0+6x60',
       [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]: '0+4x60',
@@ -36,7 +36,7 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'failures of which the counter has just appeared are no more than all attempts',
-    panel: 'opsd-deliveries/Share of attempts that fail, by destination',
+    panel: 'opsd-deliveries/Failed attempts by destination, share',
     given: {
       [of('msgsvc_message_attempts_total', MAIL)]: '0+6x60',
       [of('msgsvc_message_attempt_failures_total', `${MAIL},reason="http",code="503"`)]:
@@ -46,7 +46,7 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'a message that was cancelled did not fail, and did not end well either',
-    panel: 'opsd-deliveries/Messages that fail for good',
+    panel: 'opsd-deliveries/Failed messages, share',
     given: {
       [of('msgsvc_messages_finished_total', MAIL)]: '0+600x60',
       [of('msgsvc_message_cancellations_total', MAIL)]: '0+360x60',
@@ -56,19 +56,19 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'the age of the oldest message is 0 while messages are in flight and none is due',
-    panel: 'opsd-deliveries/Oldest message due',
+    panel: 'opsd-deliveries/Longest overdue message',
     given: { [of('msgsvc_messages_in_flight', MAIL)]: always(3) },
     shown: { '{}': 0 },
   },
   {
     says: 'it is not known while what is in flight is withheld',
-    panel: 'opsd-deliveries/Oldest message due',
+    panel: 'opsd-deliveries/Longest overdue message',
     given: { [of('msgsvc_messages_created_total', MAIL)]: '0+3x60' },
     shown: {},
   },
   {
     says: 'it is that of the message that waits longest',
-    panel: 'opsd-deliveries/Oldest message due',
+    panel: 'opsd-deliveries/Longest overdue message',
     given: {
       [of('msgsvc_messages_in_flight', MAIL)]: always(3),
       [of('msgsvc_messages_oldest_due_timestamp_seconds', MAIL)]: always(3_000),
@@ -105,7 +105,7 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'a DLQ without a known limit is not filled by any share',
-    panel: 'opsd-dlq/DLQ filled',
+    panel: 'opsd-dlq/DLQ used',
     given: { [of('msgsvc_account_dlq_messages')]: always(5) },
     shown: {},
   },
@@ -139,25 +139,25 @@ const CASES: readonly PanelCase[] = [
   })),
   {
     says: 'an empty workflow DLQ holds 0 runs',
-    panel: 'opsd-workflows/Failed runs held',
+    panel: 'opsd-workflows/Failed runs',
     given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
     shown: { '{}': 0 },
   },
   {
     says: 'one whose listing is withheld does not',
-    panel: 'opsd-workflows/Failed runs held',
+    panel: 'opsd-workflows/Failed runs',
     given: { [of('msgsvc_workflow_dlq_entered_runs_total', 'workflow="w",reason="http"')]: '0+1x60' },
     shown: {},
   },
   {
     says: 'nothing is said to expire, nor not to, where the retention is not known',
-    panel: 'opsd-workflows/Expire within a day',
+    panel: 'opsd-workflows/Expiring within 24 h',
     given: { [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0) },
     shown: {},
   },
   {
     says: 'nothing expires of an empty workflow DLQ',
-    panel: 'opsd-workflows/Expire within a day',
+    panel: 'opsd-workflows/Expiring within 24 h',
     given: {
       [of('msgsvc_workflow_dlq_aged_runs', 'age="below_1h"')]: always(0),
       [of('msgsvc_account_limit_dlq_retention_seconds')]: always(604_800),
@@ -166,7 +166,7 @@ const CASES: readonly PanelCase[] = [
   },
   {
     says: 'what expires within a day is not added to what expires within three',
-    panel: 'opsd-workflows/Expire within three days',
+    panel: 'opsd-workflows/Expiring within 72 h',
     given: {
       [of('msgsvc_workflow_dlq_expiring_runs', 'workflow="w",within="24h"')]: always(2),
       [of('msgsvc_workflow_dlq_expiring_runs', 'workflow="w",within="72h"')]: always(3),
@@ -231,7 +231,7 @@ const CASES: readonly PanelCase[] = [
     { says: 'what was read before midnight is a whole day', readAt: 82_800, requests: 2_300, shown: 2_400 },
   ].map(({ says, readAt, requests, shown }) => ({
     says,
-    panel: 'opsd-spend/Requests today, and by midnight UTC at this pace/B',
+    panel: 'opsd-spend/Requests today, and projection for midnight UTC/B',
     given: {
       [of('msgsvc_account_day_requests')]: always(requests),
       [of('opsd_collector_last_success_timestamp_seconds', 'collector="accountStats"')]: always(readAt),
@@ -240,7 +240,7 @@ const CASES: readonly PanelCase[] = [
   })),
   {
     says: 'the soft limit is not the hard one',
-    panel: 'opsd-spend/Requests today, share of the limits/B',
+    panel: 'opsd-spend/Requests today, share of limits/B',
     given: {
       [of('msgsvc_account_day_requests')]: always(100),
       [of('msgsvc_account_limit_day_requests', 'kind="soft"')]: always(200),

@@ -131,7 +131,7 @@ const OVERVIEW: readonly PanelCase[] = [
     },
     shown: { '{}': 5 },
   },
-  ...['overview/Actions by policy', 'policies/Acted on, by policy', 'dlq/Taken out by policies'].map((panel) => ({
+  ...['overview/Actions by policy', 'policies/Actions by policy', 'dlq/Removed by policies'].map((panel) => ({
     says: 'a bar counts what happened in its step alone, however long the window of the rate is',
     panel: `opsd-${panel}`,
     given: { [of('opsd_action_items_total', 'policy="prune",action="message-dlq.prune"')]: '0+15x60' },
@@ -151,7 +151,7 @@ const OVERVIEW: readonly PanelCase[] = [
       '{account="shop",destination="mail",reason="dns"}': 0.25,
     },
   },
-  ...['opsd-overview/Age of the data, by source', 'opsd-daemon/Sources, the oldest first/B'].map((panel) => ({
+  ...['opsd-overview/Age of the data, by source', 'opsd-daemon/Sources, oldest first/B'].map((panel) => ({
     says: 'a source that was never read, as with a wrong token, has used up its time',
     panel,
     given: {
@@ -195,13 +195,13 @@ const POLICIES: readonly PanelCase[] = [
   },
   {
     says: 'no plan waits',
-    panel: 'opsd-policies/Oldest pending plan',
+    panel: 'opsd-policies/Oldest pending approval',
     given: { [of('opsd_pending_plans', POLICY)]: always(0) },
     shown: { '{}': 0 },
   },
   {
     says: 'the oldest plan has waited longest',
-    panel: 'opsd-policies/Oldest pending plan',
+    panel: 'opsd-policies/Oldest pending approval',
     given: {
       [of('opsd_pending_plans', POLICY)]: always(1),
       [of('opsd_oldest_pending_plan_timestamp_seconds', POLICY)]: always(3_000),
@@ -245,7 +245,7 @@ const DAEMON: readonly PanelCase[] = [
   },
   {
     says: 'too little is as far apart as too much',
-    panel: 'opsd-daemon/Log against statistics',
+    panel: 'opsd-daemon/Log and statistics, largest difference',
     given: {
       [of('opsd_reconciliation_ratio', 'source="accountStats",state="CREATED"')]: always(0.75),
       [of('opsd_reconciliation_ratio', 'source="accountStats",state="DELIVERED"')]: always(1.125),
