@@ -156,10 +156,14 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const told = await received();
   await until({ what: 'it is told of again', timeoutMs: 60_000 }, async () => (await received()) >= told + 5);
   expect(await failedRuns(world.service)).toHaveLength(1);
-  expect(resumes(world)).toHaveLength(3);
+  const runs = daemon.log().filter(({ policy }) => policy === 'repair-billing');
+  expect(resumes(world), JSON.stringify(runs, undefined, 1)).toHaveLength(3);
   expect(await value('opsd_policy_triggers_total', { policy: 'repair-billing', trigger: 'alert' })).toBe(1);
 
-  // The receivers of people were notified too, in words.
+  // The receivers of people are notified too, in words. Each receiver has its own pace.
+  await until({ what: 'the pager and the chat are notified', timeoutMs: 60_000 }, () =>
+    [pager, chat].every((sink) => bodies(sink).join('').includes(ALERT)),
+  );
   expect(JSON.parse(bodies(pager)[0]!)).toMatchObject({
     routing_key: 'a-key',
     event_action: 'trigger',

@@ -43,7 +43,7 @@ test('deliveries, failures, DLQ entries, resumed runs and spans agree with the s
   );
 
   // Every kind of event has occurred, including a resumed run with a verdict.
-  await until({ what: 'a resume was verified', timeoutMs: 100_000 }, async () => {
+  await until({ what: 'a resume was verified', timeoutMs: 240_000 }, async () => {
     const metrics = await scrape(url);
     return (
       metrics.sum('msgsvc_message_failures_total') > 0 &&

@@ -39,7 +39,7 @@ test('npm start shows the addresses and the state, and one Ctrl-C ends it with e
   expect(terminal.screen()).not.toContain('{"level"');
   terminal.press(CTRL_C);
   expect(await terminal.ended).toBe(0);
-  expect(terminal.screen()).toContain('a second Ctrl-C ends at once');
+  expect(terminal.screen()).toContain('press Ctrl-C again to end at once');
 });
 
 test('a repeated Ctrl-C still ends with exit code 0, at the last moment too', async () => {

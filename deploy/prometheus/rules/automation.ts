@@ -57,7 +57,7 @@ export const automationAlerts: AlertGroup = {
       // of earlier runs, and after a configuration change the run may not be due.
       expr: promql`
         sum by (job, instance, account, policy) (
-          increase(opsd_policy_runs_total{outcome="error"}[30m])
+          increase(opsd_policy_runs_total{outcome="failed"}[30m])
           or
           increase(opsd_policy_evaluation_errors_total[1h])
         ) > 0
