@@ -146,6 +146,11 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   expect(resumes(world)).toHaveLength(3);
   await until({ what: 'the destination got what was repaired' }, () => world.destination.requests.length >= before + 3);
 
+  await until({ what: 'the trigger is handled', timeoutMs: 60_000 }, async () => {
+    const { policies } = (await (await fetch(`${url}/api/v1/policies`)).json()) as { policies: readonly object[] };
+    return policies.length === 1 && !('pending' in policies[0]!);
+  });
+
   // Another run fails while the alert still fires and is sent repeatedly: the policy has already run.
   world.destination.answerWith((_request, response) => void response.writeHead(503).end());
   await trigger(world.service, `${world.destination.url}/workflow/later`, {
