@@ -17,7 +17,7 @@ interface Filled extends Running {
 export async function startFilled(rig: Rig): Promise<Filled> {
   const folder = join(rig.folder, 'full');
   let started = performance.now();
-  const sizes = { entries: ENTRIES, letters: DEAD_LETTERS, bodyBytes: BODY_BYTES };
+  const sizes = { entries: ENTRIES, deadLetters: DEAD_LETTERS, bodyBytes: BODY_BYTES };
   const messageId = await fillFolder({ folder, account: ACCOUNT, token: TOKEN, ...sizes });
   console.log(`\n${ENTRIES} entries, bodies of ${BODY_BYTES} bytes, ${DEAD_LETTERS} dead letters in either queue`);
   console.log(`written in ${seconds(started)}`);

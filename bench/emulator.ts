@@ -9,7 +9,7 @@ import { retention } from './emulator-retention.ts';
 import { Rig } from './emulator-rig.ts';
 import { stop } from './measure.ts';
 
-const SECTIONS = ['publishes', 'pages', 'letters', 'retention'];
+const SECTIONS = ['publishes', 'pages', 'dead-letters', 'retention'];
 const named = process.argv.slice(2);
 const unknown = named.find((name) => !SECTIONS.includes(name));
 if (unknown !== undefined) throw new Error(`${unknown} is no section: give any of ${SECTIONS.join(', ')}`);
@@ -17,10 +17,10 @@ const wanted = (name: string): boolean => named.length === 0 || named.includes(n
 
 await using rig = new Rig();
 if (wanted('publishes')) await publishes(rig);
-if (wanted('pages') || wanted('letters')) {
+if (wanted('pages') || wanted('dead-letters')) {
   const filled = await startFilled(rig);
   if (wanted('pages')) await logPages(rig, filled);
-  if (wanted('letters')) await deadLetters(rig, filled);
+  if (wanted('dead-letters')) await deadLetters(rig, filled);
   await stop(filled.child);
 }
 if (wanted('retention')) await retention(rig);

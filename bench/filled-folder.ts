@@ -19,13 +19,13 @@ export interface Filling {
   readonly token: string;
   readonly entries: number;
   /** Of either DLQ. */
-  readonly letters: number;
+  readonly deadLetters: number;
   readonly bodyBytes: number;
 }
 
 /** Returns the id of a message in the middle. */
 export async function fillFolder(filling: Filling): Promise<string> {
-  const { folder, account, token, entries, letters, bodyBytes } = filling;
+  const { folder, account, token, entries, deadLetters, bodyBytes } = filling;
   const clock = systemClock;
   const random = seededRandom(1);
   const store = new Store(folder, (error) => console.error(error));
@@ -53,7 +53,7 @@ export async function fillFolder(filling: Filling): Promise<string> {
   const from = clock.now() - 3_600_000;
   const middle: string[] = [];
   for (let index = 0; state.log.nextSequence < entries; index++) {
-    const kind = index < 2 * letters ? (index % 2 === 0 ? 'failed' : 'failedRun') : 'delivered';
+    const kind = index < 2 * deadLetters ? (index % 2 === 0 ? 'failed' : 'failedRun') : 'delivered';
     const now = from + Math.floor((state.log.nextSequence / entries) * 3_600_000);
     const message = messageOf(index, now, { account, kind, bodyBytes, id: orderedId('msg_', now, random) });
     state.messages.set(message.id, message);
@@ -72,7 +72,7 @@ export async function fillFolder(filling: Filling): Promise<string> {
       message.dlqId = state[kind === 'failed' ? 'dlq' : 'workflowDlq'].add(message, now).dlqId;
       enter('FAILED', message.lastOutcome);
     }
-    if (index === letters) middle.push(message.id);
+    if (index === deadLetters) middle.push(message.id);
     if (index % 2_000 === 0) await store.durable();
   }
   await store.durable();

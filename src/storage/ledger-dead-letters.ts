@@ -14,7 +14,8 @@ export function createDeadLetters({
   const remove = db.prepare('DELETE FROM dead_letters WHERE account = ? AND dlq_id = ?');
 
   return {
-    noteDeadLetter: (letter) => void insert.run(letter.account, letter.dlqId, letter.learnedAt, JSON.stringify(letter)),
+    noteDeadLetter: (deadLetter) =>
+      void insert.run(deadLetter.account, deadLetter.dlqId, deadLetter.learnedAt, JSON.stringify(deadLetter)),
     deadLetters: (account, limit) =>
       select
         .all(account, limit)

@@ -194,18 +194,23 @@ test('an alert without a reported end fires for a day, is then unknown, and has 
 
 test('dead letters are learned once, the newest listed oldest first, and forgotten', () => {
   const ledger = memoryLedger();
-  const letter = (dlqId: string, learnedAt: number): DeadLetter => ({
+  const deadLetter = (dlqId: string, learnedAt: number): DeadLetter => ({
     account: 'production',
     dlqId,
     messageId: `msg_${dlqId}`,
     learnedAt,
     labels: ['x'],
   });
-  for (const known of [letter('b', 2), letter('a', 1), letter('c', 3), { ...letter('b', 9), account: 'staging' }]) {
+  for (const known of [
+    deadLetter('b', 2),
+    deadLetter('a', 1),
+    deadLetter('c', 3),
+    { ...deadLetter('b', 9), account: 'staging' },
+  ]) {
     ledger.noteDeadLetter(known);
   }
-  ledger.noteDeadLetter(letter('a', 7));
-  expect(ledger.deadLetters('production', 2)).toEqual([letter('b', 2), letter('c', 3)]);
+  ledger.noteDeadLetter(deadLetter('a', 7));
+  expect(ledger.deadLetters('production', 2)).toEqual([deadLetter('b', 2), deadLetter('c', 3)]);
   ledger.forgetDeadLetter('production', 'a');
   expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });

@@ -23,26 +23,26 @@ export async function decideDeadLetters(
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
-  const letters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
-  if (letters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
+  const deadLetters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
+  if (deadLetters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
   const { backoff } = policy.limits.attempts;
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;
-  for (const letter of letters) {
-    const { dlqId } = letter;
-    const missed = policy.missed(letter, now);
+  for (const deadLetter of deadLetters) {
+    const { dlqId } = deadLetter;
+    const missed = policy.missed(deadLetter, now);
     if (missed !== undefined) {
       draft.tally.add('select', missed, { dlqId });
       continue;
     }
     const refused = deps.rejections.of(policy.account, dlqId);
     const backingOff = backingOffRefusal(refused?.count ?? 0, refused?.at ?? 0, { now, backoff });
-    const verdict = policy.where.evaluate(deadLetterFacts(letter, now), context.trigger);
+    const verdict = policy.where.evaluate(deadLetterFacts(deadLetter, now), context.trigger);
     if (verdict !== 'match') {
       if (verdict === 'error') errors++;
-      const reason = verdict === 'error' ? 'the expression failed' : `status ${letter.status ?? 'none'}`;
+      const reason = verdict === 'error' ? 'the expression failed' : `status ${deadLetter.status ?? 'none'}`;
       draft.tally.add('where', reason, { dlqId });
-    } else if (letter.labels.some((label) => deps.settings.protectedLabels.includes(label))) {
+    } else if (deadLetter.labels.some((label) => deps.settings.protectedLabels.includes(label))) {
       draft.tally.add('protected', 'protected label', { dlqId });
     } else if (backingOff !== undefined) {
       const { reason, until = Infinity } = backingOff;
@@ -60,15 +60,15 @@ export async function decideDeadLetters(
         group: '',
         items: 1,
         dlqId,
-        messageId: letter.messageId,
-        failedAt: letter.learnedAt,
-        ...(letter.url !== undefined && { url: letter.url }),
-        ...(letter.status !== undefined && { status: letter.status }),
+        messageId: deadLetter.messageId,
+        failedAt: deadLetter.learnedAt,
+        ...(deadLetter.url !== undefined && { url: deadLetter.url }),
+        ...(deadLetter.status !== undefined && { status: deadLetter.status }),
       });
     }
   }
   for (const guard of guardsAt(deps.guards, 'evaluated')) {
-    const reason = guard.check({ entries: letters.length, errors });
+    const reason = guard.check({ entries: deadLetters.length, errors });
     if (reason !== undefined) return draft.abort({ guard: guard.name, reason }, { evaluationErrors: errors });
   }
   for (const guard of guardsAt(deps.guards, 'matched')) {

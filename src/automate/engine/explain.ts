@@ -45,7 +45,7 @@ export async function explain(id: string, deps: RunDeps, signal: AbortSignal): P
 
 /** Returns true if the policy acts on such an object. A prune lists nothing, and a budget has no entries. */
 function isAbout({ action: { type } }: Policy, found: Found | undefined): boolean {
-  return found?.letter === undefined
+  return found?.deadLetter === undefined
     ? type === 'workflow-dlq.resume' || type === 'workflow-dlq.delete'
     : type === 'message-dlq.delete';
 }
@@ -58,7 +58,7 @@ async function verdictOf(
   deps: RunDeps,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const watched = found?.entry?.dlqId ?? found?.letter?.dlqId;
+  const watched = found?.entry?.dlqId ?? found?.deadLetter?.dlqId;
   if (watched === undefined) return { verdict: 'not_listed' };
   const at = deps.clock.now();
   const missed = found?.entry && selectMisses(policy as WorkflowDlqPolicy, found.entry, at);

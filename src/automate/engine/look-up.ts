@@ -11,9 +11,9 @@ import type { EngineDeps } from './engine-deps.ts';
 const MOST_DEAD_LETTERS = 10_000;
 
 export type Found =
-  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly letter?: never }
-  | { readonly subject: Subject; readonly letter: DeadLetter; readonly entry?: never }
-  | { readonly subject: Subject; readonly entry?: never; readonly letter?: never };
+  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly deadLetter?: never }
+  | { readonly subject: Subject; readonly deadLetter: DeadLetter; readonly entry?: never }
+  | { readonly subject: Subject; readonly entry?: never; readonly deadLetter?: never };
 
 type LookUpDeps = Pick<EngineDeps<History & Signals>, 'actions' | 'board' | 'ledger'>;
 
@@ -59,12 +59,12 @@ function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]
 }
 
 function deadLetterOf(id: string, account: string, { ledger }: LookUpDeps): Found | undefined {
-  const letter = ledger
+  const deadLetter = ledger
     .deadLetters(account, MOST_DEAD_LETTERS)
     .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
-  if (letter === undefined) return undefined;
-  const { dlqId, messageId } = letter;
-  return { subject: { account, in: 'message-dlq', dlqId, messageId }, letter };
+  if (deadLetter === undefined) return undefined;
+  const { dlqId, messageId } = deadLetter;
+  return { subject: { account, in: 'message-dlq', dlqId, messageId }, deadLetter };
 }
 
 export function actionsOn(id: string, subject: Subject | undefined, { ledger }: LookUpDeps): readonly ActionRecord[] {

@@ -32,7 +32,7 @@ export interface SignalInbox {
     readonly trigger: EventTrigger;
     readonly at: number;
   }): boolean;
-  noteDeadLetter(letter: DeadLetter): void;
+  noteDeadLetter(deadLetter: DeadLetter): void;
 }
 
 /** Signals for the engine, as received by the hooks. */

@@ -86,7 +86,7 @@ function messageDeletePolicy(settings: SettingsOf<'message-dlq.delete'>, source:
     ...baseOf(settings, source),
     action: settings.action,
     where: whereOf(settings, source, DEAD_LETTER),
-    missed: (letter, now) => missedByDeadLetter(select, letter, now),
+    missed: (deadLetter, now) => missedByDeadLetter(select, deadLetter, now),
     limits: deleteLimits(settings.limits),
   };
 }
@@ -239,20 +239,20 @@ function pruneFilter(select: SettingsOf<'message-dlq.prune'>['select'], now: num
 /** Key of `select` that a dead letter does not meet. A missing field does not meet a filter. */
 function missedByDeadLetter(
   select: SettingsOf<'message-dlq.delete'>['select'],
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   now: number,
 ): string | undefined {
   const { fromDate = -Infinity, toDate = Infinity } = times(select, now);
-  if (letter.learnedAt < fromDate) return 'failedWithin';
-  if (letter.learnedAt > toDate) return 'failedBefore';
+  if (deadLetter.learnedAt < fromDate) return 'failedWithin';
+  if (deadLetter.learnedAt > toDate) return 'failedBefore';
   const is = <T>(wanted: readonly T[] | undefined, ...values: readonly (T | undefined)[]): boolean =>
     wanted === undefined || values.some((value) => value !== undefined && wanted.includes(value));
   const meets = {
-    anyLabel: is(select.anyLabel, ...letter.labels),
-    url: is(select.url, letter.url),
-    topicName: is(select.topicName, letter.topicName),
-    scheduleId: is(select.scheduleId, letter.scheduleId),
-    responseStatus: is(select.responseStatus, letter.status),
+    anyLabel: is(select.anyLabel, ...deadLetter.labels),
+    url: is(select.url, deadLetter.url),
+    topicName: is(select.topicName, deadLetter.topicName),
+    scheduleId: is(select.scheduleId, deadLetter.scheduleId),
+    responseStatus: is(select.responseStatus, deadLetter.status),
   };
   return Object.entries(meets).find(([, isMet]) => !isMet)?.[0];
 }

@@ -22,12 +22,12 @@ export const DEAD_LETTER_FIELDS: Readonly<Record<string, FactField>> = {
 };
 
 /** @param now epoch milliseconds */
-export function deadLetterFacts(letter: DeadLetter, now: number): DeadLetterFacts {
-  const { account: _, ...same } = letter;
+export function deadLetterFacts(deadLetter: DeadLetter, now: number): DeadLetterFacts {
+  const { account: _, ...same } = deadLetter;
   return {
     ...same,
-    ageMs: Math.max(0, now - letter.learnedAt),
-    reason: failureReason(letter.status, undefined),
-    cause: failureCause(letter.status, undefined),
+    ageMs: Math.max(0, now - deadLetter.learnedAt),
+    reason: failureReason(deadLetter.status, undefined),
+    cause: failureCause(deadLetter.status, undefined),
   };
 }

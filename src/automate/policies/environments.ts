@@ -60,7 +60,7 @@ export const DEAD_LETTER: ExpressionEnvironment<DeadLetterFacts> = {
   name: 'message-dlq',
   variables: { entry: DEAD_LETTER_FIELDS },
   hasFacts: false,
-  valuesOf: ({ ageMs, learnedAt, ...letter }) => ({ entry: { ...letter, age: ageMs, failedAt: learnedAt } }),
+  valuesOf: ({ ageMs, learnedAt, ...deadLetter }) => ({ entry: { ...deadLetter, age: ageMs, failedAt: learnedAt } }),
   factsOf: none,
 };
 

@@ -124,7 +124,7 @@ export interface MessageDeletePolicy extends PolicyBase {
   readonly action: { readonly type: 'message-dlq.delete' };
   readonly where: Where<DeadLetterFacts>;
   /** Key of `select` that this dead letter does not meet at `now`; undefined if it meets all. */
-  missed(letter: DeadLetter, now: number): string | undefined;
+  missed(deadLetter: DeadLetter, now: number): string | undefined;
 }
 
 export interface PrunePolicy extends PolicyBase {

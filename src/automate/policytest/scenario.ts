@@ -206,9 +206,9 @@ class Scenario {
   }
 
   #addDeadLetters(given: PolicyTest['given']['deadLetters']): void {
-    for (const letter of given) {
+    for (const deadLetter of given) {
       for (const account of this.#service.actions.accounts) {
-        this.#ledger.noteDeadLetter(deadLetterOf(letter, account, this.#clock.now()));
+        this.#ledger.noteDeadLetter(deadLetterOf(deadLetter, account, this.#clock.now()));
       }
     }
   }

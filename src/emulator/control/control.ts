@@ -187,9 +187,9 @@ export class EmulatorControl {
   /** Cancels the failure function of a run while it is in progress. Its state becomes CALLBACK_CANCELED. */
   cancelFailureFunction({ account, dlqId }: OfAccount & { readonly dlqId: string }): MessageView {
     const { state } = this.#of(account);
-    const letter = state.workflowDlq.get(dlqId);
-    if (letter === undefined) throw new ApiError(404, `no failed run has the id ${dlqId.slice(0, 200)}`);
-    const notice = letter.message.failureNotice;
+    const deadLetter = state.workflowDlq.get(dlqId);
+    if (deadLetter === undefined) throw new ApiError(404, `no failed run has the id ${dlqId.slice(0, 200)}`);
+    const notice = deadLetter.message.failureNotice;
     if (notice === undefined) throw new ApiError(409, `no failure function is in progress for ${dlqId}`);
     this.#cancel(notice, `the failure function of ${dlqId}`);
     return viewOf(notice);

@@ -13,7 +13,7 @@ interface Wanted {
 }
 
 export interface Selection {
-  readonly letters: readonly DeadLetter[];
+  readonly deadLetters: readonly DeadLetter[];
   /** Set when filters were used and more dead letters match. */
   readonly cursor?: string;
 }
@@ -55,7 +55,7 @@ export function selectPage(queue: DeadLetterQueue, wanted: Wanted): Selection {
   const { listing, window, filter, count } = wanted;
   const { rows, last } = queue.page(window, filter, count);
   return {
-    letters: rows,
+    deadLetters: rows,
     ...(last !== undefined && { cursor: cursorAt(listing, { time: last.failedAt, ...last }) }),
   };
 }
@@ -75,8 +75,8 @@ export function selectForBulk(
   query.finish();
   const window = { ...options.window, after };
   if (ids === undefined) return { ...selectPage(queue, { ...options, window }), byIds: false };
-  const letters = [...ids].map((id) => queue.get(id)).filter((letter) => letter !== undefined);
-  return { letters, byIds: true };
+  const deadLetters = [...ids].map((id) => queue.get(id)).filter((deadLetter) => deadLetter !== undefined);
+  return { deadLetters, byIds: true };
 }
 
 export function dlqOf(state: AccountState, kind: 'dlq' | 'workflowDlq', now: number): DeadLetterQueue {

@@ -22,7 +22,7 @@ function deleteMessages(context: MessageContext, request: ApiRequest): ApiRespon
   const order = context.switches.dlqOrder;
   const window = { ...query.window(), order };
   const options = { listing: 'dlq', window, filter: messageDlqFilter(query), count: query.pageSize() } as const;
-  const { letters, cursor } = selectForBulk(queue, query, options);
-  const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
+  const { deadLetters, cursor } = selectForBulk(queue, query, options);
+  const deleted = deadLetters.filter((deadLetter) => queue.remove(deadLetter.dlqId)).length;
   return { status: 200, json: { ...cursorField(cursor, context.switches), deleted } };
 }

@@ -46,8 +46,8 @@ export function logEntryJson(entry: LogEntry, style: JsonStyle): object {
   };
 }
 
-export function workflowDeadLetterJson(letter: DeadLetter, style: JsonStyle): object {
-  const { message, dlqId, failedAt } = letter;
+export function workflowDeadLetterJson(deadLetter: DeadLetter, style: JsonStyle): object {
+  const { message, dlqId, failedAt } = deadLetter;
   const { delivery, workflow, lastOutcome } = message;
   const failureState = failureFunctionState(message);
   return {

@@ -45,12 +45,12 @@ function list(context: MessageContext, request: ApiRequest): ApiResponse {
   const window = { ...query.window(), order, after: query.cursor('run') };
   const options = { listing: 'run', window, filter, count: query.pageSize() } as const;
   query.finish();
-  const { letters, cursor } = selectPage(queue, options);
+  const { deadLetters, cursor } = selectPage(queue, options);
   return {
     status: 200,
     json: {
       ...cursorField(cursor, context.switches),
-      messages: letters.map((letter) => workflowDeadLetterJson(letter, context)),
+      messages: deadLetters.map((deadLetter) => workflowDeadLetterJson(deadLetter, context)),
     },
   };
 }
@@ -67,11 +67,11 @@ function resume(context: MessageContext, request: ApiRequest): ApiResponse {
     filter: workflowDlqFilter(query),
     count: query.atMost() ?? Infinity,
   } as const;
-  const { letters, cursor } = selectForBulk(queue, query, options);
-  context.admission.accept(request.account, letters.length);
-  const workflowRuns = letters.map((letter) => {
-    queue.remove(letter.dlqId);
-    return resumeRun(context, letter, overrides);
+  const { deadLetters, cursor } = selectForBulk(queue, query, options);
+  context.admission.accept(request.account, deadLetters.length);
+  const workflowRuns = deadLetters.map((deadLetter) => {
+    queue.remove(deadLetter.dlqId);
+    return resumeRun(context, deadLetter, overrides);
   });
   // The interface prescribes an empty cursor at the end here, in every installation.
   return { status: 200, json: { workflowRuns, cursor: cursor ?? '' } };
@@ -110,8 +110,8 @@ function readOverrides(context: MessageContext, headers: ServiceHeaders, request
 }
 
 /** Delivers the whole run again: the interface shows no steps. */
-function resumeRun(context: MessageContext, letter: DeadLetter, overrides: Overrides): object {
-  const { message } = letter;
+function resumeRun(context: MessageContext, deadLetter: DeadLetter, overrides: Overrides): object {
+  const { message } = deadLetter;
   const now = context.clock.now();
   const isNew = context.switches.resumeRunIds === 'renew';
   const run = isNew ? { runId: randomId('wfr_', context.random), createdAt: now } : message.workflow!;
@@ -135,7 +135,7 @@ function remove(context: MessageContext, request: ApiRequest): ApiResponse {
     filter: workflowDlqFilter(query),
     count: query.atMost() ?? Infinity,
   } as const;
-  const { letters, cursor, byIds } = selectForBulk(queue, query, options);
-  const deleted = letters.filter((letter) => queue.remove(letter.dlqId)).length;
+  const { deadLetters, cursor, byIds } = selectForBulk(queue, query, options);
+  const deleted = deadLetters.filter((deadLetter) => queue.remove(deadLetter.dlqId)).length;
   return { status: 200, json: { deleted, ...(byIds ? {} : cursorField(cursor, context.switches)) } };
 }

@@ -59,8 +59,8 @@ export function createAccountState(account: Account, options: StateOptions): Acc
     new DeadLetterQueue(limits, {
       codes: log.codes,
       mark: name === 'dlq' ? '' : 'w',
-      onAdded: journal && ((letter) => journal.deadLetterAdded(name, letter)),
-      onRemoved: journal && ((letter) => journal.deadLetterRemoved(name, letter)),
+      onAdded: journal && ((deadLetter) => journal.deadLetterAdded(name, deadLetter)),
+      onRemoved: journal && ((deadLetter) => journal.deadLetterRemoved(name, deadLetter)),
     });
   const dlq = queue('dlq');
   const workflowDlq = queue('workflowDlq');

@@ -50,7 +50,7 @@ export function accountView(account: Account, state: AccountState, now: number):
 
 function deadLettersOf(queue: DeadLetterQueue, now: number): readonly DeadLetterView[] {
   queue.trim(now);
-  return [...queue.letters()].map(({ dlqId, message, failedAt }) => ({
+  return [...queue.deadLetters()].map(({ dlqId, message, failedAt }) => ({
     dlqId,
     messageId: message.id,
     url: message.url,

@@ -31,8 +31,8 @@ interface DeadLetterOptions {
   readonly mark: string;
   /** Codes of the account's log. */
   readonly codes: Codes;
-  readonly onAdded?: ((letter: DeadLetter) => void) | undefined;
-  readonly onRemoved?: ((letter: DeadLetter) => void) | undefined;
+  readonly onAdded?: ((deadLetter: DeadLetter) => void) | undefined;
+  readonly onRemoved?: ((deadLetter: DeadLetter) => void) | undefined;
 }
 
 export class DeadLetterQueue {
@@ -54,21 +54,21 @@ export class DeadLetterQueue {
   }
 
   /** Loads dead letters of an earlier process, oldest first. */
-  restore(letters: Iterable<Omit<DeadLetter, 'dlqId'>>, nextSequence: number): void {
-    for (const letter of letters) {
-      this.#keep(letter);
-      letter.message.dlqId = this.#idOf(letter);
+  restore(deadLetters: Iterable<Omit<DeadLetter, 'dlqId'>>, nextSequence: number): void {
+    for (const deadLetter of deadLetters) {
+      this.#keep(deadLetter);
+      deadLetter.message.dlqId = this.#idOf(deadLetter);
     }
     this.#sequence = nextSequence;
   }
 
   add(message: Message, now: number): DeadLetter {
     const sequence = this.#sequence++;
-    const letter = { dlqId: this.#idOf({ failedAt: now, sequence }), sequence, message, failedAt: now };
-    this.#keep(letter);
-    this.#options.onAdded?.(letter);
+    const deadLetter = { dlqId: this.#idOf({ failedAt: now, sequence }), sequence, message, failedAt: now };
+    this.#keep(deadLetter);
+    this.#options.onAdded?.(deadLetter);
     this.trim(now);
-    return letter;
+    return deadLetter;
   }
 
   get size(): number {
@@ -78,14 +78,14 @@ export class DeadLetterQueue {
   get(dlqId: string): DeadLetter | undefined {
     const sequence = Number(/\d+$/.exec(dlqId)?.[0]);
     const chunk = this.#chunks.get(Math.floor(sequence / STRETCH));
-    const letter = chunk && this.#deadLetterAt(chunk, sequence % STRETCH);
-    return letter?.dlqId === dlqId ? letter : undefined;
+    const deadLetter = chunk && this.#deadLetterAt(chunk, sequence % STRETCH);
+    return deadLetter?.dlqId === dlqId ? deadLetter : undefined;
   }
 
   remove(dlqId: string): boolean {
-    const letter = this.get(dlqId);
-    if (letter === undefined) return false;
-    this.#remove(letter);
+    const deadLetter = this.get(dlqId);
+    if (deadLetter === undefined) return false;
+    this.#remove(deadLetter);
     return true;
   }
 
@@ -100,11 +100,11 @@ export class DeadLetterQueue {
   }
 
   /** Yields dead letters, oldest first. A dead letter that is removed during the iteration is skipped. */
-  *letters(): Generator<DeadLetter> {
+  *deadLetters(): Generator<DeadLetter> {
     for (const chunk of this.#chunks.values()) {
       for (let at = 0; at < chunk.messages.length; at++) {
-        const letter = this.#deadLetterAt(chunk, at);
-        if (letter !== undefined) yield letter;
+        const deadLetter = this.#deadLetterAt(chunk, at);
+        if (deadLetter !== undefined) yield deadLetter;
       }
     }
   }
@@ -120,9 +120,9 @@ export class DeadLetterQueue {
   /** Removes expired dead letters silently. */
   trim(now: number): void {
     const { dlqRetentionMs, dlqSize } = this.#limits();
-    for (const letter of this.letters()) {
-      if (letter.failedAt >= now - dlqRetentionMs && this.#size <= dlqSize) break;
-      this.#remove(letter);
+    for (const deadLetter of this.deadLetters()) {
+      if (deadLetter.failedAt >= now - dlqRetentionMs && this.#size <= dlqSize) break;
+      this.#remove(deadLetter);
     }
   }
 
@@ -134,20 +134,20 @@ export class DeadLetterQueue {
     this.#size++;
   }
 
-  #remove(letter: DeadLetter): void {
-    const index = Math.floor(letter.sequence / STRETCH);
+  #remove(deadLetter: DeadLetter): void {
+    const index = Math.floor(deadLetter.sequence / STRETCH);
     const chunk = this.#chunks.get(index)!;
-    chunk.remove(letter.sequence % STRETCH);
+    chunk.remove(deadLetter.sequence % STRETCH);
     if (chunk.size === 0) this.#chunks.delete(index);
     this.#size--;
-    this.#options.onRemoved?.(letter);
+    this.#options.onRemoved?.(deadLetter);
   }
 
-  /** Does it where a message's letter is, if it has one here. */
+  /** Applies a change at the dead letter of a message, if this queue has it. */
   #at(message: Message, change: (chunk: DeadLetterChunk, at: number) => void): void {
-    const letter = this.get(message.dlqId ?? '');
-    if (letter?.message !== message) return;
-    change(this.#chunks.get(Math.floor(letter.sequence / STRETCH))!, letter.sequence % STRETCH);
+    const deadLetter = this.get(message.dlqId ?? '');
+    if (deadLetter?.message !== message) return;
+    change(this.#chunks.get(Math.floor(deadLetter.sequence / STRETCH))!, deadLetter.sequence % STRETCH);
   }
 
   #deadLetterAt(chunk: DeadLetterChunk, at: number): DeadLetter | undefined {

@@ -11,8 +11,8 @@ export interface AccountJournal {
   logged(entry: LogEntry): void;
   /** Called for an entry dropped by the retention. Entries are dropped in the order of their arrival. */
   dropped(entry: LogEntry): void;
-  deadLetterAdded(queue: DeadLetterQueueName, letter: DeadLetter): void;
-  deadLetterRemoved(queue: DeadLetterQueueName, letter: DeadLetter): void;
+  deadLetterAdded(queue: DeadLetterQueueName, deadLetter: DeadLetter): void;
+  deadLetterRemoved(queue: DeadLetterQueueName, deadLetter: DeadLetter): void;
   put(kind: ItemKind, key: string, value: unknown): void;
   removed(kind: ItemKind, key: string): void;
 }

@@ -53,7 +53,7 @@ export interface FailedRunView extends MessageView {
 export function failedRuns(workflowDlq: DeadLetterQueue | undefined, now: number): readonly FailedRunView[] {
   if (workflowDlq === undefined) return [];
   workflowDlq.trim(now);
-  return [...workflowDlq.letters()].map(({ message, dlqId, failedAt }) => ({
+  return [...workflowDlq.deadLetters()].map(({ message, dlqId, failedAt }) => ({
     ...viewOf(message),
     dlqId,
     workflowRunId: message.workflow!.runId,

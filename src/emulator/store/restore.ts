@@ -120,7 +120,7 @@ function* deadLettersOf(
   accountId: string,
   { queue, known }: { readonly queue: DeadLetterQueueName; readonly known: ReadonlyMap<string, Message> },
 ): Generator<Omit<DeadLetter, 'dlqId'>> {
-  const rows = db.prepare('SELECT * FROM letter WHERE account = ? AND queue = ? ORDER BY sequence');
+  const rows = db.prepare('SELECT * FROM dead_letter WHERE account = ? AND queue = ? ORDER BY sequence');
   for (const row of rows.iterate(accountId, queue)) {
     yield {
       sequence: row['sequence'] as number,

@@ -15,7 +15,7 @@ export class DataFolderError extends Error {
 }
 
 const FILE = 'emulator.db';
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 /** Maximum wait for another process that is just ending to release the file. */
 const BUSY_TIMEOUT_MS = 1_000;
 
@@ -30,7 +30,7 @@ const SCHEMA = `
     account TEXT NOT NULL, sequence INTEGER NOT NULL, time INTEGER NOT NULL, state TEXT NOT NULL,
     message TEXT NOT NULL, next INTEGER, outcome TEXT, PRIMARY KEY (account, sequence)
   ) WITHOUT ROWID;
-  CREATE TABLE letter (
+  CREATE TABLE dead_letter (
     account TEXT NOT NULL, queue TEXT NOT NULL, sequence INTEGER NOT NULL, id TEXT NOT NULL, message TEXT NOT NULL,
     failed_at INTEGER NOT NULL, PRIMARY KEY (account, queue, sequence)
   ) WITHOUT ROWID;

@@ -117,7 +117,7 @@ export class Store {
           this.#statements.deleteEntry.run(accountId, sequence);
           if (isTerminal(state)) forget(message);
         }),
-      deadLetterAdded: (queue, letter) => later(() => this.#insertDeadLetter(accountId, queue, letter)),
+      deadLetterAdded: (queue, deadLetter) => later(() => this.#insertDeadLetter(accountId, queue, deadLetter)),
       deadLetterRemoved: (queue, { sequence, message }) =>
         later(() => {
           this.#statements.deleteDeadLetter.run(accountId, queue, sequence);
@@ -238,8 +238,8 @@ export class Store {
     this.#trimmedDays.set(accountId, day);
   }
 
-  #insertDeadLetter(accountId: string, queue: DeadLetterQueueName, letter: DeadLetter): void {
-    const { sequence, dlqId, message, failedAt } = letter;
+  #insertDeadLetter(accountId: string, queue: DeadLetterQueueName, deadLetter: DeadLetter): void {
+    const { sequence, dlqId, message, failedAt } = deadLetter;
     this.#statements.insertDeadLetter.run(accountId, queue, sequence, dlqId, message.id, failedAt);
   }
 }
@@ -271,8 +271,8 @@ function prepare(
     ),
     insertEntry: db.prepare('INSERT INTO entry VALUES (?, ?, ?, ?, ?, ?, ?)'),
     deleteEntry: db.prepare('DELETE FROM entry WHERE account = ? AND sequence = ?'),
-    insertDeadLetter: db.prepare('INSERT INTO letter VALUES (?, ?, ?, ?, ?, ?)'),
-    deleteDeadLetter: db.prepare('DELETE FROM letter WHERE account = ? AND queue = ? AND sequence = ?'),
+    insertDeadLetter: db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?)'),
+    deleteDeadLetter: db.prepare('DELETE FROM dead_letter WHERE account = ? AND queue = ? AND sequence = ?'),
     addFact: db.prepare(
       'INSERT INTO fact VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET times = times + excluded.times, bytes = bytes + excluded.bytes',
     ),

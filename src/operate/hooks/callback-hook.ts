@@ -51,15 +51,15 @@ export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLett
   const read = callback.safeParse(request.value);
   if (!read.success) throw malformed('The body must be a callback of the service with sourceMessageId.');
   const { status, dlqId } = read.data;
-  const letter = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
-  if (letter !== undefined) deps.ledger.noteDeadLetter(letter);
+  const deadLetter = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
+  if (deadLetter !== undefined) deps.ledger.noteDeadLetter(deadLetter);
   deps.events.emit({
     type: 'callback.received',
     account: request.account,
     kind: dlqId === undefined ? 'callback' : 'failure_callback',
     codeClass: status === undefined ? 'none' : `${Math.floor(status / 100)}xx`,
   });
-  return letter;
+  return deadLetter;
 }
 
 function deadLetterOf(told: Callback, dlqId: string, request: CallbackRequest, now: number): DeadLetter {

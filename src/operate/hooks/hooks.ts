@@ -104,8 +104,8 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
           requireBearer(headers.authorization, token);
           const { bytes, value } = await read(asked, maxBodyBytes);
           const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
-          const letter = takeCallback(deps, { account, headerPrefix, headers, value });
-          if (letter !== undefined) gathering.add(letter);
+          const deadLetter = takeCallback(deps, { account, headerPrefix, headers, value });
+          if (deadLetter !== undefined) gathering.add(deadLetter);
           taken?.();
         },
       });
@@ -167,7 +167,7 @@ const REFUSALS: { readonly [C in ErrorCode]?: HookRefusal } = {
 };
 
 interface Gatherer extends Disposable {
-  add(letter: { readonly account: string; readonly dlqId: string }): void;
+  add(deadLetter: { readonly account: string; readonly dlqId: string }): void;
 }
 
 /** Runs the policies that wait for failure callbacks, once for all callbacks in a window. */

@@ -81,10 +81,11 @@ async function stage() {
     actions,
     events,
     /** Dead messages, oldest first. */
-    letters: () => emulator.messages(ACCOUNT).filter(({ state, dlqId }) => state === 'FAILED' && dlqId !== undefined),
+    deadLetters: () =>
+      emulator.messages(ACCOUNT).filter(({ state, dlqId }) => state === 'FAILED' && dlqId !== undefined),
     async failMessages(count: number): Promise<void> {
       for (let i = 0; i < count; i++) await publish(service, `${destination.url}/orders`, headers);
-      await until({ what: 'dead messages' }, () => this.letters().length === count);
+      await until({ what: 'dead messages' }, () => this.deadLetters().length === count);
     },
     async failRun(): Promise<WorkflowDeleteProposal> {
       await trigger(service, `${destination.url}/workflow`, headers);
@@ -154,7 +155,7 @@ describe('over the embedded service', () => {
   test('a message is deleted by its id, and no other', async () => {
     const s = await stage();
     await s.failMessages(3);
-    const dlqId = s.letters()[1]!.dlqId!;
+    const dlqId = s.deadLetters()[1]!.dlqId!;
     expect(await s.act(deadLetterOf(dlqId))).toEqual({ outcome: 'accepted', done: 1 });
     expect(await s.act(deadLetterOf(dlqId))).toEqual({ outcome: 'accepted', done: 0 });
     expect(await s.act(pruneOf(100))).toEqual({ outcome: 'accepted', done: 2 });
@@ -184,7 +185,7 @@ describe('over the embedded service', () => {
     s.proxy.decide(() => 'lose');
     const before = s.proxy.passed.length;
     const results = [
-      await s.act(deadLetterOf(s.letters()[0]!.dlqId!)),
+      await s.act(deadLetterOf(s.deadLetters()[0]!.dlqId!)),
       await s.act(pruneOf(1)),
       await s.act(proposal),
       await s.act({ ...BASE, action: 'budget.raise', fromUsd: 100, toUsd: 120 }),

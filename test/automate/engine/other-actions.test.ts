@@ -183,8 +183,8 @@ describe('a delete of messages', () => {
   test('deletes nothing while the local clock differs from the service’s', async () => {
     const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
     const w = world({ policies: [policy], guards: GUARDS });
-    const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
-    w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+    const deadLetter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+    w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
     w.facts = { clockSkewMs: () => DAY };
     await w.engine.run('delete-dead', NEVER);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
@@ -222,8 +222,8 @@ test('a delete of a message with a lost response is not sent again after an oper
     limits: { probation: { runs: 1 } },
   });
   const w = world({ policies: [policy], guards: GUARDS });
-  const letter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
-  w.ledger.noteDeadLetter({ ...letter, dlqId: 'm-1' });
+  const deadLetter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
+  w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
   await w.engine.run('delete-dead', NEVER);
   w.dlq.answers = ['lost'];
   await w.engine.run('delete-dead', NEVER);
@@ -252,8 +252,8 @@ describe('entries whose delete the service rejects', () => {
   test('wait, so that others come first: dead messages', async () => {
     const w = world({ policies: [policyOf('message-dlq.delete', common)], guards: GUARDS });
     for (let i = 1; i <= 4; i++) {
-      const letter = { account: 'production', messageId: `msg-${i}`, status: 404, labels: [] };
-      w.ledger.noteDeadLetter({ ...letter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
+      const deadLetter = { account: 'production', messageId: `msg-${i}`, status: 404, labels: [] };
+      w.ledger.noteDeadLetter({ ...deadLetter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
     }
     await w.engine.run('delete', NEVER);
     refuse(w);

@@ -195,7 +195,7 @@ describe('the trigger', () => {
 });
 
 describe('an expression over dead messages', () => {
-  const letter: DeadLetter = {
+  const deadLetter: DeadLetter = {
     account: 'main',
     dlqId: 'dlq-1',
     messageId: 'msg-1',
@@ -214,7 +214,7 @@ describe('an expression over dead messages', () => {
     ['has(entry.topicName) && entry.topicName == "mails"', 'no'],
   ])('%s: %s', (source, expected) => {
     const where = compileExpression(source, DEAD_LETTER);
-    expect(where.ok && where.evaluate(deadLetterFacts(letter, NOW))).toBe(expected);
+    expect(where.ok && where.evaluate(deadLetterFacts(deadLetter, NOW))).toBe(expected);
   });
 
   test('has the fields of a callback, not those of a run', () => {

@@ -168,7 +168,7 @@ describe('properties', () => {
       select: Object.fromEntries(Object.entries(select).filter(([, value]) => value !== undefined)),
       limits: { maxPerRun, maxMatched },
     });
-  const letter = fc
+  const deadLetter = fc
     .record({
       labels: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 2 }),
       url: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -186,15 +186,20 @@ describe('properties', () => {
   test("the selection of a narrower policy is part of the wider one's, and no limit is higher", () => {
     let narrower = 0;
     fc.assert(
-      fc.property(settings, edit, fc.array(letter, { minLength: 20, maxLength: 40 }), (base, changed, letters) => {
-        const [before, after] = [compiled(base), compiled({ ...base, ...changed })];
-        if (!isNarrower(before.scope, after.scope)) return;
-        narrower++;
-        for (const one of letters)
-          if (after.missed(one, NOW) === undefined) expect(before.missed(one, NOW)).toBeUndefined();
-        expect(after.limits.maxPerRun).toBeLessThanOrEqual(before.limits.maxPerRun);
-        expect(after.limits.maxMatched).toBeLessThanOrEqual(before.limits.maxMatched);
-      }),
+      fc.property(
+        settings,
+        edit,
+        fc.array(deadLetter, { minLength: 20, maxLength: 40 }),
+        (base, changed, deadLetters) => {
+          const [before, after] = [compiled(base), compiled({ ...base, ...changed })];
+          if (!isNarrower(before.scope, after.scope)) return;
+          narrower++;
+          for (const one of deadLetters)
+            if (after.missed(one, NOW) === undefined) expect(before.missed(one, NOW)).toBeUndefined();
+          expect(after.limits.maxPerRun).toBeLessThanOrEqual(before.limits.maxPerRun);
+          expect(after.limits.maxMatched).toBeLessThanOrEqual(before.limits.maxMatched);
+        },
+      ),
       { numRuns: 700 },
     );
     expect(narrower).toBeGreaterThan(100);

@@ -91,7 +91,7 @@ describe('selections', () => {
   });
 
   test('of learned dead messages are compared with the callback', () => {
-    const letter: DeadLetter = {
+    const deadLetter: DeadLetter = {
       account: 'main',
       dlqId: 'dlq-1',
       messageId: 'msg-1',
@@ -101,7 +101,7 @@ describe('selections', () => {
       status: 410,
     };
     const selects = (select: object, over: Partial<DeadLetter> = {}): boolean =>
-      policyOf('message-dlq.delete', { select }).missed({ ...letter, ...over }, NOW) === undefined;
+      policyOf('message-dlq.delete', { select }).missed({ ...deadLetter, ...over }, NOW) === undefined;
     expect(selects({})).toBe(true);
     expect(selects({ anyLabel: ['b', 'a'], url: ['https://a'], responseStatus: [410] })).toBe(true);
     expect(selects({ anyLabel: ['b'] })).toBe(false);

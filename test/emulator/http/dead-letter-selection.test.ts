@@ -166,9 +166,9 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
           for (const message of messages) {
             const notice = message.failureNotice && { ...message.failureNotice };
             const own = { ...message, ...(notice && { failureNotice: notice }) };
-            const letter = queue.add(own, now++);
-            own.dlqId = letter.dlqId;
-            model.push(letter);
+            const deadLetter = queue.add(own, now++);
+            own.dlqId = deadLetter.dlqId;
+            model.push(deadLetter);
           }
           model = model.slice(-dlqSize);
         };
@@ -186,22 +186,23 @@ describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) 
           const window = { ...query.window(), order, after };
           const page = selectPage(queue, { listing: 'dlq', filter: filterOf(query), window, count });
           const beyond = (order === 'newest' ? model.toReversed() : model).filter(
-            (letter) =>
-              (after === undefined || (order === 'newest' ? letter.sequence < after : letter.sequence > after)) &&
-              fits(letter),
+            (deadLetter) =>
+              (after === undefined ||
+                (order === 'newest' ? deadLetter.sequence < after : deadLetter.sequence > after)) &&
+              fits(deadLetter),
           );
-          expect(page.letters).toEqual(beyond.slice(0, count));
+          expect(page.deadLetters).toEqual(beyond.slice(0, count));
           expect(page.cursor !== undefined).toBe(beyond.length > count);
-          expect([...queue.letters()]).toEqual(model);
+          expect([...queue.deadLetters()]).toEqual(model);
           expect(queue.size).toBe(model.length);
-          after = page.cursor === undefined ? undefined : page.letters.at(-1)!.sequence;
+          after = page.cursor === undefined ? undefined : page.deadLetters.at(-1)!.sequence;
           if (turn >= turns.length) continue;
           for (const index of removed) {
-            const [letter] = model.splice(index, 1);
-            if (letter === undefined) continue;
-            expect(queue.get(letter.dlqId)).toEqual(letter);
-            expect(queue.remove(letter.dlqId)).toBe(true);
-            expect(queue.remove(letter.dlqId)).toBe(false);
+            const [deadLetter] = model.splice(index, 1);
+            if (deadLetter === undefined) continue;
+            expect(queue.get(deadLetter.dlqId)).toEqual(deadLetter);
+            expect(queue.remove(deadLetter.dlqId)).toBe(true);
+            expect(queue.remove(deadLetter.dlqId)).toBe(false);
           }
           // The call of a failure function begins or continues, unless it has ended.
           for (const [index, state] of noticed) {
@@ -249,14 +250,14 @@ describe('a queue', () => {
 
   test('continues after a restart, with the gaps of the earlier process', () => {
     const { queue } = queueOf();
-    const letters = [3, 70, 5_000_000].map((sequence) => ({
+    const deadLetters = [3, 70, 5_000_000].map((sequence) => ({
       sequence,
       message: message(sequence),
       failedAt: 1,
     }));
-    queue.restore(letters, 9_000_000);
+    queue.restore(deadLetters, 9_000_000);
     expect(queue.add(message(4), 2).sequence).toBe(9_000_000);
-    expect([...queue.letters()].map(({ sequence }) => sequence)).toEqual([3, 70, 5_000_000, 9_000_000]);
+    expect([...queue.deadLetters()].map(({ sequence }) => sequence)).toEqual([3, 70, 5_000_000, 9_000_000]);
     expect(found(queue, { label: new Set(['l70']) })).toEqual([70]);
     expect(queue.remove('1-70')).toBe(true);
     expect(found(queue, {}, { after: 3 })).toEqual([5_000_000, 9_000_000]);
@@ -270,7 +271,7 @@ describe('a queue', () => {
     expect(log.codes.url.bound).toBeLessThan(100);
     expect(log.codes.url.find('http://0')).toBeUndefined();
     queue.trim(1e6);
-    expect([...queue.letters()]).toEqual([]);
+    expect([...queue.deadLetters()]).toEqual([]);
     expect(log.codes.url.find('http://4999')).toBeUndefined();
     expect(log.codes.label.findAny(['l4999'])).toBeUndefined();
     expect(log.codes.callerIp.find('10.0.0.4999')).toBeUndefined();
@@ -310,10 +311,10 @@ describe('a queue', () => {
 
   test('ids make a bulk operation ignore every other filter', () => {
     const { queue } = queueOf();
-    const letters = [1, 2, 3].map((n) => queue.add(message(n), n));
+    const deadLetters = [1, 2, 3].map((n) => queue.add(message(n), n));
     const query = new Query(
       new URLSearchParams({
-        dlqIds: `${letters[2]!.dlqId},unknown,${letters[0]!.dlqId}`,
+        dlqIds: `${deadLetters[2]!.dlqId},unknown,${deadLetters[0]!.dlqId}`,
         label: 'none',
         fromDate: '99',
       }),
@@ -326,6 +327,9 @@ describe('a queue', () => {
       window: { ...query.window(), order: 'oldest' },
       count: query.pageSize(),
     } as const;
-    expect(selectForBulk(queue, query, options)).toEqual({ letters: [letters[2], letters[0]], byIds: true });
+    expect(selectForBulk(queue, query, options)).toEqual({
+      deadLetters: [deadLetters[2], deadLetters[0]],
+      byIds: true,
+    });
   });
 });

@@ -38,7 +38,7 @@ describe('rejected with the reason', () => {
     db.exec('PRAGMA user_version = 9');
     db.close();
     const before = readFileSync(path);
-    await expect(kept(folder)).rejects.toThrow(/has schema 9, but this program requires schema 1/);
+    await expect(kept(folder)).rejects.toThrow(/has schema 9, but this program requires schema 2/);
     expect(readFileSync(path)).toEqual(before);
   });
 

@@ -39,7 +39,7 @@ async function told(service: World, indexId: string): Promise<object> {
 const rows = (folder: string): Record<string, number> => {
   using db = disposable(new DatabaseSync(join(folder, 'emulator.db'), { readOnly: true }));
   const count = (table: string) => Number(db.database.prepare(`SELECT count(*) AS n FROM ${table}`).get()!['n']);
-  return { messages: count('message'), entries: count('entry'), letters: count('letter') };
+  return { messages: count('message'), entries: count('entry'), deadLetters: count('dead_letter') };
 };
 const disposable = (database: DatabaseSync) => ({ database, [Symbol.dispose]: () => database.close() });
 
@@ -245,12 +245,12 @@ test('entries that the retention drops leave the folder too', async () => {
   await service.emulator.stop();
   // The failed message and the one that reports it stay as long as the dead letter.
   const stored = rows(folder);
-  expect(stored).toEqual({ messages: held + 2, entries: expect.any(Number), letters: 1 });
+  expect(stored).toEqual({ messages: held + 2, entries: expect.any(Number), deadLetters: 1 });
   expect(stored['entries']).toBeLessThanOrEqual(600);
   const second = await kept(folder, options);
   expect((await second.call<{ deleted: number }>('DELETE', '/v2/dlq')).json.deleted).toBe(1);
   await second.emulator.stop();
-  expect(rows(folder)).toMatchObject({ messages: held, letters: 0 });
+  expect(rows(folder)).toMatchObject({ messages: held, deadLetters: 0 });
 });
 
 test('the next process delivers the messages that a killed process had accepted', { timeout: 60_000 }, async () => {

@@ -256,8 +256,8 @@ class Life {
     }
     const { json: record } = await this.ask('POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
     this.token = record!['token'] as string;
-    const letters = await this.ask('DELETE', '/v2/dlq');
-    return { duplicates, record: { ...record, token: '', read_only_token: '' }, letters };
+    const deadLetters = await this.ask('DELETE', '/v2/dlq');
+    return { duplicates, record: { ...record, token: '', read_only_token: '' }, deadLetters };
   }
 }
 

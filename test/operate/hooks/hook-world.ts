@@ -33,7 +33,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   const logger = createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } });
   logEvents(events, logger);
   const alerts: Parameters<HookDeps['ledger']['noteAlert']>[0][] = [];
-  const letters: DeadLetter[] = [];
+  const deadLetters: DeadLetter[] = [];
   const triggers = new Set<string>();
   const runs: string[] = [];
   const store = { isBroken: false };
@@ -53,9 +53,9 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       triggers.add(`${policy} ${account} ${key}`);
       return isNew;
     },
-    noteDeadLetter(letter) {
+    noteDeadLetter(deadLetter) {
       check();
-      letters.push(letter);
+      deadLetters.push(deadLetter);
     },
   };
   const policies = options.policies ?? [
@@ -104,7 +104,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     log,
     said,
     alerts,
-    letters,
+    deadLetters,
     triggers,
     runs,
     store,

@@ -93,9 +93,9 @@ describe('rejected bodies', () => {
     ['an empty dlqId', failureCallback({ dlqId: '' })],
     ['an endless dlqId', failureCallback({ dlqId: 'x'.repeat(257) })],
   ])('%s', async (_what, body) => {
-    const { callback, letters } = await hookWorld();
+    const { callback, deadLetters } = await hookWorld();
     expect((await callback(body)).status).toBe(400);
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
   });
 
   test('a body in gzip, or one that is not UTF-8', async () => {
@@ -223,11 +223,11 @@ describe('signatures', () => {
   const world = () => hookWorld({ callbacks: { signature: { keys, url } } });
 
   test('by the current key and by the next one are accepted', async () => {
-    const { callback, letters } = await world();
+    const { callback, deadLetters } = await world();
     expect((await callback(body, { 'Svc-Signature': signed(body) })).status).toBe(202);
     const next = signed(body, { jti: 'jwt-2' }, { key: 'canary-key-next' });
     expect((await callback(body, { 'Svc-Signature': next })).status).toBe(202);
-    expect(letters).toHaveLength(2);
+    expect(deadLetters).toHaveLength(2);
   });
 
   test.each<[string, string | undefined]>([
@@ -248,26 +248,26 @@ describe('signatures', () => {
     ['one without an id', signed(body, { jti: undefined })],
     ['one with a part too many', `${signed(body)}.x`],
   ])('%s is rejected', async (_what, signature) => {
-    const { callback, letters, said } = await world();
+    const { callback, deadLetters, said } = await world();
     const answer = await callback(body, signature === undefined ? {} : { 'Svc-Signature': signature });
     expect(answer).toMatchObject({ status: 401 });
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
     expect(said).toMatchObject([{ type: 'hook.answered', code: 401, refused: 'signature' }]);
   });
 
   test('do not replace the token', async () => {
-    const { post, letters } = await world();
+    const { post, deadLetters } = await world();
     const headers = { 'Svc-Signature': signed(body) };
     expect((await post('/hooks/callbacks/production', body, { headers })).status).toBe(401);
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
   });
 
   test('that were accepted are known, and need not be sent again', async () => {
-    const { callback, letters, said, clock } = await world();
+    const { callback, deadLetters, said, clock } = await world();
     const headers = { 'Svc-Signature': signed(body) };
     expect((await callback(body, headers)).status).toBe(202);
     expect((await callback(body, headers)).status).toBe(200);
-    expect(letters).toHaveLength(1);
+    expect(deadLetters).toHaveLength(1);
     expect(said.at(-1)).toMatchObject({ code: 200, refused: 'replay' });
     await clock.advance(361_000);
     expect((await callback(body, headers)).status).toBe(401);
@@ -284,7 +284,7 @@ describe('signatures', () => {
 });
 
 test('no secret, body or query in any line of the log, in any event, or in the ledger', async () => {
-  const { callback, notify, post, log, said, letters, alerts } = await hookWorld();
+  const { callback, notify, post, log, said, deadLetters, alerts } = await hookWorld();
   await notify(notification(alert({ annotations: { summary: BODY } })));
   await notify(`${AM_TOKEN} ${BODY}`);
   await notify(notification(), `${AM_TOKEN}-wrong`);
@@ -292,7 +292,7 @@ test('no secret, body or query in any line of the log, in any event, or in the l
   await callback(`{"body":"${BODY}"}`);
   await post(`/hooks/callbacks/production?token=${QUERY}`, BODY, { token: 'guess' });
   await post(`/hooks/${CALLBACK_TOKEN}`, '{}');
-  const seen = { log: log.join(''), said: JSON.stringify(said), kept: JSON.stringify([letters, alerts]) };
+  const seen = { log: log.join(''), said: JSON.stringify(said), kept: JSON.stringify([deadLetters, alerts]) };
   expect(seen.log).toContain('hook request handled');
   for (const [place, text] of Object.entries(seen)) {
     for (const canary of [...CANARIES, BODY, QUERY, Buffer.from(BODY).toString('base64')]) {

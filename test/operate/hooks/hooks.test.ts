@@ -140,9 +140,9 @@ describe('alerts', () => {
 
 describe('callbacks', () => {
   test('that a message failed permanently add a dead letter, without bodies, headers, or secrets of its URL', async () => {
-    const { callback, letters } = await hookWorld();
+    const { callback, deadLetters } = await hookWorld();
     expect(await callback(failureCallback())).toMatchObject({ status: 202, text: 'stored\n' });
-    expect(letters).toEqual([
+    expect(deadLetters).toEqual([
       {
         account: 'production',
         dlqId: 'dlq-1',
@@ -159,19 +159,19 @@ describe('callbacks', () => {
   });
 
   test('with invalid details keep the valid ones', async () => {
-    const { callback, letters } = await hookWorld();
+    const { callback, deadLetters } = await hookWorld();
     const odd = { status: 0, retried: -1, url: 'nowhere', topicName: 7, createdAt: '12', sourceHeader: [] };
     expect((await callback(failureCallback(odd), { 'Opsd-Label': 'newsletter,,billing' })).status).toBe(202);
-    expect(letters).toEqual([
+    expect(deadLetters).toEqual([
       { account: 'production', dlqId: 'dlq-1', messageId: 'msg-1', learnedAt: NOW, labels: ['newsletter', 'billing'] },
     ]);
   });
 
   test('that are not failure callbacks are only counted', async () => {
-    const { callback, letters, clock, runs, said } = await hookWorld();
+    const { callback, deadLetters, clock, runs, said } = await hookWorld();
     expect((await callback(failureCallback({ dlqId: undefined, status: 200 }))).status).toBe(202);
     await clock.advance(60_000);
-    expect({ letters, runs }).toEqual({ letters: [], runs: [] });
+    expect({ deadLetters, runs }).toEqual({ deadLetters: [], runs: [] });
     expect(said).toContainEqual({
       type: 'callback.received',
       account: 'production',
@@ -181,25 +181,25 @@ describe('callbacks', () => {
   });
 
   test('run the waiting policies of the account, once per storm', async () => {
-    const { callback, clock, runs, letters } = await hookWorld();
+    const { callback, clock, runs, deadLetters } = await hookWorld();
     for (let n = 0; n < 20; n++) await callback(failureCallback({ dlqId: `dlq-${n}` }));
     expect(runs).toEqual([]);
     await clock.advance(10_000);
     expect(runs).toEqual(['on-dead-letters callback production/dlq-0']);
-    expect(letters).toHaveLength(20);
+    expect(deadLetters).toHaveLength(20);
     await callback(failureCallback({ dlqId: 'dlq-20' }));
     await clock.advance(10_000);
     expect(runs).toHaveLength(2);
   });
 
   test('that are sent again run nothing again', async () => {
-    const { callback, clock, runs, letters } = await hookWorld();
+    const { callback, clock, runs, deadLetters } = await hookWorld();
     await callback(failureCallback());
     await clock.advance(10_000);
     await callback(failureCallback());
     await clock.advance(10_000);
     expect(runs).toHaveLength(1);
-    expect(letters).toHaveLength(2);
+    expect(deadLetters).toHaveLength(2);
   });
 
   test('run nothing after the stop', async () => {
@@ -211,12 +211,12 @@ describe('callbacks', () => {
   });
 
   test('that cannot be stored are requested again', async () => {
-    const { callback, store, letters } = await hookWorld();
+    const { callback, store, deadLetters } = await hookWorld();
     store.isBroken = true;
     expect((await callback(failureCallback())).status).toBe(503);
     store.isBroken = false;
     expect((await callback(failureCallback())).status).toBe(202);
-    expect(letters).toHaveLength(1);
+    expect(deadLetters).toHaveLength(1);
   });
 });
 
