@@ -22,13 +22,21 @@ interface CaseFile {
   }[];
 }
 
+interface ParsedRules {
+  readonly path: string;
+  readonly file: RuleFile;
+}
+
+export function readRules(path: string): ParsedRules {
+  return { path, file: parse(readFileSync(path, 'utf8')) as RuleFile };
+}
+
 /**
  * Copies a file of cases into a folder, with the rules that can matter in the folder above.
  *
  * @returns path of the copy
  */
-export function copyCases(cases: string, ruleFiles: readonly string[], folder: string): string {
-  const files = ruleFiles.map((path) => ({ path, file: parse(readFileSync(path, 'utf8')) as RuleFile }));
+export function copyCases(cases: string, files: readonly ParsedRules[], folder: string): string {
   const all = files.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
   // All as texts: 0x60 is sixty samples of zero, and no number.
   const kept = rulesFor(parse(readFileSync(cases, 'utf8'), { schema: 'failsafe' }) as CaseFile, all);

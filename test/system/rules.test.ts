@@ -4,12 +4,12 @@ import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CORE_FILE, EXTENDED_FILE, PROMETHEUS_RULE_FILE, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { installed, start } from '../support/program.ts';
-import { copyCases } from '../support/rule-cases.ts';
+import { copyCases, readRules } from '../support/rule-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CASES = join(ROOT, 'deploy/prometheus/tests');
-const RULE_PATHS = RULE_FILES.map((path) => join(ROOT, path));
+const RULES = RULE_FILES.map((path) => readRules(join(ROOT, path)));
 
 async function promtool(program: string, args: readonly string[]) {
   const ran = start(program, args);
@@ -29,7 +29,7 @@ test('promtool reports no error in the rules', async ({ skip }) => {
 test.for(readdirSync(CASES))('%s: every case passes', async (file, { skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const cases = copyCases(join(CASES, file), RULE_PATHS, tempDir());
+  const cases = copyCases(join(CASES, file), RULES, tempDir());
   const { code, output } = await promtool(program!, ['test', 'rules', cases]);
   expect(output).toContain('SUCCESS');
   expect(output).not.toContain('FAILED');

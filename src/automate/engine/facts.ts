@@ -25,8 +25,10 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
 
   return {
     deliveries(account, host, windowMs) {
+      const whole = deps.attempts.of(account, host, windowMs);
+      if (whole !== undefined) return whole;
       const seen = deps.attempts.seen(account, host, windowMs);
-      return deps.attempts.of(account, host, windowMs) ?? (seen && { ...seen, isPartial: true });
+      return seen && { ...seen, isPartial: true };
     },
     refusedAt(account) {
       const at = refusedAt.get(account);

@@ -1,5 +1,6 @@
 /** The scripts of hosts and of their paths: which step is next for a request, and what each host got. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { ScriptError, type ScriptedStep } from './scripted-steps.ts';
 
 export interface ScriptedRequest {
@@ -38,8 +39,7 @@ export class ScriptedHosts {
   readonly #hosts = new Map<string, Host>();
 
   script({ host: name, path }: Place, steps: readonly ScriptedStep[]): void {
-    const host = this.#hosts.get(name) ?? { scripts: new Map<string, Script>(), requests: [] };
-    this.#hosts.set(name, host);
+    const host = getOrAdd(this.#hosts, name, () => ({ scripts: new Map(), requests: [] }));
     host.scripts.set(path, { steps, done: 0 });
   }
 

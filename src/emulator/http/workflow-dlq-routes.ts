@@ -6,7 +6,7 @@ import { randomId } from '../state/ids.ts';
 import { queryOf, requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import { workflowDeadLetterJson } from './message-json.ts';
 import type { Delivery } from '../state/message.ts';
-import { cursorField } from './query.ts';
+import { cursorField, type Query } from './query.ts';
 import type { ApiRequest, ApiResponse, Route } from './route.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 
@@ -59,15 +59,7 @@ function resume(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'resume-workflow-dlq');
   const overrides = readOverrides(context, serviceHeadersOf(context, request, 'resume-workflow-dlq'), request);
-  const order = context.switches.dlqOrder;
-  const window = { ...query.window(), order };
-  const options = {
-    listing: 'run',
-    window,
-    filter: workflowDlqFilter(query),
-    count: query.atMost() ?? Infinity,
-  } as const;
-  const { deadLetters, cursor } = selectForBulk(queue, query, options);
+  const { deadLetters, cursor } = selectForBulk(queue, query, bulkOf(context, query));
   context.admission.accept(request.account, deadLetters.length);
   const workflowRuns = deadLetters.map((deadLetter) => {
     queue.remove(deadLetter.dlqId);
@@ -75,6 +67,12 @@ function resume(context: MessageContext, request: ApiRequest): ApiResponse {
   });
   // The interface prescribes an empty cursor at the end here, in every installation.
   return { status: 200, json: { workflowRuns, cursor: cursor ?? '' } };
+}
+
+/** Parses the selection of a resume or a delete. */
+function bulkOf(context: MessageContext, query: Query) {
+  const window = { ...query.window(), order: context.switches.dlqOrder };
+  return { listing: 'run', window, filter: workflowDlqFilter(query), count: query.atMost() ?? Infinity } as const;
 }
 
 interface Overrides {
@@ -127,15 +125,7 @@ function resumeRun(context: MessageContext, deadLetter: DeadLetter, overrides: O
 function remove(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'delete-workflow-dlq');
-  const order = context.switches.dlqOrder;
-  const window = { ...query.window(), order };
-  const options = {
-    listing: 'run',
-    window,
-    filter: workflowDlqFilter(query),
-    count: query.atMost() ?? Infinity,
-  } as const;
-  const { deadLetters, cursor, byIds } = selectForBulk(queue, query, options);
+  const { deadLetters, cursor, byIds } = selectForBulk(queue, query, bulkOf(context, query));
   const deleted = deadLetters.filter((deadLetter) => queue.remove(deadLetter.dlqId)).length;
   return { status: 200, json: { deleted, ...(byIds ? {} : cursorField(cursor, context.switches)) } };
 }

@@ -68,16 +68,14 @@ class AccountAttempts {
   }
 
   of(host: string, from: number): AttemptCounts | undefined {
-    const first = Math.floor(from / MINUTE_MS) * MINUTE_MS;
-    const known = this.#hosts.get(host);
-    const since = known?.since ?? this.#since;
+    const since = this.#hosts.get(host)?.since ?? this.#since;
     // The current minute also uses a slot of the ring.
-    if (!(from >= since) || first <= this.watermark - (MINUTES - 1) * MINUTE_MS) return undefined;
-    return known?.sumFrom(first) ?? { delivered: 0, all: 0 };
+    if (!(from >= since) || minuteOf(from) <= this.watermark - (MINUTES - 1) * MINUTE_MS) return undefined;
+    return this.seen(host, from);
   }
 
   seen(host: string, from: number): AttemptCounts {
-    return this.#hosts.get(host)?.sumFrom(Math.floor(from / MINUTE_MS) * MINUTE_MS) ?? { delivered: 0, all: 0 };
+    return this.#hosts.get(host)?.sumFrom(minuteOf(from)) ?? { delivered: 0, all: 0 };
   }
 
   outages(): Outage[] {
@@ -100,4 +98,8 @@ class AccountAttempts {
     for (const [host] of silent) this.#hosts.delete(host);
     this.#since = Math.max(this.#since, silent.at(-1)![1].newest + MINUTE_MS);
   }
+}
+
+function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }
