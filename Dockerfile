@@ -1,5 +1,5 @@
 # The daemon as an image of one program: Node with the libraries it needs, the sources, and nothing else. No shell, no
-# npm, no package manager; not root; nothing written but the store and /tmp. docs/image.md tells how to build and run it.
+# npm, no package manager; not root; nothing written but the store and /tmp. docs/image.md explains how to build and run it.
 #
 #   docker build -t opsd .
 #   docker run --read-only --tmpfs /tmp -v opsd-data:/var/lib/opsd -v ./opsd:/etc/opsd:ro -p 127.0.0.1:10777:10777 opsd

@@ -10,7 +10,7 @@ const DEAD_LETTERS = Number(process.env['DEAD_LETTERS'] ?? 100_000);
 const BODY_BYTES = Number(process.env['BODY_BYTES'] ?? 1_000);
 
 interface Filled extends Running {
-  /** Of a message in the middle. */
+  /** Id of a message in the middle. */
   readonly messageId: string;
 }
 

@@ -18,7 +18,7 @@ export interface Filling {
   readonly account: string;
   readonly token: string;
   readonly entries: number;
-  /** Of either DLQ. */
+  /** Number of dead letters in each DLQ. */
   readonly deadLetters: number;
   readonly bodyBytes: number;
 }

@@ -148,7 +148,7 @@ async function ingest(
   }: {
     readonly isTraced?: boolean;
     readonly memory?: number[];
-    /** `present`: the log passes for one of a service that tells a message in one entry, so that nothing is joined. */
+    /** Entry mode. In mode `snapshot` the log has one entry for each message, so nothing is joined. */
     readonly entryMode?: EntryMode;
   },
 ): Promise<number> {

@@ -19,7 +19,7 @@ interface Row {
   readonly error?: string;
 }
 
-/** Twelve entries of three messages, one of which fails once. A page ends with a message that stays open. */
+/** Twelve entries of three messages. One message fails once. A page ends with a message that stays open. */
 const LIVES: readonly (readonly Row[])[] = [
   [{ state: 'CREATED' }, { state: 'ACTIVE' }, { state: 'DELIVERED', status: 200 }],
   [{ state: 'CREATED' }, { state: 'ACTIVE' }, { state: 'DELIVERED', status: 200 }],

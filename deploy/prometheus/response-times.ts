@@ -1,5 +1,5 @@
 /**
- * How soon the delivery alerts fire and resolve: promtool plays the scenarios through the rules. The result is two tables
+ * Times until the delivery alerts fire and resolve: promtool plays the scenarios through the rules. The result is two tables
  * in docs/alerts.md, which a test compares and `npm run rules:times` writes.
  */
 import { spawnSync } from 'node:child_process';

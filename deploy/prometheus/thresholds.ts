@@ -15,7 +15,7 @@ export const GRAFANA = 'https://msgsvc-opsd.example/grafana/';
 export const GAUGE_RANGE = '15m';
 
 /**
- * Time for which alerts on counters, and on gauges that are absent in normal operation, keep firing: to them, a source
+ * Time that alerts on counters, and on gauges that are absent in normal operation, keep firing: to them, a source
  * that is no longer read looks like a source without events.
  */
 export const KEEP_FIRING = '15m';
@@ -92,7 +92,7 @@ export const THRESHOLDS = {
     queueWaitSeconds: 60,
     /** Time from due to delivered, seconds, with retries. A bucket bound of the histogram. */
     deliverySeconds: 300,
-    /** Time for which a message is due and not delivered, seconds. */
+    /** Seconds that a message is due and not delivered. */
     overdueSeconds: { warning: 900, critical: 3_600 },
   },
   dlq: {
@@ -112,7 +112,7 @@ export const THRESHOLDS = {
     failureFunctionRuns: 1,
   },
   flowControl: {
-    /** Share of half an hour in which messages wait for the key's limit. */
+    /** Share of half an hour that messages wait for the key's limit. */
     saturatedRatio: 0.9,
     /** Waiting messages of a paused key. */
     pausedBacklogMessages: 1,

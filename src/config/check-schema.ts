@@ -121,7 +121,7 @@ function nearestAbove(root: Place, path: readonly PropertyKey[]): Place | undefi
   return root;
 }
 
-/** Keys of which at least one is required and none is present. */
+/** Keys that are all absent although at least one of them is required. */
 function missingKeys(issue: Issue, place: Place | undefined): readonly string[] {
   if (issue.code === 'custom') return (issue.params?.['missing'] as readonly string[] | undefined) ?? [];
   return place === undefined ? [String(issue.path.at(-1))] : [];

@@ -54,7 +54,7 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdPolicyFailing',
       // The second part has the value 0: a run was due an hour ago, and none has ended since. A new process does not know
-      // of earlier runs, and after a configuration change the run may not be due.
+      // of earlier runs, and after a configuration change the run might not be due.
       expr: promql`
         sum by (job, instance, account, policy) (
           increase(opsd_policy_runs_total{outcome="failed"}[30m])

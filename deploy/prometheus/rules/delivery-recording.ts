@@ -30,7 +30,7 @@ function rulesOf(window: BurnWindow): readonly RecordingRule[] {
     const sum = (metric: string, how: 'rate' | 'increase' = 'rate'): string =>
       `sum by (${labels}) (${how}(${metric}[${window}]))`;
     return [
-      // What somebody cancelled was neither delivered nor failed. Without traffic there is no ratio, and no NaN.
+      // A canceled message was neither delivered nor failed. Without traffic there is no ratio, and no NaN.
       {
         record: failureRatio(level, window),
         expr: promql`

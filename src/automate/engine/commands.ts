@@ -67,7 +67,7 @@ export async function planPolicy(
   return { ok: true, plan };
 }
 
-/** Applies a plan, as far as it still holds. Everything is listed and checked again, so the plan can only shrink. */
+/** Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only shrink. */
 export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
   const stored = usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;

@@ -49,7 +49,7 @@ interface AccountGuard {
   check(facts: AccountFacts): string | undefined;
 }
 
-/** `group`: how many entries of one group the run may act on now. `note` is always shown. */
+/** `group`: how many entries of one group the run is allowed to act on now. `note` is always shown. */
 interface GroupGuard {
   readonly name: string;
   readonly stage: 'group';
@@ -63,7 +63,7 @@ interface BudgetGuard {
   check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly reason: string } | undefined;
 }
 
-/** `plan`: how many of the allowed entries the run may act on now. */
+/** `plan`: how many of the allowed entries the run is allowed to act on now. */
 interface PlanGuard {
   readonly name: string;
   readonly stage: 'plan';

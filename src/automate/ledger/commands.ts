@@ -89,7 +89,7 @@ export interface EngineCommands {
   conditions(): readonly Condition[];
   /** Makes a plan; never acts. Rejects with the signal's reason. */
   plan(policy: string, request: PlanRequest, signal: AbortSignal): Promise<Planned>;
-  /** Applies a shown plan, as far as it still holds. */
+  /** Applies the actions of a plan that are still valid. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Decided;
   reject(planId: string, person: Person): Decided;

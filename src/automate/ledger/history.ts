@@ -24,7 +24,7 @@ export interface History {
     lineage: string,
     since: number,
   ): readonly { readonly dlqId: string; readonly failedAt: number }[];
-  /** Failed run from which a resume by this daemon created this run. */
+  /** Failed run that this daemon resumed as this run. */
   resumedFrom(account: string, workflowRunId: string): string | undefined;
   /** Actions on an entry or a run, newest first. */
   actionsOn(account: string | undefined, id: string): readonly ActionRecord[];

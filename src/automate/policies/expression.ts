@@ -186,7 +186,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   budget: '`budget` does not exist here; only `where` of budget.raise has it',
 };
 
-/** Explains two frequent mistakes for which the parser reports only a character. */
+/** Explains two frequent mistakes. The parser reports only a character for them. */
 function hintOf(error: unknown, source: string): RefusedExpression | undefined {
   const offset = (error as { readonly range?: { readonly start: number } }).range?.start;
   if (offset === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Limits of a policy: how much, how fast and how often it may act. All are finite, and zero is an error. */
+/** Limits of a policy: how much, how fast and how often it is allowed to act. All are finite, and zero is an error. */
 import { z } from 'zod';
 import { always, durationSetting } from '#foundation/platform/settings.ts';
 

@@ -1,4 +1,4 @@
-/** Scope of a policy: all settings that decide what it may act on, by the direction that makes them narrower. */
+/** Scope of a policy: all settings that decide what it is allowed to act on, by the direction that makes them narrower. */
 import type { PolicyScope } from './scope.ts';
 import { isOf, type PolicySettings } from './settings.ts';
 

@@ -91,7 +91,7 @@ interface PolicyBase {
   readonly windows: readonly PolicyWindow[];
   readonly preconditions: readonly Precondition[];
   readonly limits: PolicyLimits;
-  /** Settings that decide what the policy may act on, as plain JSON. `isNarrower` (scope.ts) compares two of them. */
+  /** Settings that decide what the policy is allowed to act on, as plain JSON. `isNarrower` (scope.ts) compares two of them. */
   readonly scope: Readonly<Record<string, unknown>>;
 }
 

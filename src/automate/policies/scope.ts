@@ -1,6 +1,6 @@
 /**
  * Comparison of two versions of a policy: may the new one do more? A scope has all settings that decide what the policy
- * may act on, by the direction that makes them narrower. A change that is not provably narrower counts as wider.
+ * is allowed to act on, by the direction that makes them narrower. A change that is not provably narrower counts as wider.
  */
 
 /** Scope as plain JSON: it is stored across starts of the daemon. */

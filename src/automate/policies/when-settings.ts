@@ -1,4 +1,4 @@
-/** Settings that say when a policy runs, and when it may act. */
+/** Settings that say when a policy runs, and when it is allowed to act. */
 import { z } from 'zod';
 import { always } from '#foundation/platform/settings.ts';
 import { refineSchedule, scheduleKeys } from '#foundation/scheduler/settings.ts';
@@ -57,7 +57,7 @@ const windowSettings = z
 export const whenKeys = {
   ...scheduleKeys,
   on: onSettings.exactOptional().describe('Event that starts a run, with or without an interval.'),
-  windows: z.array(windowSettings).default([]).describe('Windows in which the policy may act. Default: always.'),
+  windows: z.array(windowSettings).default([]).describe('Windows when the policy is allowed to act. Default: always.'),
 };
 
 interface When {

@@ -85,7 +85,7 @@ export class Past {
     this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: 1 });
   }
 
-  /** An act of which only its items and its time matter. */
+  /** An action. Only its items and its time matter. */
   acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): void {
     const at = this.#now - ago;
     const common = { ...this.#common(policy), group: '', items };

@@ -239,7 +239,7 @@ class Scenario {
     return only;
   }
 
-  /** Policy that resumed a run earlier; the test may not contain it. */
+  /** Policy that resumed a run earlier; the test need not contain it. */
   #resumer(): Policy {
     const [first] = this.#policies;
     return this.#policies.find(isResume) ?? { ...first!, name: 'another' };

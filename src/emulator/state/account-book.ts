@@ -31,7 +31,7 @@ export interface Credential {
   readonly readOnly: boolean;
 }
 
-/** Reason for which an account cannot be added. */
+/** Reason why an account cannot be added. */
 export class AccountError extends Error {
   override readonly name = 'AccountError';
 }

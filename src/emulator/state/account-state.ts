@@ -33,7 +33,7 @@ export interface StateOptions {
   readonly journalOf?: ((accountId: string, holds: (message: Message) => boolean) => AccountJournal) | undefined;
 }
 
-/** Time for which an unused flow-control key is known. */
+/** Time that an unused flow-control key is known. */
 const FLOW_KEY_KEPT_MS = 3 * 86_400_000;
 
 export function createAccountState(account: Account, options: StateOptions): AccountState {

@@ -43,7 +43,7 @@ export function keepBits(numbers: Uint32Array, base: number, bits: Uint32Array, 
   return kept;
 }
 
-/** Keeps the places for which `fits` returns true. Slower, so only for few places. */
+/** Keeps the places that `fits` accepts. Slower, so only for few places. */
 export function keepEach(fits: (at: number) => boolean, count: number): number {
   let kept = 0;
   for (let index = 0; index < count; index++) {

@@ -6,7 +6,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { FlowLane } from './flow-lane.ts';
 
-/** Number of lanes from which idle lanes are searched. The next search follows at twice the remaining number. */
+/** Minimum number of lanes for a search of idle lanes. The next search follows at twice the remaining number. */
 const MANY = 1_000;
 
 export class OpenLanes<T> {

@@ -7,7 +7,7 @@ import type { FailureFunctionState } from './failure-function-state.ts';
 import type { Message, State } from './message.ts';
 import { LabelCodes, ValueCodes } from './value-codes.ts';
 
-/** Index of each column. The log has those before `responseStatus`, dead letters have all. */
+/** Index of each column. The log has the columns up to `state`, dead letters have all. */
 export const COLUMN = {
   messageId: 0,
   url: 1,

@@ -127,7 +127,7 @@ function documentsOf(
   ];
 }
 
-/** Returns the time of the folder's first start in epoch milliseconds, from which the cost of plans is counted. */
+/** Returns the time of the folder's first start in epoch milliseconds. The cost of plans is counted from then on. */
 export function beganAt(store: Store, now: number): number {
   const known = store.reading(() => document(store, 'began')) as number | undefined;
   if (known !== undefined) return known;

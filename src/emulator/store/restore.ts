@@ -75,7 +75,7 @@ export function restoreAccount(
     state[queue].restore(deadLettersOf(db, accountId, { queue, known }), positions[queue]);
   }
   restoreItems(db, state);
-  // In the order in which they began to wait, so that the first in a lane is first again.
+  // Ordered by the start of their wait, so that the first in a lane is first again.
   const since = (message: Message): number => due.get(message) ?? message.createdAt;
   return unfinished
     .toSorted((a, b) => since(a) - since(b) || (a.lastEntry ?? -1) - (b.lastEntry ?? -1))

@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 
-/** Reason for which a folder is unusable, as a message for its user. */
+/** Reason why a folder is unusable, as a message for its user. */
 export class DataFolderError extends Error {
   override readonly name = 'DataFolderError';
 }

@@ -45,7 +45,7 @@ export class Store {
   #facts = new Map<string, FactSum>();
   /** Days since the epoch, by account, on which old facts were removed. */
   readonly #trimmedDays = new Map<string, number>();
-  /** Other changes, in the order in which they happened. */
+  /** Other changes, oldest first. */
   #others: (() => void)[] = [];
   #documents: readonly StoredDocument[] = [];
   readonly #written = new Map<string, string>();

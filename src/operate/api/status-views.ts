@@ -27,7 +27,7 @@ export interface SourceView extends CollectorStatus {
   readonly rows?: number;
   /** Invalid rows of that batch, which were dropped. */
   readonly dropped?: number;
-  /** Logs only: time up to which entries are counted. */
+  /** Logs only: end of the counted time. */
   readonly countedUntilAt?: number;
   /** Logs only: time between `countedUntilAt` and now. */
   readonly lagMs?: number;
@@ -138,7 +138,7 @@ export interface Status {
   readonly accounts: readonly AccountView[];
   /** Destinations that are down, most failed attempts first. */
   readonly outages: readonly OutageView[];
-  /** Accounts for which outages are unknown: their log is not counted far enough. */
+  /** Accounts with unknown outages: their log is not counted far enough. */
   readonly outagesUnknown: readonly string[];
   readonly sources: readonly SourceView[];
   /** By account and state; empty if nothing can be compared yet. */

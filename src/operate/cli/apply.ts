@@ -10,7 +10,7 @@ import { actText, counted } from './plan-acts.ts';
 
 export const applyCommand: Command = {
   name: 'apply',
-  summary: 'Apply a plan now, as far as it is still valid.',
+  summary: 'Apply the actions of a plan that are still valid now.',
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:

@@ -34,7 +34,7 @@ async function byRunId(api: MessageApi, id: string, signal: AbortSignal): Promis
     const { value } = await api.listWorkflowDlq({ workflowRunId: id, count: PAGE_SIZE }, { signal });
     return value.find(({ workflowRunId }) => workflowRunId === id);
   } catch (error) {
-    // The service may not support the filter.
+    // Some services do not support the filter.
     if (serviceErrorCode(error) === 'client_error') return undefined;
     throw error;
   }

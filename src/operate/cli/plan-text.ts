@@ -10,7 +10,7 @@ const MAX_LISTED = 50;
 const MAX_CAMPAIGNS = 20;
 const MAX_CHECKS = 12;
 
-/** Column in which facts begin. */
+/** Indent of the facts. */
 const INDENT = ' '.repeat(10);
 const GAP = '   ';
 

@@ -42,7 +42,7 @@ export interface WebTls {
   /** PEM: authorities of client certificates. */
   readonly clientCa?: string;
   readonly clientAuth: ClientAuth;
-  /** Names of which a client's certificate must have at least one; absent: no restriction. */
+  /** Accepted names. A client's certificate must have at least one of them; absent: no restriction. */
   readonly allowedSans?: readonly string[];
   readonly minVersion: (typeof VERSIONS)[keyof typeof VERSIONS];
   readonly maxVersion: (typeof VERSIONS)[keyof typeof VERSIONS];

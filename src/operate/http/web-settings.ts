@@ -50,7 +50,7 @@ const tlsServerConfig = z.strictObject({
   client_allowed_sans: z
     .array(z.string())
     .nullish()
-    .describe('Names (DNS, IP, e-mail, URI) of which a client certificate must have at least one.'),
+    .describe('Accepted names (DNS, IP, e-mail, URI). A client certificate must have at least one of them.'),
   min_version: version('Minimum TLS version.'),
   max_version: version('Maximum TLS version.'),
   cipher_suites: z
