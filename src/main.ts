@@ -82,7 +82,7 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
     return runDaemon({ ...options, onHangup }, io, startApp);
   },
   async demo(options) {
-    const { runDemo } = await import('#operate/cli/demo-program.ts');
+    const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
     const { runUntilStopped, startApp } = await loadDaemon();
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },

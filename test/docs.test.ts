@@ -357,7 +357,7 @@ test('the configuration of the demo is valid', () => {
       'x',
     ]),
   );
-  const loaded = loadConfig(join(ROOT, 'src/operate/cli/demo.yaml'), {
+  const loaded = loadConfig(join(ROOT, 'src/operate/cli/commands/demo.yaml'), {
     env: { ...env, OPSD_DEMO_URL: 'http://127.0.0.1:1', OPSD_DEMO_LOG_LEVEL: 'info', OPSD_DEMO_TODAY: '2026-11-20' },
   });
   expect(loaded).toMatchObject({ ok: true, warnings: [] });

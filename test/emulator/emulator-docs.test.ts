@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OptionSpec } from '#operate/cli/command.ts';
-import { emulatorCommand } from '#operate/cli/emulator.ts';
+import { emulatorCommand } from '#operate/cli/commands/emulator.ts';
 import { controlRoutes } from '#emulator/control/control-routes.ts';
 import { SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';

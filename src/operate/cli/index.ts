@@ -1,24 +1,24 @@
 /** Commands, in the order of the help. */
-import { applyCommand } from './apply.ts';
-import { approveCommand } from './approve.ts';
-import { auditCommand } from './audit.ts';
-import { checkCommand } from './check.ts';
+import { applyCommand } from './commands/apply.ts';
+import { approveCommand } from './commands/approve.ts';
+import { auditCommand } from './commands/audit.ts';
+import { checkCommand } from './commands/check.ts';
 import type { Command } from './command.ts';
-import { demoCommand } from './demo.ts';
-import { emulatorCommand } from './emulator.ts';
-import { explainCommand } from './explain.ts';
-import { metricsCommand } from './metrics.ts';
-import { pauseCommand } from './pause.ts';
-import { planCommand } from './plan.ts';
-import { rejectCommand } from './reject.ts';
-import { reloadCommand } from './reload.ts';
-import { runCommand } from './run.ts';
-import { schemaCommand } from './schema.ts';
-import { stateCommand } from './state.ts';
-import { testCommand } from './test.ts';
-import { traceCommand } from './trace.ts';
-import { unpauseCommand } from './unpause.ts';
-import { versionCommand } from './version.ts';
+import { demoCommand } from './commands/demo.ts';
+import { emulatorCommand } from './commands/emulator.ts';
+import { explainCommand } from './commands/explain.ts';
+import { metricsCommand } from './commands/metrics.ts';
+import { pauseCommand } from './commands/pause.ts';
+import { planCommand } from './commands/plan.ts';
+import { rejectCommand } from './commands/reject.ts';
+import { reloadCommand } from './commands/reload.ts';
+import { runCommand } from './commands/run.ts';
+import { schemaCommand } from './commands/schema.ts';
+import { stateCommand } from './commands/state.ts';
+import { testCommand } from './commands/test.ts';
+import { traceCommand } from './commands/trace.ts';
+import { unpauseCommand } from './commands/unpause.ts';
+import { versionCommand } from './commands/version.ts';
 
 /** All commands except `help`, which needs this list (help.ts). */
 export const COMMANDS: readonly Command[] = [

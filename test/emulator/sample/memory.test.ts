@@ -1,6 +1,6 @@
 /** The state of the demo's service is bounded by the log, which is full within its first hour. */
 import { expect, onTestFinished, test } from 'vitest';
-import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/demo-program.ts';
+import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/commands/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
 import { STRETCH } from '#emulator/state/column-scan.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';

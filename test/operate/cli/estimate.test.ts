@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { estimateOf, estimateText } from '#operate/cli/estimate.ts';
+import { estimateOf, estimateText } from '#operate/cli/commands/estimate.ts';
 import { createClient } from '#service/create-client.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from '#observe/collectors/index.ts';
 import type { Config } from '#config/config.ts';

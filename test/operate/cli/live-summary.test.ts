@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { renderBanner, renderSummary, type SummaryData } from '#operate/cli/live-summary.ts';
+import { renderBanner, renderSummary, type SummaryData } from '#operate/cli/commands/live-summary.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 

@@ -1,7 +1,7 @@
 /** Text of a plan: one reviewed golden file for each action and width. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { planText } from '#operate/cli/plan-text.ts';
+import { planText } from '#operate/cli/commands/plan-text.ts';
 import type { Plan, Proposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { planOf } from '../../support/ledger-facts.ts';
 

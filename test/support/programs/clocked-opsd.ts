@@ -25,7 +25,7 @@ const io = {
 process.exitCode = await runCli(process.argv.slice(2), io, {
   run: (options) => runDaemon({ ...options, onHangup: () => ({ [Symbol.dispose]: () => undefined }) }, io, startApp),
   async demo(options) {
-    const { runDemo } = await import('#operate/cli/demo-program.ts');
+    const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },
 });

@@ -1,0 +1,71 @@
+import type { RunOutcome } from '#foundation/domain/plan.ts';
+import type { RunSummary } from '#automate/ledger/commands.ts';
+import { CommandError, EXIT, textOption, type Command } from '../command.ts';
+import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
+import type { KeptPlan } from '../daemon-client.ts';
+import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { checkOpen } from './kept-plan.ts';
+import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from '../output.ts';
+import { actText, counted } from './plan-acts.ts';
+
+export const applyCommand: Command = {
+  name: 'apply',
+  summary: 'Apply the actions of a plan that are still valid now.',
+  operands: { usage: 'PLAN', min: 1, max: 1 },
+  options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+  details:
+    'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +
+    'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
+    'the rest. Ctrl-C stops after the request in flight. Exit code: 0 if it acted or nothing was left to do,\n' +
+    '3 if a guard held it, 4 if a guard aborted or halted it, 1 on an error.',
+  async run(call) {
+    const format = outputFormat(call.values);
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    const { requestApply, requestStoredPlan } = await import('../daemon-client.ts');
+    const { planText } = await import('./plan-text.ts');
+
+    const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+    checkOpen('apply', kept, daemon.command);
+    call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
+    if (kept.covers === 0)
+      throw new CommandError(`plan ${printable(kept.id)} has no action, so there is nothing to apply`);
+    await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
+    const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
+    if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
+    else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
+    return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
+  },
+};
+
+/** Question before a plan is applied. A held plan may be applied as far as the guards allow it now. */
+function questionText({ plan, covers }: KeptPlan): string {
+  if (plan.chosen.length > 0) return `Apply: ${actText(plan)}`;
+  const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
+  return `The guards allowed none of its ${counted(covers, 'action')}${why}. Check again and do the actions that they allow now`;
+}
+
+/** Note that applying a plan also approves its later steps, if approval is required. */
+function allowanceText({ plan, covers }: KeptPlan): string {
+  if (plan.effectiveMode !== 'approve' && plan.needsApproval === undefined) return '';
+  return `; this also approves all ${counted(covers, 'action')} of the plan for later runs`;
+}
+
+const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
+  acted: EXIT.ok,
+  nothing_to_do: EXIT.ok,
+  held: EXIT.held,
+  pending_approval: EXIT.held,
+  deferred: EXIT.held,
+  skipped: EXIT.held,
+  aborted: EXIT.aborted,
+  halted: EXIT.aborted,
+  incomplete: EXIT.aborted,
+  failed: EXIT.failed,
+};
+
+function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
+  const left = backlog === 0 ? '' : `, ${backlog.toLocaleString('en-US')} left for later runs`;
+  const said = detail === undefined ? '' : `; ${printable(detail)}`;
+  return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;
+}

@@ -1,0 +1,13 @@
+import type { Command } from '../command.ts';
+import { decide, DECIDE_OPTIONS } from './decide.ts';
+
+export const approveCommand: Command = {
+  name: 'approve',
+  summary: 'Approve a pending plan.',
+  operands: { usage: 'PLAN', min: 1, max: 1 },
+  options: DECIDE_OPTIONS,
+  details:
+    'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards.\n' +
+    'The status page and GET /api/v1/plans list the pending plans. To stop it again: opsd pause --policy POLICY.',
+  run: (call) => decide(call, 'approve'),
+};

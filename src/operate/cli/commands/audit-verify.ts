@@ -1,0 +1,71 @@
+/**
+ * `opsd audit verify`: checks the chain of the file, and compares its end with a record that another party has seen.
+ */
+import { socketPathOf } from '#foundation/platform/socket-path.ts';
+import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import { verifyAudit } from '#automate/ledger/audit-reader.ts';
+import { unreadable, type AuditFiles } from './audit-files.ts';
+import { EXIT, textOption, UsageError, type Call } from '../command.ts';
+import { requestAuditHead } from '../daemon-client.ts';
+import { commandOf } from '../daemon-option.ts';
+import { printable } from '../output.ts';
+
+export async function verifyCommand(call: Call, files: AuditFiles): Promise<number> {
+  const { io } = call;
+  // Read before the file, since records that arrive during the read come after this head.
+  const known = await knownHead(call, files);
+  const after = headOption(call, 'after');
+  let verdict;
+  try {
+    verdict = await verifyAudit(files.audit, { known: known.head, after });
+  } catch (error) {
+    const failure = error as NodeJS.ErrnoException;
+    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(files.audit, failure);
+    io.stdout.write(`${files.audit} is missing. It had ${known.head.sequence} records according to ${known.source}.\n`);
+    return EXIT.held;
+  }
+  const { records, head, finding, isTorn } = verdict;
+  if (finding !== undefined) {
+    io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
+    io.stdout.write(`${records.toLocaleString('en-US')} records before it are unchanged.\n`);
+    return EXIT.held;
+  }
+  const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
+  io.stdout.write(`${files.audit} is intact: ${records.toLocaleString('en-US')} records${end}\n`);
+  io.stdout.write(`Its end was compared with ${known.source}.\n`);
+  if (isTorn)
+    io.stdout.write(
+      'Its last line has no end: a write in progress, or a crash. The daemon removes it at its next start.\n',
+    );
+  return EXIT.ok;
+}
+
+interface KnownHead {
+  readonly head?: AuditHead;
+  readonly source: string;
+}
+
+/** Head from the option, else from the running daemon, else from the store. */
+async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<KnownHead> {
+  const given = headOption({ values }, 'head');
+  if (given !== undefined) return { head: given, source: '--head' };
+  const socketPath = textOption(values, 'socket') ?? (store === undefined ? undefined : socketPathOf(store));
+  if (socketPath === undefined) return { source: 'no head: give one with --head' };
+  try {
+    const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
+    return { ...(head !== undefined && { head }), source: 'the head of the running daemon' };
+  } catch (error) {
+    if (io.signal.aborted || store === undefined) throw error;
+  }
+  const { storedHead } = await import('#storage/backup.ts');
+  const head = storedHead(store);
+  return { ...(head !== undefined && { head }), source: 'the head in the store (no daemon is running)' };
+}
+
+function headOption({ values }: Pick<Call, 'values'>, name: 'head' | 'after'): AuditHead | undefined {
+  const text = textOption(values, name);
+  if (text === undefined) return undefined;
+  const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text);
+  if (match === null) throw new UsageError(`--${name} must be the number of a record and its hash: 1234:9f3c…`);
+  return { sequence: Number(match[1]), hash: match[2]! };
+}

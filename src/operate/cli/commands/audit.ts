@@ -1,0 +1,147 @@
+import { parseDuration } from '#foundation/domain/duration.ts';
+import { storeOfSocket } from '#foundation/platform/socket-path.ts';
+import type { AuditRecord } from '#automate/ledger/audit-log.ts';
+import { unreadable, type AuditFiles } from './audit-files.ts';
+import { EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from '../command.ts';
+import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+import { OUTPUT_OPTION, outputFormat, textTable, writeData } from '../output.ts';
+import { SOCKET_OPTION } from '../daemon-option.ts';
+
+export const auditCommand: Command = {
+  name: 'audit',
+  summary: 'Show the audit log, or check it for changes and gaps.',
+  operands: { usage: '[verify]', min: 0, max: 1 },
+  options: {
+    policy: { type: 'string', value: 'NAME', help: 'Only records of this policy.' },
+    since: { type: 'string', value: 'TIME', help: 'Only records since this time: 24h, or 2026-11-21T10:00:00Z.' },
+    id: { type: 'string', value: 'ID', help: 'Records that name this entry, run, plan, campaign or intent.' },
+    head: {
+      type: 'string',
+      value: 'N:HASH',
+      help: 'verify: an earlier head, as in the log of the daemon.',
+    },
+    after: {
+      type: 'string',
+      value: 'N:HASH',
+      help: 'verify: the last record of the segments that were moved away.',
+    },
+    file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one next to the store.' },
+    config: CONFIG_OPTION,
+    socket: SOCKET_OPTION,
+    output: { ...OUTPUT_OPTION, value: 'table|json|yaml|jsonl' },
+  },
+  details:
+    'Reads the file next to the store and its segments; the daemon may run. verify checks the chain of hashes from the\n' +
+    'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the\n' +
+    'line and exits with 3.',
+  async run(call) {
+    const [command] = call.positionals;
+    if (command !== undefined && command !== 'verify')
+      throw new UsageError(`the operand of audit must be verify or absent, not '${command}'`);
+    const files = await findFiles(call);
+    if (files === undefined) return EXIT.failed;
+    if (command === undefined) return show(call, files.audit);
+    const { verifyCommand } = await import('./audit-verify.ts');
+    return verifyCommand(call, files);
+  },
+};
+
+/** Files of the audit log; undefined if the configuration is invalid, which was reported on stderr. */
+async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> {
+  const given = textOption(values, 'file');
+  if (given !== undefined) return { audit: given };
+  const store = await findStore({ io, values });
+  if (store === undefined) return undefined;
+  const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
+  return { audit: auditPathOf(store), store };
+}
+
+/**
+ * Path of the store. A named socket identifies the store; a configuration in the current folder does not override it.
+ */
+async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
+  const socket = textOption(values, 'socket');
+  if (socket !== undefined && textOption(values, 'config') === undefined) {
+    const store = storeOfSocket(socket);
+    if (store === undefined) {
+      throw new UsageError(`${socket} does not end with .sock, so its store is unknown; add --config or --file`);
+    }
+    return store;
+  }
+  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
+  return config?.storage.sqlite.path;
+}
+
+async function show({ io, values }: Call, path: string): Promise<number> {
+  const asLines = textOption(values, 'output') === 'jsonl';
+  const format = asLines ? undefined : outputFormat(values);
+  const isWanted = filterOf(values, io.clock.now());
+  const { canonical } = await import('#automate/ledger/audit-chain.ts');
+  const records: AuditRecord[] = [];
+  for await (const record of readRecords(path)) {
+    if (!isWanted(record)) continue;
+    if (asLines) io.stdout.write(`${canonical(record)}\n`);
+    else records.push(record);
+  }
+  if (format === 'table') io.stdout.write(tableOf(records));
+  else if (format !== undefined) await writeData(io, format, { records });
+  return EXIT.ok;
+}
+
+async function* readRecords(path: string): AsyncGenerator<AuditRecord> {
+  const { readAudit } = await import('#automate/ledger/audit-reader.ts');
+  try {
+    yield* readAudit(path);
+  } catch (error) {
+    throw unreadable(path, error as NodeJS.ErrnoException);
+  }
+}
+
+function filterOf(values: OptionValues, now: number): (record: AuditRecord) => boolean {
+  const policy = textOption(values, 'policy');
+  const id = textOption(values, 'id');
+  const since = sinceOption(values, now);
+  return (record) =>
+    (policy === undefined || record.policy === policy) &&
+    (since === undefined || Date.parse(record.time) >= since) &&
+    (id === undefined || Object.values(record).some((value) => String(value) === id));
+}
+
+function sinceOption(values: OptionValues, now: number): number | undefined {
+  const text = textOption(values, 'since');
+  if (text === undefined) return undefined;
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw new UsageError(`--since must be such as 24h or 2026-11-21T10:00:00Z, not '${text}'`);
+  return at;
+}
+
+/** Fields that every record has. They are columns or hidden in the table. */
+const PLACE: readonly string[] = [
+  'sequence',
+  'time',
+  'type',
+  'policy',
+  'account',
+  'store',
+  'epoch',
+  'previous',
+  'hash',
+];
+
+function tableOf(records: readonly AuditRecord[]): string {
+  return textTable(
+    ['RECORD', 'TIME', 'TYPE', 'POLICY', 'WHAT'],
+    records.map((record) => [
+      String(record.sequence),
+      record.time,
+      record.type,
+      record.policy ?? '–',
+      Object.entries(record)
+        .filter(([key]) => !PLACE.includes(key))
+        .map(([key, value]) => `${key}=${String(value)}`)
+        .join(' '),
+    ]),
+  );
+}

@@ -1,0 +1,130 @@
+import type { Config } from '#config/config.ts';
+import type { Overview } from '#config/overview.ts';
+import type { Tried } from './check-connect.ts';
+import { EXIT, textOption, UsageError, type Command, type CliIo, type OptionValues } from '../command.ts';
+import { OUTPUT_OPTION, outputFormat, painter, printable, textTable, usesColor, writeData } from '../output.ts';
+
+export const checkCommand: Command = {
+  name: 'check',
+  summary: 'Check a configuration and its policies.',
+  operands: { usage: 'FILE', min: 1, max: 1 },
+  options: {
+    connect: {
+      type: 'boolean',
+      help: 'Check addresses and credentials: one GET for each credential, never a write.',
+    },
+    'no-secrets': { type: 'boolean', help: 'Do not read the files of secrets, for CI.' },
+    messages: { type: 'string', value: 'N', help: 'Messages a day of each account, for the estimate; default: 10000.' },
+    'failed-runs': { type: 'string', value: 'N', help: 'Runs in its workflow DLQ, for the estimate; default: 100.' },
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'Prints every problem as file:line:column with its fix, else the effective settings. Exit code: 0 if the\n' +
+    'configuration is valid, 1 if not. Estimates series, calls and bytes a day, and warns if they exceed the limits.\n' +
+    '--connect reads one entry of the workflow DLQ with each token, and an hour of statistics with the password.',
+  async run({ io, values, positionals }) {
+    const format = outputFormat(values);
+    const file = positionals[0]!;
+    const traffic = {
+      messagesPerDay: countOption(values, 'messages', 10_000),
+      failedRuns: countOption(values, 'failed-runs', 100),
+    };
+    const isConnecting = values['connect'] === true;
+    if (isConnecting && values['no-secrets'] === true) {
+      throw new UsageError('--connect needs the secrets that --no-secrets leaves out; remove one of them');
+    }
+    const { formatProblems, loadConfig } = await import('#config/load.ts');
+    const loaded = loadConfig(file, { env: io.env, secrets: values['no-secrets'] !== true });
+    const problems = loaded.ok ? loaded.warnings : loaded.problems;
+    const { overviewOf } = await import('#config/overview.ts');
+    const overview = loaded.ok ? overviewOf(loaded.config) : undefined;
+    const { estimateOf, estimateText } = await import('./estimate.ts');
+    const estimate = loaded.ok ? estimateOf(loaded.config, traffic) : undefined;
+    const tried = loaded.ok && isConnecting ? await connectionsOf(loaded.config, io) : undefined;
+    const isGood = loaded.ok && (tried ?? []).every(({ ok }) => ok);
+    if (format !== 'table') {
+      const about = { ...overview, ...(estimate && { estimate }), ...(tried && { connections: tried }) };
+      await writeData(io, format, { file, valid: loaded.ok, problems, ...about });
+      return isGood ? EXIT.ok : EXIT.failed;
+    }
+    if (problems.length > 0) {
+      io.stderr.write(`${formatProblems(problems, { color: usesColor(io.stderr, io.env) })}\n`);
+    }
+    if (overview === undefined || estimate === undefined) {
+      const errors = problems.filter((problem) => problem.severity === 'error').length;
+      io.stderr.write(`\n${printable(file)}: ${count(errors, 'problem')}\n`);
+      return EXIT.failed;
+    }
+    io.stdout.write(`${overviewText(file, overview, io)}\n${estimateText(estimate)}`);
+    for (const warning of estimate.warnings) io.stderr.write(`warning: ${printable(warning)}\n`);
+    if (tried !== undefined) io.stdout.write(`\n${connectionsText(tried)}`);
+    return isGood ? EXIT.ok : EXIT.failed;
+  },
+};
+
+async function connectionsOf(config: Config, io: CliIo): Promise<readonly Tried[]> {
+  const { tryConnections } = await import('./check-connect.ts');
+  return tryConnections(config, io);
+}
+
+function connectionsText(tried: readonly Tried[]): string {
+  if (tried.length === 0) return 'No connections to check: embedded services start with the daemon.\n';
+  return textTable(
+    ['CONNECTION', 'CREDENTIAL', 'CALL', 'RESULT'],
+    tried.map(({ account, credential, call, ok, result }) => [
+      account,
+      credential,
+      call,
+      ok ? result : `failed: ${printable(result)}`,
+    ]),
+  );
+}
+
+function overviewText(file: string, overview: Overview, io: CliIo): string {
+  const paint = painter(usesColor(io.stdout, io.env));
+  const { accounts, collectors, policies } = overview;
+  const running = collectors.filter((collector) => collector.off === undefined).length;
+  const counts = [count(accounts.length, 'account'), count(running, 'collector'), countPolicies(policies.length)];
+  return [
+    `${paint('green', `${printable(file)} is valid`)}: ${counts.join(', ')}\n`,
+    textTable(
+      ['ACCOUNT', 'MESSAGE API', 'MANAGEMENT API'],
+      accounts.map(({ name, messageApiUrl, managementApiUrl }) => [
+        name,
+        messageApiUrl ?? '–',
+        managementApiUrl ?? '–',
+      ]),
+    ),
+    textTable(
+      ['COLLECTOR', 'ACCOUNT', 'SCHEDULE'],
+      collectors.map(({ collector, account, schedule, off }) => [collector, account, schedule ?? `off: ${off}`]),
+    ),
+    policies.length === 0
+      ? 'No policies: the daemon only reads.\n'
+      : textTable(
+          ['POLICY', 'ACCOUNT', 'MODE', 'SCHEDULE', 'SOURCE'],
+          policies.map(({ name, account, mode, effectiveMode, schedule, source }) => [
+            name,
+            account,
+            mode === effectiveMode ? mode : `${mode}, limited to ${effectiveMode} by engine.mode`,
+            schedule,
+            source,
+          ]),
+        ),
+  ].join('\n');
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function countPolicies(number: number): string {
+  return number === 1 ? '1 policy' : `${number} policies`;
+}
+
+function countOption(values: OptionValues, name: string, standard: number): number {
+  const text = textOption(values, name);
+  if (text === undefined) return standard;
+  if (!/^\d{1,12}$/.test(text)) throw new UsageError(`--${name} must be an integer, not ${text}`);
+  return Number(text);
+}

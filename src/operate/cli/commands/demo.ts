@@ -1,0 +1,28 @@
+import { textOption, UsageError, type Command } from '../command.ts';
+import { listenAddress } from './listen-option.ts';
+
+const MAX_SEED = 4_294_967_295;
+
+export const demoCommand: Command = {
+  name: 'demo',
+  summary: 'Run the daemon over the embedded service with sample traffic.',
+  options: {
+    listen: { type: 'string', value: 'ADDRESS', help: 'Address of metrics and pages; default: 127.0.0.1:10777.' },
+    seed: { type: 'string', value: 'NUMBER', help: 'Makes the sample traffic repeatable.' },
+  },
+  details: 'Needs no account, no network and no configuration. The state is in a temporary folder.',
+  async run({ programs, values }) {
+    const listen = textOption(values, 'listen');
+    const seed = textOption(values, 'seed');
+    return programs.demo({
+      ...(listen !== undefined && { listen: await listenAddress(listen) }),
+      ...(seed !== undefined && { seed: parseSeed(seed) }),
+    });
+  },
+};
+
+function parseSeed(text: string): number {
+  const seed = Number(text);
+  if (/^\d+$/.test(text) && seed <= MAX_SEED) return seed;
+  throw new UsageError(`--seed must be an integer from 0 to ${MAX_SEED}, not '${text}'`);
+}

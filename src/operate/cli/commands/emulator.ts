@@ -1,0 +1,164 @@
+import { CommandError, EXIT, textOption, UsageError, type Command, type OptionValues } from '../command.ts';
+import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
+import type { PlanName } from '#emulator/state/account.ts';
+import { listenAddress } from './listen-option.ts';
+import { writeDocument } from '../output.ts';
+
+const DEFAULTS = {
+  listen: '127.0.0.1:8080',
+  token: 'token',
+  management: 'user:password',
+  account: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31',
+  'header-prefix': 'Svc',
+  product: 'msgsvc',
+  plan: 'paid',
+} as const;
+
+type Name = keyof typeof DEFAULTS;
+
+const SPELLINGS: Partial<Record<Name, typeof PRODUCT>> = { 'header-prefix': HEADER_PREFIX, product: PRODUCT };
+
+const option = (name: Name, value: string, help: string) =>
+  ({ type: 'string', value, help: `${help}; default: ${DEFAULTS[name]}.` }) as const;
+
+const keyOption = (help: string) => ({ type: 'string', value: 'KEY', help: `${help}; default: random.` }) as const;
+
+export const emulatorCommand: Command = {
+  name: 'emulator',
+  summary: 'Run the embedded service alone, for tests.',
+  options: {
+    listen: option('listen', 'ADDRESS', 'Address of both APIs'),
+    token: option('token', 'TOKEN', 'Bearer token of the message API'),
+    management: option('management', 'USER:PASSWORD', 'Credentials of the management API'),
+    account: option('account', 'ID', 'Id of the account'),
+    'header-prefix': option('header-prefix', 'PREFIX', 'Prefix of the service’s own headers'),
+    product: option('product', 'NAME', 'Name in management paths, fields and plans'),
+    plan: option('plan', 'NAME', 'Plan: free, paid, fixed_1m, fixed_10m, fixed_100m, fixed, enterprise'),
+    'no-limits': { type: 'boolean', help: 'Do not enforce the limits of the plan.' },
+    data: {
+      type: 'string',
+      value: 'DIR',
+      help: 'Store the state in this folder and restore it at the next start; default: memory.',
+    },
+    'signing-key': keyOption('Key for signing deliveries'),
+    'next-signing-key': keyOption('Next key for signing deliveries'),
+    'failure-function': {
+      type: 'boolean',
+      help: 'Call the failure function of a workflow whose run fails permanently.',
+    },
+    issuer: { type: 'string', value: 'NAME', help: 'Issuer in the signatures of deliveries; default: the product.' },
+    'refuse-private': { type: 'boolean', help: 'Reject destinations on this machine and in private networks.' },
+    control: { type: 'boolean', help: 'Serve the control path /-/emulator/, which needs no credentials.' },
+    time: { type: 'string', value: 'MODE', help: 'real or virtual (requires --control to advance it); default: real.' },
+    openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and exit.' },
+  },
+  details:
+    'Tokens and passwords here are test values. When ready, it prints one JSON line to stdout:\n' +
+    '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-…","signingKeys":{"current":"…","next":"…"}}\n' +
+    'SIGINT and SIGTERM stop it.\n' +
+    'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
+  async run({ io, values }) {
+    if (values['openapi'] === true) {
+      const { openApiDocument } = await import('#emulator/openapi/document.ts');
+      const spelling = { headerPrefix: valueOf(values, 'header-prefix'), product: valueOf(values, 'product') };
+      writeDocument(io, openApiDocument(spelling));
+      return EXIT.ok;
+    }
+    const listen = await listenAddress(valueOf(values, 'listen'));
+    const management = parseManagement(valueOf(values, 'management'));
+    const id = valueOf(values, 'account');
+    const token = valueOf(values, 'token');
+    const headerPrefix = valueOf(values, 'header-prefix');
+    const product = valueOf(values, 'product');
+    const signingKeys = parseSigningKeys(values);
+    const issuer = textOption(values, 'issuer');
+    if (issuer === '') throw new UsageError('--issuer must not be empty');
+    const plan = await parsePlan(valueOf(values, 'plan'));
+    const dataFolder = textOption(values, 'data');
+    if (dataFolder === '') throw new UsageError('--data must not be empty');
+    const control = values['control'] === true;
+    const time = parseTime(values, control);
+    const { startEmulator } = await import('#emulator/emulator.ts');
+    const { systemRandom } = await import('#foundation/platform/random.ts');
+    const refused = (error: NodeJS.ErrnoException): never => {
+      if (error.name === 'DataFolderError') throw new CommandError(error.message, { cause: error });
+      throw new CommandError(`cannot listen on ${valueOf(values, 'listen')}: ${whyRefused(error)}`, { cause: error });
+    };
+    await using emulator = await startEmulator({
+      clock: io.clock,
+      random: systemRandom,
+      listen,
+      accounts: [{ id, token, plan, signingKeys }],
+      enforceLimits: values['no-limits'] !== true,
+      management,
+      headerPrefix,
+      product,
+      ...(issuer !== undefined && { issuer }),
+      switches: {
+        ...(values['failure-function'] === true && { failureFunction: 'on' }),
+        ...(values['refuse-private'] === true && { privateDestinations: 'refused' }),
+      },
+      dataFolder,
+      control,
+      ...(control && { time }),
+      onError: (error) => io.stderr.write(`opsd emulator: ${error instanceof Error ? error.stack : String(error)}\n`),
+    }).catch(refused);
+    const ready = { url: emulator.url, account: id, signingKeys: emulator.signingKeys(id) };
+    io.stdout.write(`${JSON.stringify(ready)}\n`);
+    await aborted(io.signal);
+    return EXIT.ok;
+  },
+};
+
+function valueOf(values: OptionValues, name: Name): string {
+  const value = textOption(values, name) ?? DEFAULTS[name];
+  if (value === '') throw new UsageError(`--${name} must not be empty`);
+  const spelling = SPELLINGS[name];
+  if (spelling?.form.test(value) === false) {
+    throw new UsageError(`--${name} takes ${spelling.expected}, not '${value}'`);
+  }
+  return value;
+}
+
+async function parsePlan(text: string): Promise<PlanName> {
+  const { PLAN_LIMITS } = await import('#emulator/state/limits.ts');
+  const names = Object.keys(PLAN_LIMITS) as PlanName[];
+  const plan = names.find((name) => name === text);
+  if (plan === undefined) throw new UsageError(`--plan must be one of ${names.join(', ')}, not ${text}`);
+  return plan;
+}
+
+function parseTime(values: OptionValues, control: boolean): 'real' | 'virtual' {
+  const time = textOption(values, 'time') ?? 'real';
+  if (time !== 'real' && time !== 'virtual') throw new UsageError('--time must be real or virtual');
+  if (time === 'virtual' && !control)
+    throw new UsageError('--time virtual requires --control, which advances the time');
+  return time;
+}
+
+function parseManagement(text: string): { readonly username: string; readonly password: string } {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new UsageError('--management must be USER:PASSWORD');
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function parseSigningKeys(values: OptionValues): { readonly current?: string; readonly next?: string } {
+  const current = textOption(values, 'signing-key');
+  const next = textOption(values, 'next-signing-key');
+  if (current === '') throw new UsageError('--signing-key must not be empty');
+  if (next === '') throw new UsageError('--next-signing-key must not be empty');
+  return { ...(current !== undefined && { current }), ...(next !== undefined && { next }) };
+}
+
+function whyRefused(error: NodeJS.ErrnoException): string {
+  return error.code === 'EADDRINUSE'
+    ? 'another program uses it. Stop that program, or change --listen; port 0 selects any free port.'
+    : error.message;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,29 @@
+/** State check of a stored plan, before the plan is shown for a decision. */
+import { CommandError } from '../command.ts';
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import type { KeptPlan } from '../daemon-client.ts';
+import { printable } from '../output.ts';
+
+const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
+  apply: ['draft', 'pending', 'approved'],
+  approve: ['pending'],
+  reject: ['pending', 'draft'],
+};
+
+const STATE: Readonly<Record<string, string>> = {
+  applied: 'was applied already',
+  approved: 'was approved already',
+  rejected: 'was rejected already',
+  expired: 'has expired',
+  draft: 'is not pending approval',
+};
+
+/** @throws {CommandError} with the plan's state and the next step */
+export function checkOpen(decision: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
+  if (OPEN[decision].includes(state)) return;
+  const next =
+    state === 'draft'
+      ? `\`${command(`apply ${id}`)}\` applies it`
+      : `\`${command(`plan ${plan.policy}`)}\` makes a new one`;
+  throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
+}

@@ -1,0 +1,82 @@
+import type { Plan } from '#foundation/domain/plan.ts';
+import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { REASON_OPTION } from '../confirm.ts';
+import type { PlanOptions } from '../daemon-client.ts';
+import { commandOf, DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts';
+
+export const planCommand: Command = {
+  name: 'plan',
+  summary: 'Show what policies would do now, without doing it.',
+  operands: { usage: '[POLICY…]', min: 0, max: Infinity },
+  options: {
+    once: { type: 'boolean', help: 'Overrule limits for this plan only; requires --set and --reason.' },
+    set: {
+      type: 'string',
+      value: 'LIMIT=VALUE',
+      multiple: true,
+      help: 'Limit to overrule, such as limits.maxPerHour=6000; may be repeated.',
+    },
+    reason: { ...REASON_OPTION, help: 'Reason for overruling limits, recorded in the audit log.' },
+    ...DAEMON_OPTIONS,
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'The running daemon makes the plan; without a policy, one for each policy. It is stored for an hour, for opsd\n' +
+    'apply. Exit code: 0 if there is nothing to do, 2 if there are changes, 3 if a guard holds them, 4 if a guard\n' +
+    'aborted, 1 on an error; for several policies the highest.',
+  async run(call) {
+    const format = outputFormat(call.values);
+    const overrule = overruleOf(call);
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    const { requestPlan, requestPolicies } = await import('../daemon-client.ts');
+    const names = call.positionals.length > 0 ? [...new Set(call.positionals)] : await requestPolicies(daemon);
+    // Sequential: each plan reads the service, within the same request limits.
+    const plans: Plan[] = [];
+    for (const name of names) plans.push(await requestPlan(name, { save: true, ...overrule }, daemon));
+    await show(call, format, plans);
+    return Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state]));
+  },
+};
+
+const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
+  nothing_to_do: EXIT.ok,
+  changes: EXIT.changes,
+  held: EXIT.held,
+  aborted: EXIT.aborted,
+};
+
+/** Limits to overrule. Three options state it, since it defeats guards: once, what, and why. */
+function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'> {
+  const given = values['set'];
+  const texts = Array.isArray(given) ? given : [];
+  const reason = textOption(values, 'reason')?.trim() ?? '';
+  if (values['once'] !== true) {
+    if (texts.length > 0 || reason !== '') throw new UsageError('--set and --reason overrule limits; they need --once');
+    return {};
+  }
+  if (texts.length === 0) throw new UsageError('--once requires --set LIMIT=VALUE');
+  if (reason === '') throw new UsageError('--once requires --reason TEXT');
+  if (positionals.length !== 1) throw new UsageError('--once requires exactly one policy');
+  const settings = texts.map((text): readonly [string, string] => {
+    const [name = '', ...value] = text.split('=');
+    if (name === '' || value.join('=') === '') throw new UsageError(`--set must be LIMIT=VALUE, not '${text}'`);
+    return [name, value.join('=')];
+  });
+  const names = settings.map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError(`--set ${twice} is given twice`);
+  return { overrule: { settings: Object.fromEntries(settings), reason } };
+}
+
+async function show(call: Call, format: 'table' | 'json' | 'yaml', plans: readonly Plan[]): Promise<void> {
+  const { io } = call;
+  if (format !== 'table') return writeData(io, format, { plans });
+  if (plans.length === 0) {
+    io.stderr.write('The daemon has no policies.\n');
+    return;
+  }
+  const { planText } = await import('./plan-text.ts');
+  io.stdout.write(plans.map((plan) => planText(plan, { ...textStyle(io), command: commandOf(call) })).join('\n'));
+}

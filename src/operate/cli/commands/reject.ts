@@ -1,0 +1,11 @@
+import type { Command } from '../command.ts';
+import { decide, DECIDE_OPTIONS } from './decide.ts';
+
+export const rejectCommand: Command = {
+  name: 'reject',
+  summary: 'Reject a plan.',
+  operands: { usage: 'PLAN', min: 1, max: 1 },
+  options: DECIDE_OPTIONS,
+  details: 'The policy continues and makes another plan later. To stop it: opsd pause --policy POLICY.',
+  run: (call) => decide(call, 'reject'),
+};

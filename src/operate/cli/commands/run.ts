@@ -1,0 +1,17 @@
+import { EXIT, type Command } from '../command.ts';
+import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+
+export const runCommand: Command = {
+  name: 'run',
+  summary: 'Run the daemon.',
+  options: { config: CONFIG_OPTION },
+  details:
+    'Runs until SIGINT or SIGTERM, which stop it cleanly; a second one kills it. SIGHUP, opsd reload and a change\n' +
+    'of its files reload the configuration; an invalid one changes nothing. Logs go to stderr, as JSON\n' +
+    'if stderr is not a terminal. Secrets come from files or the environment, never from arguments.',
+  async run({ io, programs, values }) {
+    const path = configPath(values, io.env);
+    const config = await readConfig(io, path, { secrets: true });
+    return config === undefined ? EXIT.failed : programs.run({ config, path });
+  },
+};

@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+import { commandOf, findSocket, SOCKET_OPTION } from '../daemon-option.ts';
+
+export const stateCommand: Command = {
+  name: 'state',
+  summary: 'Back up the store, restore it, and adopt a restored store.',
+  operands: { usage: 'backup FILE | restore FILE | adopt', min: 1, max: 2 },
+  options: {
+    reason: { type: 'string', value: 'TEXT', help: 'adopt: reason why this store may act, recorded in the audit log.' },
+    config: CONFIG_OPTION,
+    socket: SOCKET_OPTION,
+  },
+  details:
+    'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon\n' +
+    'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
+    'plans until an operator has checked it and runs adopt.',
+  async run(call) {
+    const [command = '', file] = call.positionals;
+    switch (command) {
+      case 'backup':
+        return backup(call, neededFile(command, file));
+      case 'restore':
+        return restore(call, neededFile(command, file));
+      case 'adopt':
+        if (file !== undefined) throw new UsageError(`state adopt does not take '${file}'`);
+        return adopt(call);
+      default:
+        throw new UsageError(`the operands of state must be backup FILE, restore FILE or adopt, not '${command}'`);
+    }
+  },
+};
+
+async function backup(call: Call, file: string): Promise<number> {
+  const socketPath = await findSocket(call);
+  if (socketPath === undefined) return EXIT.failed;
+  const { requestBackup } = await import('../daemon-client.ts');
+  const bytes = await requestBackup(resolve(file), { socketPath, signal: call.io.signal, command: commandOf(call) });
+  call.io.stdout.write(`${resolve(file)}: ${bytes.toLocaleString('en-US')} bytes.\n`);
+  return EXIT.ok;
+}
+
+async function restore({ io, values }: Call, file: string): Promise<number> {
+  if (textOption(values, 'socket') !== undefined)
+    throw new UsageError('state restore works on the file, not on a daemon; remove --socket');
+  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
+  if (config === undefined) return EXIT.failed;
+  const { path } = config.storage.sqlite;
+  const { restoreStore } = await import('#storage/backup.ts');
+  const label = new Date(io.clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const kept = restoreStore(file, path, { label });
+  io.stdout.write(`${path} is restored from ${file}.\n`);
+  if (kept !== undefined) io.stdout.write(`The previous store is ${kept}.\n`);
+  const adopt = commandOf({ io, values })('state adopt --reason TEXT');
+  io.stdout.write(`The daemon will not act on it until: ${adopt}\n`);
+  return EXIT.ok;
+}
+
+async function adopt(call: Call): Promise<number> {
+  const reason = textOption(call.values, 'reason')?.trim() ?? '';
+  if (reason === '') throw new UsageError('--reason is required: why may this store act?');
+  const socketPath = await findSocket(call);
+  if (socketPath === undefined) return EXIT.failed;
+  const { requestAdopt } = await import('../daemon-client.ts');
+  const because = await requestAdopt(reason, { socketPath, signal: call.io.signal, command: commandOf(call) });
+  call.io.stdout.write(
+    because === undefined ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${because}.\n`,
+  );
+  return EXIT.ok;
+}
+
+function neededFile(command: string, file: string | undefined): string {
+  if (file === undefined) throw new UsageError(`state ${command} needs FILE`);
+  if (file.trim() === '') throw new CommandError(`state ${command}: the name of the file is empty`);
+  return file;
+}

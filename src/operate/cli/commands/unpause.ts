@@ -1,0 +1,57 @@
+import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
+import type { ActivePause } from '../daemon-client.ts';
+import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
+
+export const unpauseCommand: Command = {
+  name: 'unpause',
+  summary: 'Lift pauses, and the halts of groups.',
+  options: {
+    policy: { type: 'string', value: 'NAME', help: 'Only this policy; default: every pause.' },
+    group: { type: 'string', value: 'GROUP', help: 'Only this halted group of the policy.' },
+    reason: REASON_OPTION,
+    yes: YES_OPTION,
+    ...DAEMON_OPTIONS,
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry.\n' +
+    'The daemon pauses itself if the service acts on more than requested, or if a run’s results do not add up: check\n' +
+    'the status page first. To end the pause by a kill switch file, remove the file.',
+  async run(call) {
+    const format = outputFormat(call.values);
+    const reason = neededReason(call, 'why may it act again?');
+    const policy = textOption(call.values, 'policy');
+    const group = textOption(call.values, 'group');
+    if (group !== undefined && policy === undefined)
+      throw new UsageError('--group requires --policy, the policy of the group');
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    const { requestPauses, requestUnpause } = await import('../daemon-client.ts');
+    const what = { reason, ...(policy !== undefined && { policy }), ...(group !== undefined && { group }) };
+    say(call, what, await requestPauses(daemon));
+    await confirm(call, 'Resume actions?');
+    const lifted = await requestUnpause(what, daemon);
+    if (format === 'table') call.io.stdout.write(liftedText(lifted));
+    else await writeData(call.io, format, { lifted });
+    return EXIT.ok;
+  },
+};
+
+function say({ io }: Call, of: { policy?: string; group?: string }, pauses: readonly ActivePause[]): void {
+  const scope = of.policy === undefined ? undefined : `policy/${of.policy}`;
+  const meant = of.group === undefined ? pauses.filter((pause) => scope === undefined || pause.scope === scope) : [];
+  for (const { scope: paused, reason, at, by } of meant) {
+    const since = new Date(at).toISOString().slice(0, 16);
+    io.stderr.write(`${printable(paused)} has been paused since ${since}Z by ${printable(by)}: ${printable(reason)}\n`);
+  }
+  if (of.policy === undefined) return;
+  const groups = of.group === undefined ? 'every halted group' : `the group ${printable(of.group)}`;
+  io.stderr.write(`${groups} of ${printable(of.policy)} restarts with one entry\n`);
+}
+
+function liftedText(lifted: number): string {
+  if (lifted === 0) return 'No pause or halt to lift.\n';
+  return `Lifted ${lifted} ${lifted === 1 ? 'pause or halt' : 'pauses and halts'}.\n`;
+}
