@@ -68,12 +68,13 @@ const io = {
 
 /** Loads the daemon only when it is needed, since other commands do not use it. */
 async function loadDaemon() {
-  const [{ startApp }, { runDaemon }, { runUntilStopped }] = await Promise.all([
+  const [{ startApp }, { startDirect }, { runDaemon }, { runUntilStopped }] = await Promise.all([
     import('#app/daemon.ts'),
+    import('#app/direct.ts'),
     import('#app/run.ts'),
     import('#app/launch.ts'),
   ]);
-  return { startApp, runDaemon, runUntilStopped };
+  return { startApp, startDirect, runDaemon, runUntilStopped };
 }
 
 process.exitCode = await runCli(process.argv.slice(2), io, {
@@ -85,6 +86,10 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
     const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
     const { runUntilStopped, startApp } = await loadDaemon();
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
+  },
+  async direct(options) {
+    const { startDirect, startApp } = await loadDaemon();
+    return startDirect(options, io, startApp);
   },
 });
 // The event loop is empty, so this only skips the teardown: its handlers are already gone, and a late echo of Ctrl-C

@@ -25,7 +25,7 @@ const SETTLE_EVERY_MS = 15_000;
 
 export interface PoliciesDeps {
   readonly config: Config;
-  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'settleMs' | 'pace'>;
+  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'settleMs' | 'pace' | 'direct'>;
   readonly handed: Handover | undefined;
   readonly accounts: Accounts;
   readonly ledger: Ledger;
@@ -84,6 +84,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   }
 
   function runSoon(name: string, trigger: Trigger): void {
+    if (deps.options.direct !== undefined) return;
     if (stopping.signal.aborted) late.push({ policy: name, trigger });
     else if (compiled.some((policy) => policy.name === name)) track(run(name, trigger, stopping.signal));
   }

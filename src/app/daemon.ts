@@ -11,6 +11,7 @@ import { needsOtherListeners, createSecurity, replaceSecurity } from './listener
 import { endGeneration } from './exchange.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { openListeners, type AddressChange } from './listeners.ts';
+import { readiness } from './observation.ts';
 import type { Daemon, DaemonOptions, ExchangeOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
@@ -29,7 +30,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const events = new EventBus();
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
-  const storage = openStorage(first, { clock, events }, parts);
+  const storage = openStorage(first, { clock, events, direct: options.direct }, parts);
   const gate = new CommandGate();
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
     createGeneration({ config, options, events, storage, security, handed });
@@ -41,7 +42,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   parts.defer(() => present.release());
   let served = serve(present);
   const listeners = await openListeners(
-    { config: first, clock, logger, events, storage, security, generation, served: () => served },
+    { config: first, options, events, storage, security, generation, served: () => served },
     parts,
   );
   present.start();
@@ -103,6 +104,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
       return listeners.probes;
     },
     socketPath: listeners.socketPath,
+    isReady: () => readiness(present.board, clock.now() - startedAt).ready,
     rehearse: (next) => rehearse(next, { config: present.config, env, store: storage.store, addresses: addresses() }),
     startsAnew: (next) =>
       JSON.stringify(next.storage) !== JSON.stringify(first.storage) ||

@@ -6,6 +6,7 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import type { Engine } from '#automate/engine/engine.ts';
 import { createFacts } from '#automate/engine/facts.ts';
 import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
@@ -66,7 +67,7 @@ export interface Generation {
 
 export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
   const { config, options, events, storage, security } = deps;
-  const { clock, random, logger } = options;
+  const { clock, random, logger, direct } = options;
   const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
@@ -116,6 +117,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
 
   watchAccounts({
     config,
+    direct,
     accounts,
     scheduler,
     board,
@@ -130,13 +132,10 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     verified,
     within,
   });
-  const upkeep = { scheduler, conditions: engine.others, events, logger };
-  parts.defer(scheduleLabels({ scheduler, metrics, events }));
-  scheduleUpkeep({ ...upkeep, store: storage.store, ledger, audit: storage.audit, clock: verified });
-  if (storage.backups !== undefined) scheduleBackups({ ...upkeep, ...storage.backups, clock });
+  if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.
-  policies.start();
+  if (direct === undefined) policies.start();
 
   const [owned, heard] = [parts.move(), hearing.move()];
   const acting = new Parts(options);
@@ -163,6 +162,23 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
       return { counts, pauses: engine.unwrittenPauses(), late: policies.late() };
     },
   };
+}
+
+interface Maintained {
+  readonly scheduler: Scheduler;
+  readonly engine: Engine;
+  readonly metrics: Metrics;
+  readonly verified: VerifiedClock;
+}
+
+function scheduleMaintenance(deps: GenerationDeps, { scheduler, engine, metrics, verified }: Maintained, parts: Parts) {
+  const { events, storage } = deps;
+  const { store, ledger, audit, backups } = storage;
+  const { clock, logger } = deps.options;
+  const upkeep = { scheduler, conditions: engine.others, events, logger };
+  parts.defer(scheduleLabels({ scheduler, metrics, events }));
+  scheduleUpkeep({ ...upkeep, store, ledger, audit, clock: verified });
+  if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
 }
 
 function hearDepartures({ options, events, storage }: GenerationDeps, board: ObservationBoard): Disposable {

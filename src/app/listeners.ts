@@ -2,7 +2,6 @@
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { startHooks, type RunningHooks } from '#operate/hooks/hooks.ts';
@@ -11,6 +10,7 @@ import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
+import type { DaemonOptions } from './options.ts';
 import { hooksOf } from './hooks.ts';
 import { portOf } from './reload.ts';
 import type { Parts } from './parts.ts';
@@ -18,8 +18,7 @@ import type { Storage } from './storage.ts';
 
 interface ListenerDeps {
   readonly config: Config;
-  readonly clock: Clock;
-  readonly logger: Logger;
+  readonly options: DaemonOptions;
   readonly events: EventBus;
   readonly storage: Storage;
   readonly security: ListenerSecurities;
@@ -52,19 +51,20 @@ export interface Listeners {
 /** @throws {ListenError} with the address, the reason, and the fix */
 export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<Listeners> {
   const { config } = deps;
+  const { direct } = deps.options;
   const served = live(deps.served);
   const server = new Slot((listen) => startServer(served, listen));
   const probes = new Slot((listen) => startProbes(served, listen));
   const hooks = new Slot<RunningHooks>((listen) => openHooks(deps, listen));
-  const socketPath = socketPathOf(config.storage.sqlite.path);
+  const socketPath = direct?.socketPath ?? socketPathOf(config.storage.sqlite.path);
   const socket = await startServer(served, { socketPath });
   parts.ending('command socket', 3_000, () => socket.close());
   parts.ending('HTTP server', 3_000, () => server.close());
-  await (await server.change(config.server.listen)).commit();
+  await (await server.change(direct ? undefined : config.server.listen)).commit();
   parts.ending('probes', 3_000, () => probes.close());
-  await (await probes.change(config.server.probes.listen)).commit();
+  await (await probes.change(direct ? undefined : config.server.probes.listen)).commit();
   parts.ending('hooks', 3_000, () => hooks.close());
-  await (await hooks.change(config.hooks.listen)).commit();
+  await (await hooks.change(direct ? undefined : config.hooks.listen)).commit();
   return {
     get address() {
       return server.running!.address;
@@ -109,15 +109,15 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
 }
 
 function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
-  const { events, logger, storage, security, generation } = deps;
+  const { options, events, storage, security, generation } = deps;
   const clock: Clock = {
     now: () => generation().clock.now(),
-    monotonic: () => deps.clock.monotonic(),
-    after: (ms, run) => deps.clock.after(ms, run),
+    monotonic: () => options.clock.monotonic(),
+    after: (ms, run) => options.clock.after(ms, run),
   };
   const given = {
     clock,
-    logger,
+    logger: options.logger,
     events,
     ledger: storage.ledger,
     security: security.hooks,

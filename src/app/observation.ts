@@ -21,12 +21,14 @@ import { ATTR_MSGSVC_ACCOUNT } from '#observe/tracing/semconv.ts';
 import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { ServiceClient } from '#service/api.ts';
 import type { Accounts } from './accounts.ts';
+import type { DirectOptions } from './options.ts';
 
 /** Readiness is reported at the latest after this time: an unready daemon would be no help during an outage. */
 const READY_AFTER_MS = 30_000;
 
 interface ObservationDeps {
   readonly config: Config;
+  readonly direct: DirectOptions | undefined;
   readonly accounts: Accounts;
   readonly scheduler: Scheduler;
   readonly board: ObservationBoard;
@@ -43,6 +45,8 @@ interface ObservationDeps {
   /** Runs the work inside a span of the daemon's own, if tracing is on. */
   within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
 }
+
+const NOT_NEEDED = 'the command does not need it';
 
 /** Schedules the collectors of every account. */
 export function watchAccounts(deps: ObservationDeps): void {
@@ -65,7 +69,7 @@ function watch<N extends CollectorName>(
 ): void {
   const { scheduler, board, events, verified } = deps;
   const { account } = target;
-  const off = collector.off(target);
+  const off = deps.direct?.collectors.includes(collector.name) === false ? NOT_NEEDED : collector.off(target);
   const { schedule, timeoutMs, maxStalenessMs, intervalMs, describe } = timing(collector.name, target.settings);
   board.register({
     account,

@@ -1,5 +1,6 @@
 /** Interface between the process and the daemon. */
 import type { Config } from '#config/config.ts';
+import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -27,10 +28,27 @@ export interface DaemonOptions {
   readonly reload?: ReloadPort;
   /** State of an earlier daemon of this process. */
   readonly handed?: Handover;
+  /** Serves one command instead of running until a signal. */
+  readonly direct?: DirectOptions;
   /** Milliseconds before a resumed run is judged; default 5 min. */
   readonly settleMs?: number;
   /** Milliseconds that breakers stay open after each consecutive halt, and between listings that judge actions. */
   readonly pace?: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
+}
+
+/**
+ * Daemon of one command, in the process of the command. It serves only this socket. No policy starts by itself, and
+ * nothing is reported to other systems.
+ */
+export interface DirectOptions {
+  readonly socketPath: string;
+  /**
+   * `memory`: nothing is stored, and nothing can be acted on. `configured`: acts and their audit log are in the
+   * configured store. Readings are in memory in both cases.
+   */
+  readonly store: 'memory' | 'configured';
+  /** Collectors that run; the others are off. */
+  readonly collectors: readonly CollectorName[];
 }
 
 export interface Daemon extends AsyncDisposable {
@@ -42,6 +60,8 @@ export interface Daemon extends AsyncDisposable {
   readonly probes: string | undefined;
   /** Unix socket for commands. */
   readonly socketPath: string;
+  /** Returns true after the first run of each collector, and at the latest after 30 seconds. */
+  isReady(): boolean;
   /** Checks that a daemon with this configuration can run on the machine. Rejects with a message for the operator. */
   rehearse(config: Config): Promise<void>;
   /** Reports that the last reload had another result than the previous one. @param by requester of a failed reload */

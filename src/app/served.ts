@@ -31,7 +31,12 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { ledger } = storage;
   const { config, board, policies, metrics, accounts, attempts } = generation;
   return {
-    command: ownCommand(options.env, ['--socket', socketPathOf(config.storage.sqlite.path)]),
+    command: ownCommand(
+      options.env,
+      options.direct === undefined
+        ? ['--socket', socketPathOf(config.storage.sqlite.path)]
+        : ['--config', config.sourceFile],
+    ),
     clock,
     board,
     ledger,

@@ -19,7 +19,10 @@ import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { openMemoryStore } from '#storage/memory-store.ts';
 import { openStore } from '#storage/sqlite.ts';
+import type { DirectOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 
 export type Storage = ReturnType<typeof openStorage>;
@@ -27,32 +30,38 @@ export type Storage = ReturnType<typeof openStorage>;
 interface StorageDeps {
   readonly clock: Clock;
   readonly events: EventBus;
+  readonly direct: DirectOptions | undefined;
 }
 
+const READS_ONLY = 'this command works without a daemon and only reads';
+
 /** @throws {Error} if the store is unavailable */
-export function openStorage({ storage }: Config, { clock, events }: StorageDeps, parts: Parts) {
-  const store = parts.use(openStore(storage.sqlite.path));
+export function openStorage({ storage }: Config, { clock, events, direct }: StorageDeps, parts: Parts) {
+  const isInMemory = direct?.store === 'memory';
+  const store = parts.use(isInMemory ? openMemoryStore('direct', READS_ONLY) : openStore(storage.sqlite.path));
+  // A direct daemon leaves the counters, spans and notifications of the configured store alone.
+  const observed = direct === undefined ? store : parts.use(openMemoryStore('direct'));
   const copies = createCopies(store);
   parts.ending('copies of the store', 10_000, async () => copies[Symbol.asyncDispose]());
   let savedAt: number | undefined;
   const totals = createTotals(
-    store,
+    observed,
     (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     () => void (savedAt = clock.now()),
   );
   // Ends after the parts whose last events it counts.
   parts.use(keepCounts({ events, totals, clock }));
-  const spans = createSpanOutbox(store);
-  const deliveries = createDeliveryOutbox(store, {
+  const spans = createSpanOutbox(observed);
+  const deliveries = createDeliveryOutbox(observed, {
     onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
   });
   const aggregations: AggregationStores = {
-    log: createLogAggregationStore(store, totals, { ...spans, deliveries }),
-    series: createSeriesStore(store, totals),
+    log: createLogAggregationStore(observed, totals, { ...spans, deliveries }),
+    series: createSeriesStore(observed, totals),
     flowControl: createFlowControlStore(totals),
-    workflowDlq: createWorkflowDlqStore(store, totals),
+    workflowDlq: createWorkflowDlqStore(observed, totals),
   };
-  const audit = parts.use(openAuditLog(store, clock, storage.audit.maxFileBytes));
+  const audit = parts.use(isInMemory ? memoryAudit() : openAuditLog(store, clock, storage.audit.maxFileBytes));
   const counted = countedAudit(audit);
   return {
     store,
@@ -67,10 +76,11 @@ export function openStorage({ storage }: Config, { clock, events }: StorageDeps,
     audit,
     auditCounts: counted.counts,
     ledger: createLedger(store, counted.audit),
-    labels: createLabelStore(store, totals),
-    notifications: createNotificationStore(store),
-    ...(storage.backup !== undefined && {
-      backups: { every: storage.backup.every, folder: createBackupFolder(storage.backup, { store, copies, clock }) },
-    }),
+    labels: createLabelStore(observed, totals),
+    notifications: createNotificationStore(observed),
+    ...(storage.backup !== undefined &&
+      direct === undefined && {
+        backups: { every: storage.backup.every, folder: createBackupFolder(storage.backup, { store, copies, clock }) },
+      }),
   };
 }

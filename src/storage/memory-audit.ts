@@ -1,7 +1,7 @@
-/** Audit log in memory, for tests. */
+/** Audit log in memory, for daemons that only read, and for tests. */
 import type { AuditEntry, AuditHead, AuditLog } from '#automate/ledger/audit-log.ts';
 
-interface MemoryAudit extends AuditLog {
+interface MemoryAudit extends AuditLog, Disposable {
   readonly entries: readonly AuditEntry[];
 }
 
@@ -15,5 +15,6 @@ export function memoryAudit(): MemoryAudit {
     append: (entry) => (entries.push(entry), head()),
     head,
     verify: async () => ({ records: entries.length, isTorn: false }),
+    [Symbol.dispose]: () => undefined,
   };
 }

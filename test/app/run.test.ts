@@ -50,6 +50,7 @@ function world() {
       hooks: undefined,
       probes: undefined,
       socketPath: 'opsd.sock',
+      isReady: () => true,
       startsAnew: () => startsAnew,
       exchange: async (next, { onFailed }) => {
         happened.push(`exchange ${next.policies[0]!.settings.mode}`);

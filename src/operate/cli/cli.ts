@@ -23,7 +23,8 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
       io.stdout.write(commandHelp(command));
       return EXIT.ok;
     }
-    return await command.run({ io, programs, values, positionals });
+    await using parts = new AsyncDisposableStack();
+    return await command.run({ io, programs, parts, values, positionals });
   } catch (error) {
     return explain(error, word, io);
   }

@@ -1,5 +1,6 @@
 /** Type of a command: data for the parser and for the help, and a function that returns an exit code. */
 import type { Config } from '#config/config.ts';
+import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 
@@ -21,10 +22,25 @@ export interface CliIo {
   readonly ask?: (question: string) => Promise<string>;
 }
 
-/** Long-running programs, which need the whole daemon. They resolve with the exit code. */
+/** Parts of a daemon that a command needs if none runs. */
+export interface DirectNeeds {
+  /** True if the command changes something. Its audit log is then in the configured store. */
+  readonly writes: boolean;
+  /** Collectors whose readings the command shows. */
+  readonly collectors: readonly CollectorName[];
+}
+
+/** Daemon of one command, in its own process. */
+export interface DirectDaemon extends AsyncDisposable {
+  readonly socketPath: string;
+}
+
+/** Programs that need the whole daemon. `run` and `demo` resolve with the exit code. */
 export interface CliPrograms {
   run(options: { readonly config: Config; /** Path of its file. */ readonly path: string }): Promise<number>;
   demo(options: { readonly listen?: ListenAddress; readonly seed?: number }): Promise<number>;
+  /** Starts a daemon for one command. Its first readings are complete on return. */
+  direct(options: DirectNeeds & { readonly config: Config }): Promise<DirectDaemon>;
 }
 
 export interface OptionSpec {
@@ -42,6 +58,8 @@ export type OptionValues = Readonly<Record<string, string | boolean | readonly s
 export interface Call {
   readonly io: CliIo;
   readonly programs: CliPrograms;
+  /** Parts that end after the command. */
+  readonly parts: AsyncDisposableStack;
   readonly values: OptionValues;
   readonly positionals: readonly string[];
 }

@@ -1,10 +1,12 @@
 /** Choice of the running daemon: by its socket, by its configuration, or by its address. */
 import { existsSync, readFileSync } from 'node:fs';
-import { CommandError, textOption, UsageError, type Call, type OptionSpec } from './command.ts';
+import type { Config } from '#config/config.ts';
+import { CommandError, textOption, UsageError, type Call, type DirectNeeds, type OptionSpec } from './command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
+import { startDirectly } from './direct.ts';
 
 export const SOCKET_OPTION: OptionSpec = {
   type: 'string',
@@ -57,8 +59,13 @@ export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnComma
   return ownCommand(io.env, given);
 }
 
-/** Place of the daemon; undefined if it is unknown, which was reported on stderr. */
-export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
+/**
+ * Place of the daemon; undefined if it is unknown, which was reported on stderr.
+ *
+ * @param needs parts of a daemon that this command starts itself if none runs for the named configuration; absent if the
+ *   command requires a running daemon
+ */
+export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<DaemonCall | undefined> {
   const { io, values } = call;
   const { signal } = io;
   const command = commandOf(call);
@@ -79,23 +86,35 @@ export async function findDaemon(call: Call): Promise<DaemonCall | undefined> {
   if (astray !== undefined) {
     throw new UsageError(`--${astray} requires --url; the socket needs no credentials`);
   }
-  const socketPath = await findSocket(call);
-  return socketPath === undefined ? undefined : { socketPath, signal, command };
+  const place = await findPlace(call);
+  if (place === undefined) return undefined;
+  const direct = needs && place.config && (await startDirectly(call, { ...needs, ...place, config: place.config }));
+  return { socketPath: direct?.socketPath ?? place.socketPath, signal, command };
+}
+
+interface Place {
+  readonly socketPath: string;
+  /** Valid configuration that the user named, with the socket next to its store. */
+  readonly config?: Config;
 }
 
 /**
  * Path of the socket. Undefined if the configuration is invalid, which was reported on stderr, and no socket exists at
  * its path.
  */
-export async function findSocket({ io, values }: Call): Promise<string | undefined> {
+export async function findSocket(call: Call): Promise<string | undefined> {
+  return (await findPlace(call))?.socketPath;
+}
+
+async function findPlace({ io, values }: Call): Promise<Place | undefined> {
   const given = textOption(values, 'socket');
-  if (given !== undefined) return given;
+  if (given !== undefined) return { socketPath: given };
   // Only the store's path is needed: the files of secrets may be readable by the daemon only.
   const file = configPath(values, io.env);
   const config = await readConfig(io, file, { secrets: false });
-  if (config !== undefined) return socketPathOf(config.storage.sqlite.path);
-  // A file name with a typo must not reach a daemon that the user did not name.
   const isNamed = textOption(values, 'config') !== undefined || Boolean(io.env['OPSD_CONFIG']);
+  if (config !== undefined) return { socketPath: socketPathOf(config.storage.sqlite.path), ...(isNamed && { config }) };
+  // A file name with a typo must not reach a daemon that the user did not name.
   if (isNamed && !existsSync(file)) {
     io.stderr.write(
       '  help: no request was sent; name the running daemon by its socket, next to its store: --socket PATH\n',
@@ -110,7 +129,7 @@ export async function findSocket({ io, values }: Call): Promise<string | undefin
     return undefined;
   }
   io.stderr.write(`This configuration is invalid; sending the request to the daemon at ${socketPath} anyway.\n`);
-  return socketPath;
+  return { socketPath };
 }
 
 function checkedUrl(text: string): URL {

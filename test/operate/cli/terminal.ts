@@ -1,6 +1,7 @@
 /** Environment of commands under test: their output is recorded, and the environment of this machine is hidden. */
 import type { CliIo, CliPrograms } from '#operate/cli/command.ts';
 import { runCli } from '#operate/cli/cli.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 
 export interface Outcome {
@@ -26,6 +27,8 @@ export interface TerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** Default: a stopped clock. */
+  readonly clock?: Clock;
 }
 
 export function terminal(options: TerminalOptions = {}): Terminal {
@@ -38,20 +41,26 @@ export function terminal(options: TerminalOptions = {}): Terminal {
     isTTY: options.isTTY ?? false,
     columns: options.columns ?? 80,
   });
+  const io: CliIo = {
+    stdout: stream('stdout'),
+    stderr: stream('stderr'),
+    env: options.env ?? {},
+    signal: stop.signal,
+    ...(options.answers !== undefined && {
+      ask: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
+    }),
+    clock: options.clock ?? new ManualClock(Date.UTC(2026, 10, 18, 10, 30, 0)),
+  };
   return {
-    io: {
-      stdout: stream('stdout'),
-      stderr: stream('stderr'),
-      env: options.env ?? {},
-      signal: stop.signal,
-      ...(options.answers !== undefined && {
-        ask: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
-      }),
-      clock: new ManualClock(Date.UTC(2026, 10, 18, 10, 30, 0)),
-    },
+    io,
     programs: {
       run: (given) => Promise.resolve((started.push(given), 0)),
       demo: (given) => Promise.resolve((started.push(given), 0)),
+      async direct(given) {
+        const [{ startDirect }, { startApp }] = await Promise.all([import('#app/direct.ts'), import('#app/daemon.ts')]);
+        started.push(given);
+        return startDirect(given, io, startApp);
+      },
     },
     started,
     get stdout() {

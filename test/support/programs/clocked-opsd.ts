@@ -9,6 +9,7 @@ const { runCli } = await import('#operate/cli/cli.ts');
 const { runDaemon } = await import('#app/run.ts');
 const { startApp } = await import('#app/daemon.ts');
 const { runUntilStopped } = await import('#app/launch.ts');
+const { startDirect } = await import('#app/direct.ts');
 const { fastClock } = await import('../fast-clock.ts');
 
 const number = (name: string): number => Number(process.env[`OPSD_TEST_${name}`]);
@@ -28,5 +29,6 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
     const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },
+  direct: (options) => startDirect(options, io, startApp),
 });
 process.once('beforeExit', () => process.exit());
