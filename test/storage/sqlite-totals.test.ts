@@ -47,6 +47,16 @@ test('listeners receive increments after they are durable, and no failed ones', 
   expect(heard).toHaveLength(1);
 });
 
+test('a commit with a value that is not a number is rejected as a whole', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const totals = createTotals(store);
+  const good = { ...created, by: 1 };
+  const histograms = [{ ...duration, buckets: [1], sum: Number.NaN }];
+  expect(() => totals.add('a', [good, { ...created, by: Number.NaN }])).toThrow('NOT NULL');
+  expect(() => totals.commit({ account: 'a', increments: [good], histograms }, () => {})).toThrow('NOT NULL');
+  expect([totals.counters('a'), totals.histograms('a')]).toEqual([[], []]);
+});
+
 test('each written commit is reported, and no failed one', () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   let saves = 0;

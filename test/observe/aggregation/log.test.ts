@@ -5,37 +5,37 @@ import type { StatedEntry } from '#observe/aggregation/log-entry.ts';
 import { ABANDON_AFTER_MS, WindowAggregation, type LogAggregate, type LogWindow } from '#observe/aggregation/log.ts';
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import { countersOf, hasEnded, histories, truthOf } from '../../support/log-history.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
+import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 
 const T0 = Date.UTC(2026, 10, 20, 10);
 const ACCOUNT = 'production';
 
-/** Aggregates a window over the content of a store, without committing. */
+/** Aggregates a window over the content of a stores, without committing. */
 function aggregation(
-  store: MemoryAggregationStore,
+  stores: MemoryStores,
   entries: readonly StatedEntry[],
   more: Partial<LogWindow> = {},
 ): LogAggregate {
   const counting = new WindowAggregation({
     account: ACCOUNT,
     from: T0,
-    memory: store.memory(ACCOUNT),
+    memory: stores.log.memory(ACCOUNT),
     admit: (_label, value) => value,
     ...more,
   });
   for (const one of entries) counting.take(one);
-  return counting.finish((...asked) => store.openRecords(...asked));
+  return counting.finish((...asked) => stores.log.openRecords(...asked));
 }
 
 /** @returns the messages that ended in the window */
 function aggregateAndCommit(
-  store: MemoryAggregationStore,
+  stores: MemoryStores,
   entries: readonly StatedEntry[],
   to: number,
   more: Partial<LogWindow> = {},
 ): MessageProgress[] {
-  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = aggregation(store, entries, more);
-  store.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
+  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = aggregation(stores, entries, more);
+  stores.log.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
 
@@ -43,8 +43,8 @@ function entry(time: number, state: MessageState, more: Partial<LogEntry> = {}):
   return { time: T0 + time, messageId: 'msg-1', state, labels: [], url: 'https://api.example.com/x', ...more };
 }
 
-function counters(store: MemoryAggregationStore): Record<string, number> {
-  return countersOf(store.counters(ACCOUNT));
+function counters(stores: MemoryStores): Record<string, number> {
+  return countersOf(stores.totals.counters(ACCOUNT));
 }
 
 const end = T0 + 24 * 3_600_000;
@@ -65,7 +65,7 @@ describe('for any partition into windows', () => {
       fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
         const all = messages.flatMap((message) => message.entries);
         const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
-        const store = new MemoryAggregationStore();
+        const stores = memoryStores();
         const ended: MessageProgress[] = [];
         for (let n = 1; n < borders.length; n += 1) {
           const from = borders[n - 1]! - overlap;
@@ -73,17 +73,17 @@ describe('for any partition into windows', () => {
           const window = all.filter(({ time }) => time >= from && time <= to);
           const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
           // A crash between aggregation and commit: the window is read again, in another order.
-          if (n % crashEvery === 0) aggregation(store, shuffled(read, seed - n), { from });
-          ended.push(...aggregateAndCommit(store, read, to, { from }));
+          if (n % crashEvery === 0) aggregation(stores, shuffled(read, seed - n), { from });
+          ended.push(...aggregateAndCommit(stores, read, to, { from }));
         }
-        expect(counters(store)).toEqual(truthOf(messages));
+        expect(counters(stores)).toEqual(truthOf(messages));
         expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
           messages
             .filter(hasEnded)
             .map(({ messageId }) => messageId)
             .toSorted(),
         );
-        const atOnce = aggregateAndCommit(new MemoryAggregationStore(), all, end);
+        const atOnce = aggregateAndCommit(memoryStores(), all, end);
         expect(byId(ended)).toEqual(byId(atOnce));
       }),
       { numRuns: 150 },
@@ -93,14 +93,14 @@ describe('for any partition into windows', () => {
   test('only open messages are remembered, and ended ones are removed', () => {
     fc.assert(
       fc.property(histories(T0), (messages) => {
-        const store = new MemoryAggregationStore();
+        const stores = memoryStores();
         aggregateAndCommit(
-          store,
+          stores,
           messages.flatMap(({ entries }) => entries),
           end,
         );
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
-        const inFlight = [...store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        const inFlight = [...stores.log.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
       }),
       { numRuns: 30 },
@@ -122,8 +122,7 @@ function shuffled<T>(values: readonly T[], seed: number): T[] {
 }
 
 describe('ended attempts', () => {
-  const attempts = (entries: readonly StatedEntry[], store = new MemoryAggregationStore()) =>
-    aggregation(store, entries).attempts;
+  const attempts = (entries: readonly StatedEntry[], stores = memoryStores()) => aggregation(stores, entries).attempts;
   const MINUTE = 60_000;
   const host = 'api.example.com';
 
@@ -152,18 +151,18 @@ describe('ended attempts', () => {
     expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
     expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
     const lost = [{ ...failed, failed: 0, failedFrom: Infinity, reasons: new Map() }];
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
-    expect(attempts([entry(9, 'FAILED')], store)).toEqual(lost);
-    const past = new MemoryAggregationStore();
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
+    expect(attempts([entry(9, 'FAILED')], stores)).toEqual(lost);
+    const past = memoryStores();
     const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
     aggregateAndCommit(past, whole, T0 + 4);
-    expect(past.memory(ACCOUNT).open.size).toBe(0);
+    expect(past.log.memory(ACCOUNT).open.size).toBe(0);
     expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
   });
 
   test('a resume ends as a message with its stamp does, and failed when that failed permanently', () => {
-    const ends = (...entries: readonly StatedEntry[]) => aggregation(new MemoryAggregationStore(), entries).resumeEnds;
+    const ends = (...entries: readonly StatedEntry[]) => aggregation(memoryStores(), entries).resumeEnds;
     const labels = ['billing', 'opsd:here:lin-1:2'];
     const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
     const delivered = { ...failed, end: 'delivered' };
@@ -179,9 +178,9 @@ describe('ended attempts', () => {
   });
 
   test('entries that were counted are not counted again', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
-    expect(attempts([entry(2, 'DELIVERED')], store)).toEqual([]);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
+    expect(attempts([entry(2, 'DELIVERED')], stores)).toEqual([]);
   });
 });
 
@@ -190,9 +189,9 @@ describe('a final failure', () => {
   const last = entry(10, 'ERROR', { responseStatus: 500 });
 
   test('is an ERROR without a next delivery', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [last], T0 + 20);
-    expect(counters(store)[failures]).toBe(1);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [last], T0 + 20);
+    expect(counters(stores)[failures]).toBe(1);
   });
 
   test('is not an ERROR with one, nor one after which the message continued', () => {
@@ -201,10 +200,10 @@ describe('a final failure', () => {
       [last, entry(10, 'RETRY')],
       [last, entry(15, 'ACTIVE')],
     ]) {
-      const store = new MemoryAggregationStore();
-      aggregateAndCommit(store, entries, T0 + 20);
-      expect(counters(store)).not.toHaveProperty([failures]);
-      expect(counters(store)).not.toHaveProperty(['msgsvc_messages_finished_total api.example.com']);
+      const stores = memoryStores();
+      aggregateAndCommit(stores, entries, T0 + 20);
+      expect(counters(stores)).not.toHaveProperty([failures]);
+      expect(counters(stores)).not.toHaveProperty(['msgsvc_messages_finished_total api.example.com']);
     }
   });
 
@@ -213,18 +212,18 @@ describe('a final failure', () => {
     ['in two windows', [[last], [entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows, FAILED first', [[entry(12, 'FAILED', { responseStatus: 500 })], [last]]],
   ])('is one when ERROR and FAILED both report it, %s', (_how, windows) => {
-    const store = new MemoryAggregationStore();
-    for (const entries of windows) aggregateAndCommit(store, entries, T0 + 20);
-    expect(counters(store)[failures]).toBe(1);
-    expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
-    expect(counters(store)['msgsvc_log_events_total FAILED']).toBe(1);
+    const stores = memoryStores();
+    for (const entries of windows) aggregateAndCommit(stores, entries, T0 + 20);
+    expect(counters(stores)[failures]).toBe(1);
+    expect(counters(stores)['msgsvc_messages_finished_total api.example.com']).toBe(1);
+    expect(counters(stores)['msgsvc_log_events_total FAILED']).toBe(1);
   });
 
   test('in a FAILED without status has the reason of the last ERROR', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
-    aggregateAndCommit(store, [entry(30, 'FAILED')], T0 + 40);
-    expect(counters(store)[failures]).toBe(1);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
+    aggregateAndCommit(stores, [entry(30, 'FAILED')], T0 + 40);
+    expect(counters(stores)[failures]).toBe(1);
   });
 });
 
@@ -241,20 +240,20 @@ describe('a cancellation during an attempt', () => {
     ['in one window', [[...first, last]]],
     ['in two windows', [first, [last]]],
   ])('is not a failure, %s', (_how, windows) => {
-    const store = new MemoryAggregationStore();
-    for (const entries of windows) aggregateAndCommit(store, entries, T0 + 30);
-    expect(counters(store)).toMatchObject({
+    const stores = memoryStores();
+    for (const entries of windows) aggregateAndCommit(stores, entries, T0 + 30);
+    expect(counters(stores)).toMatchObject({
       'msgsvc_message_cancellations_total api.example.com': 1,
       'msgsvc_messages_finished_total api.example.com': 1,
     });
-    expect(counters(store)).not.toHaveProperty(['msgsvc_message_failures_total api.example.com http 503']);
+    expect(counters(stores)).not.toHaveProperty(['msgsvc_message_failures_total api.example.com http 503']);
   });
 });
 
 test('an attempt that begins in the millisecond of the previous failure is another one', () => {
-  const store = new MemoryAggregationStore();
+  const stores = memoryStores();
   aggregateAndCommit(
-    store,
+    stores,
     [
       entry(0, 'CREATED'),
       entry(10, 'ACTIVE'),
@@ -264,14 +263,14 @@ test('an attempt that begins in the millisecond of the previous failure is anoth
     ],
     T0 + 30,
   );
-  const attempts = store.histograms(ACCOUNT).find(({ metric }) => metric.includes('attempt_duration'))!;
+  const attempts = stores.totals.histograms(ACCOUNT).find(({ metric }) => metric.includes('attempt_duration'))!;
   expect([attempts.buckets[0], attempts.sum]).toEqual([2, 0.015]);
 });
 
 describe('labels', () => {
   test('a destination beyond the limit is aggregated', () => {
     const { increments } = aggregation(
-      new MemoryAggregationStore(),
+      memoryStores(),
       [entry(1, 'CREATED'), entry(1, 'CREATED', { messageId: 'msg-2', url: 'https://b.example.com' })],
       { admit: (_label, value) => (value === 'b.example.com' ? 'other' : value) },
     );
@@ -283,38 +282,38 @@ describe('labels', () => {
   });
 
   test('an entry without a destination has that of its message', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(1, 'CREATED')], T0 + 5);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 5);
     const { url: _url, ...bare } = entry(10, 'DELIVERED', { responseStatus: 200 });
-    aggregateAndCommit(store, [bare], T0 + 20);
-    expect(counters(store)['msgsvc_messages_finished_total api.example.com']).toBe(1);
+    aggregateAndCommit(stores, [bare], T0 + 20);
+    expect(counters(stores)['msgsvc_messages_finished_total api.example.com']).toBe(1);
   });
 
   test('a message that never names one is unknown', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
-    expect(counters(store)['msgsvc_messages_created_total unknown']).toBe(1);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
+    expect(counters(stores)['msgsvc_messages_created_total unknown']).toBe(1);
   });
 });
 
 describe('repetitions', () => {
-  const repeated = (store: MemoryAggregationStore): number | undefined =>
-    store.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
+  const repeated = (stores: MemoryStores): number | undefined =>
+    stores.totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
 
   test('within a window, and of another window, are counted as such', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
-    expect(repeated(store)).toBe(1);
-    aggregateAndCommit(store, [entry(1, 'CREATED')], T0 + 9);
-    expect(repeated(store)).toBe(2);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
+    expect(repeated(stores)).toBe(1);
+    aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 9);
+    expect(repeated(stores)).toBe(2);
   });
 
   test('at the border of two windows are not new', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(5, 'CREATED')], T0 + 5);
-    aggregateAndCommit(store, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
-    expect(repeated(store)).toBeUndefined();
-    expect(counters(store)['msgsvc_log_events_total CREATED']).toBe(1);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 5);
+    aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
+    expect(repeated(stores)).toBeUndefined();
+    expect(counters(stores)['msgsvc_log_events_total CREATED']).toBe(1);
   });
 
   test('entries that differ in endpoint, status, state or time are not duplicates', () => {
@@ -328,7 +327,7 @@ describe('repetitions', () => {
       entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 9 }),
       entry(3, 'ERROR', { responseStatus: 502, nextDeliveryTime: T0 + 9 }),
     ];
-    expect(aggregation(new MemoryAggregationStore(), different).seen.size).toBe(different.length);
+    expect(aggregation(memoryStores(), different).seen.size).toBe(different.length);
   });
 });
 
@@ -352,21 +351,21 @@ describe('entries that appear later than their successors', () => {
     ['failed at once', [...life.slice(0, 2), ...failure]],
     ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
   ])('do not change the measurements of a message that is %s, whichever two they are', (_end, all) => {
-    const atOnce = new MemoryAggregationStore();
+    const atOnce = memoryStores();
     aggregateAndCommit(atOnce, all, end);
     for (const late of pairs(all)) {
-      const store = new MemoryAggregationStore();
+      const stores = memoryStores();
       const inTime = all.filter((_, at) => !late.includes(at));
-      aggregateAndCommit(store, inTime, end);
-      for (const at of late) aggregateAndCommit(store, [all[at]!], end, { isSweep: true });
-      const doubts = store.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
+      aggregateAndCommit(stores, inTime, end);
+      for (const at of late) aggregateAndCommit(stores, [all[at]!], end, { isSweep: true });
+      const doubts = stores.totals.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
       expect([late, doubts]).toEqual([late, []]);
-      expect([late, measuredIn(store)]).toEqual([late, measuredIn(atOnce)]);
+      expect([late, measuredIn(stores)]).toEqual([late, measuredIn(atOnce)]);
     }
   });
 
   test('are not waited for where a RETRY is reported before its ERROR', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const skewed = [
       ...life.slice(0, 2),
       entry(29, 'RETRY', { nextDeliveryTime: T0 + 1_000 }),
@@ -374,15 +373,17 @@ describe('entries that appear later than their successors', () => {
       life[4]!,
       entry(1_100, 'DELIVERED', { responseStatus: 200 }),
     ];
-    aggregateAndCommit(store, skewed, end);
-    expect(measuredIn(store)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
-    expect(store.sizes(ACCOUNT).open).toBe(0);
+    aggregateAndCommit(stores, skewed, end);
+    expect(measuredIn(stores)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
+    expect(stores.log.memory(ACCOUNT).open.size).toBe(0);
   });
 });
 
-function measuredIn(store: MemoryAggregationStore): Record<string, readonly number[]> {
+function measuredIn(stores: MemoryStores): Record<string, readonly number[]> {
   return Object.fromEntries(
-    store.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
+    stores.totals
+      .histograms(ACCOUNT)
+      .map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
   );
 }
 
@@ -394,9 +395,9 @@ describe('facts of an ended message', () => {
   });
 
   test('has the attempts of a delivered message', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const told = aggregateAndCommit(
-      store,
+      stores,
       [
         created,
         entry(10, 'ACTIVE'),
@@ -427,19 +428,19 @@ describe('facts of an ended message', () => {
   });
 
   test('the reason of a delay is remembered until the wait ends', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
-    aggregateAndCommit(store, [postponed], T0 + 20);
-    const later = aggregation(store, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
+    aggregateAndCommit(stores, [postponed], T0 + 20);
+    const later = aggregation(stores, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
     expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
   });
 
   test('has the failure that ended it, whether FAILED comes in the same window or not', () => {
     const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
     const again = entry(21, 'FAILED', { error: 'ECONNRESET' });
-    const one = aggregateAndCommit(new MemoryAggregationStore(), [...entries, again], T0 + 30);
-    const store = new MemoryAggregationStore();
-    const two = [...aggregateAndCommit(store, entries, T0 + 20), ...aggregateAndCommit(store, [again], T0 + 30)];
+    const one = aggregateAndCommit(memoryStores(), [...entries, again], T0 + 30);
+    const stores = memoryStores();
+    const two = [...aggregateAndCommit(stores, entries, T0 + 20), ...aggregateAndCommit(stores, [again], T0 + 30)];
     expect(two).toEqual(one);
     expect(one[0]).toMatchObject({ end: { at: T0 + 20, outcome: 'failed' } });
     expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
@@ -447,7 +448,7 @@ describe('facts of an ended message', () => {
 
   test('a FAILED without a preceding ERROR is an attempt', () => {
     const told = aggregateAndCommit(
-      new MemoryAggregationStore(),
+      memoryStores(),
       [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
       T0 + 30,
     );
@@ -458,7 +459,7 @@ describe('facts of an ended message', () => {
 
   test('an attempt without a known start does not use that of the previous one', () => {
     const told = aggregateAndCommit(
-      new MemoryAggregationStore(),
+      memoryStores(),
       [
         created,
         entry(10, 'ACTIVE'),
@@ -472,7 +473,7 @@ describe('facts of an ended message', () => {
 
   test('a FAILED after the ERROR of the attempt is not another attempt', () => {
     const told = aggregateAndCommit(
-      new MemoryAggregationStore(),
+      memoryStores(),
       [
         created,
         entry(10, 'ACTIVE'),
@@ -487,7 +488,7 @@ describe('facts of an ended message', () => {
 
   test('may have no attempts, if the message was canceled', () => {
     const told = aggregateAndCommit(
-      new MemoryAggregationStore(),
+      memoryStores(),
       [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
       T0 + 30,
     );
@@ -495,7 +496,7 @@ describe('facts of an ended message', () => {
   });
 
   test('has no start if the creation was not seen', () => {
-    const told = aggregateAndCommit(new MemoryAggregationStore(), [entry(5, 'DELIVERED')], T0 + 30);
+    const told = aggregateAndCommit(memoryStores(), [entry(5, 'DELIVERED')], T0 + 30);
     expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
     expect(told[0]).not.toHaveProperty('createdAt');
     expect(told[0]).not.toHaveProperty('dueAt');
@@ -504,10 +505,10 @@ describe('facts of an ended message', () => {
 
 describe('progress', () => {
   test('reports the new facts with each commit', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const step = (...entries: StatedEntry[]) => {
-      const [progress] = aggregation(store, entries).progress();
-      aggregateAndCommit(store, entries, T0 + 99);
+      const [progress] = aggregation(stores, entries).progress();
+      aggregateAndCommit(stores, entries, T0 + 99);
       return progress;
     };
     expect(step(entry(0, 'CREATED', { nextDeliveryTime: T0 + 5 }), entry(6, 'ACTIVE'))).toEqual({
@@ -533,10 +534,10 @@ describe('progress', () => {
   });
 
   test('separates a late start from a new outcome, and marks past facts as past', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const step = (...entries: StatedEntry[]) => {
-      const [progress] = aggregation(store, entries).progress();
-      aggregateAndCommit(store, entries, T0 + 99);
+      const [progress] = aggregation(stores, entries).progress();
+      aggregateAndCommit(stores, entries, T0 + 99);
       return progress?.news;
     };
     step(entry(0, 'CREATED'), entry(9, 'DELIVERED'));
@@ -547,7 +548,7 @@ describe('progress', () => {
 
 describe('hours', () => {
   test('count fresh entries by the hour of their time and by state', () => {
-    const store = new MemoryAggregationStore();
+    const stores = memoryStores();
     const hour = 3_600_000;
     const entries = [
       entry(0, 'CREATED'),
@@ -555,10 +556,10 @@ describe('hours', () => {
       entry(hour, 'ACTIVE'),
       entry(hour + 1, 'DELIVERED'),
     ];
-    aggregateAndCommit(store, [...entries, entries[0]!], T0 + 2 * hour);
-    aggregateAndCommit(store, entries, T0 + 2 * hour);
-    expect(store.hourCounts(ACCOUNT, T0)).toEqual(new Map([['CREATED', 2]]));
-    expect(store.hourCounts(ACCOUNT, T0 + hour)).toEqual(
+    aggregateAndCommit(stores, [...entries, entries[0]!], T0 + 2 * hour);
+    aggregateAndCommit(stores, entries, T0 + 2 * hour);
+    expect(stores.log.hourCounts(ACCOUNT, T0)).toEqual(new Map([['CREATED', 2]]));
+    expect(stores.log.hourCounts(ACCOUNT, T0 + hour)).toEqual(
       new Map([
         ['ACTIVE', 1],
         ['DELIVERED', 1],
@@ -569,8 +570,8 @@ describe('hours', () => {
 
 describe('the record of an open message', () => {
   test('holds no secret and no error text', () => {
-    const store = new MemoryAggregationStore();
-    const { opened } = aggregation(store, [
+    const stores = memoryStores();
+    const { opened } = aggregation(stores, [
       entry(0, 'CREATED', { url: 'https://user:pw@api.example.com/x?api_key=s3cret' }),
       entry(9, 'ERROR', { error: 'password s3cret refused', nextDeliveryTime: T0 + 50 }),
     ]);
@@ -578,18 +579,20 @@ describe('the record of an open message', () => {
   });
 
   test('is removed when the end comes in a later window', () => {
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
-    expect(store.sizes(ACCOUNT).open).toBe(1);
-    aggregateAndCommit(store, [entry(9, 'DELIVERED')], T0 + 10);
-    expect(store.sizes(ACCOUNT).open).toBe(0);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
+    expect(stores.log.memory(ACCOUNT).open.size).toBe(1);
+    aggregateAndCommit(stores, [entry(9, 'DELIVERED')], T0 + 10);
+    expect(stores.log.memory(ACCOUNT).open.size).toBe(0);
   });
 
   test('is kept until the next delivery is due', () => {
     const due = T0 + 3 * ABANDON_AFTER_MS;
-    const store = new MemoryAggregationStore();
-    aggregateAndCommit(store, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
-    expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
-    expect(store.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual(['msg-1']);
+    const stores = memoryStores();
+    aggregateAndCommit(stores, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
+    expect(stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
+    expect(stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual([
+      'msg-1',
+    ]);
   });
 });

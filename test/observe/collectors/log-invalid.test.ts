@@ -8,7 +8,6 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
@@ -52,12 +51,11 @@ test(
         for (const [messageId, { at }] of facts) {
           log.entries.push({ messageId, time: START + at * SECOND, state: 'CREATED', labels: [] });
         }
-        const store = new MemoryAggregationStore();
-        const stores = { ...memoryStores(), log: store };
+        let stores = memoryStores();
         const watched = target({ settings: { logs: { pageBudget } } });
         let previous: Batch<'logs'> | undefined;
         for (let poll = 0; poll < 48; poll += 1) {
-          if (restarts.includes(poll)) previous = undefined;
+          if (restarts.includes(poll)) [previous, stores] = [undefined, stores.restarted()];
           log.beforeAnswer = ({ cursor }) => {
             if (failing.includes(poll) && (poll % 2 === 0 || cursor !== undefined))
               throw new FakeServiceError('timeout');
@@ -69,7 +67,7 @@ test(
           if (collected) previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), ...collected };
           await clock.advance(POLL);
         }
-        const counted = new Map(store.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
+        const counted = new Map(stores.totals.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
         expect(counted.get('opsd_log_invalid_entries_total')).toBe(
           rows.filter(({ kind }) => kind !== undefined).length,
         );

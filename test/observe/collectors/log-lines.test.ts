@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { context } from './fake-context.ts';
 import { FakeLog } from './fake-service.ts';
@@ -12,10 +11,10 @@ const T0 = Date.UTC(2026, 10, 20, 10);
 test('lines about the new facts of a commit are stored with it', async () => {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock });
-  const store = new MemoryAggregationStore();
+  const stores = memoryStores();
   const at = context<'logs'>({
     clock,
-    stores: { ...memoryStores(), log: store },
+    stores,
     lines: (progress) => progress.map(({ messageId, end }) => `${messageId} ${end?.outcome}`),
   });
   await logs.collect(log.client, at);
@@ -23,5 +22,5 @@ test('lines about the new facts of a commit are stored with it', async () => {
   log.entries.push({ ...message, time: T0 + 1, state: 'CREATED' }, { ...message, time: T0 + 2, state: 'DELIVERED' });
   await clock.advance(60_000);
   await logs.collect(log.client, at);
-  expect(store.commits.flatMap(({ lines = [] }) => lines)).toEqual(['m delivered']);
+  expect(stores.lines).toEqual(['m delivered']);
 });

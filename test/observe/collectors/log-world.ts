@@ -1,4 +1,5 @@
 /** The log collector over a small service, with a store in memory and a stopped clock. */
+import { vi } from 'vitest';
 import type { ServiceClient } from '#service/api.ts';
 import { logs } from '#observe/collectors/logs.ts';
 import { timing } from '#observe/collectors/settings.ts';
@@ -8,7 +9,6 @@ import { deliveryLines } from '#observe/tracing/delivery-line.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { countersOf, type HistoryEntry } from '../../support/log-history.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { FakeLog, type FakeLogOptions } from './fake-service.ts';
@@ -26,8 +26,7 @@ export interface WorldOptions extends Omit<FakeLogOptions, 'clock'> {
 export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldOptions = {}) {
   const clock = new ManualClock(T0);
   const log = new FakeLog({ clock, ...options });
-  const store = new MemoryAggregationStore();
-  const stores = { ...memoryStores(), log: store };
+  let stores = memoryStores();
   const reads: EndedAttemptsRead[] = [];
   const resets: { readonly from: number; readonly to: number }[] = [];
   let previous: Batch<'logs'> | undefined;
@@ -70,9 +69,10 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     while (!state.isOver) await clock.advance(clock.nextIn ?? 0);
     return ran;
   };
-  /** Discards all state that a new process would lack. */
+  /** Continues as a new process over the same database. */
   const restart = (): void => {
     previous = undefined;
+    stores = stores.restarted();
   };
   /** Runs until the watermark has passed a given time. */
   const runUntil = async (moment: number): Promise<number> => {
@@ -83,23 +83,50 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     }
     throw new Error('the watermark does not get there');
   };
-  const counters = (): Record<string, number> => countersOf(store.counters(ACCOUNT));
+  const counters = (): Record<string, number> => countersOf(stores.totals.counters(ACCOUNT));
   const own = (metric: string): number | undefined =>
-    store.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
+    stores.totals.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
   /** Returns the number of observations of each histogram. */
   const counts = (): Record<string, number> =>
     Object.fromEntries(
-      store
+      stores.totals
         .histograms(ACCOUNT)
         .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
     );
   /** Returns the messages with a committed end, with their outcomes. */
   const ends = (): { id: string; outcome: string }[] =>
-    store.commits
-      .flatMap(({ lines = [] }) => lines)
+    stores.lines
       .map((line) => JSON.parse(line) as Record<string, string>)
       .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
-  return { clock, log, store, reads, resets, ends, run, slowRun, restart, runUntil, through, counters, counts, own };
+  /** Returns the numbers of remembered keys and messages. */
+  const sizes = (): { readonly seen: number; readonly open: number } => {
+    const { seen, open } = stores.log.memory(ACCOUNT);
+    return { seen: seen.size, open: open.size };
+  };
+  const failCommits = (): { mockRestore(): void } =>
+    vi.spyOn(stores.log, 'commitLog').mockImplementation(() => {
+      throw new Error('disk full');
+    });
+  return {
+    clock,
+    log,
+    get stores() {
+      return stores;
+    },
+    reads,
+    resets,
+    ends,
+    run,
+    slowRun,
+    restart,
+    runUntil,
+    through,
+    counters,
+    counts,
+    own,
+    sizes,
+    failCommits,
+  };
 }
 
 export function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {

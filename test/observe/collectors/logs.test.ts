@@ -3,8 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { logs } from '#observe/collectors/logs.ts';
 import { WindowAggregation } from '#observe/aggregation/log.ts';
 import { endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../../support/log-history.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
-import { memoryStores } from '../../support/memory-aggregation-stores.ts';
+import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context } from './fake-context.ts';
 import { clientOf, FakeServiceError } from './fake-service.ts';
 import { entry, LAG, SECOND, T0, world } from './log-world.ts';
@@ -22,7 +21,9 @@ describe('the first run', () => {
   test('initializes the totals at 0', async () => {
     const w = world();
     await w.run();
-    const zero = w.store.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
+    const zero = w.stores.totals
+      .counters(ACCOUNT)
+      .map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
     expect(zero).toContain('msgsvc_log_events_total DELIVERED 0');
     expect(zero).toContain('opsd_log_pages_total 0');
     expect(zero).toContain('opsd_log_windows_halved_total 0');
@@ -100,7 +101,7 @@ describe('each further run', () => {
     };
     await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
     expect(w.counters()).toEqual({});
-    expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 - LAG);
+    expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(T0 - LAG);
     w.log.beforeAnswer = () => undefined;
     await w.run();
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
@@ -114,7 +115,7 @@ describe('each further run', () => {
     const listLogs = (): Promise<typeof loop> => Promise.resolve(loop);
     const { client } = w.log;
     const looping = { ...client, message: { ...client.message!, listLogs } };
-    const at = context<'logs'>({ clock: w.clock, stores: { ...memoryStores(), log: w.store } });
+    const at = context<'logs'>({ clock: w.clock, stores: w.stores });
     await expect(logs.collect(looping, at)).rejects.toMatchObject({ code: 'cursor_loop' });
     expect(w.counters()).toEqual({});
   });
@@ -127,12 +128,10 @@ describe('each further run', () => {
       entry(2_000, { messageId: 'm', state: 'DELIVERED', responseStatus: 200 }),
     );
     await w.clock.advance(30 * SECOND);
-    w.store.beforeCommit = () => {
-      throw new Error('disk full');
-    };
+    const failing = w.failCommits();
     await expect(w.run()).rejects.toThrow('disk full');
     expect(w.ends()).toEqual([]);
-    w.store.beforeCommit = () => undefined;
+    failing.mockRestore();
     await w.run();
     expect(w.ends()).toEqual([{ id: 'm', outcome: 'delivered' }]);
   });
@@ -143,13 +142,13 @@ describe('each further run', () => {
     w.log.entries.push(entry(1_000), entry(86_400_000));
     await w.clock.advance(30 * SECOND);
     await w.run();
-    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 1, open: 1 });
+    expect(w.sizes()).toEqual({ seen: 1, open: 1 });
     await w.clock.advance(86_400_000 + 60 * SECOND);
     await w.run();
-    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 1, open: 1 });
+    expect(w.sizes()).toEqual({ seen: 1, open: 1 });
     await w.clock.advance(86_400_000 + 60 * SECOND);
     await w.run();
-    expect(w.store.sizes(ACCOUNT)).toEqual({ seen: 0, open: 0 });
+    expect(w.sizes()).toEqual({ seen: 0, open: 0 });
   });
 });
 
@@ -174,7 +173,7 @@ describe('clocks that disagree', () => {
   test('a local clock that is ahead does not put the watermark ahead', async () => {
     const w = world({ skew: -3_600_000 });
     await w.run();
-    expect(w.store.loadLogState(ACCOUNT).watermark).toBe(T0 - 3_600_000 - LAG);
+    expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(T0 - 3_600_000 - LAG);
   });
 });
 
@@ -330,7 +329,7 @@ describe('late entries', () => {
     // An outage of hours: the sweep precedes new entries and takes more than one run.
     await w.clock.advance(15_000 * SECOND);
     let ahead = 0;
-    const sweepAt = (): number | undefined => w.store.loadLogState(ACCOUNT).sweep?.at;
+    const sweepAt = (): number | undefined => w.stores.log.loadLogState(ACCOUNT).sweep?.at;
     for (let row = await w.run(); sweepAt() !== undefined; row = await w.run()) {
       ahead = Math.max(ahead, row.watermark - sweepAt()!);
       await w.clock.advance(SECOND);
@@ -371,12 +370,12 @@ describe('late entries', () => {
     await w.clock.advance(60 * SECOND);
     await w.run();
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
-    expect(w.store.sizes(ACCOUNT).open).toBe(1);
+    expect(w.sizes().open).toBe(1);
     await w.clock.advance(1_300 * SECOND);
     await w.run();
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(1);
     expect(w.own('opsd_messages_abandoned_total')).toBe(0);
-    expect(w.store.sizes(ACCOUNT).open).toBe(0);
+    expect(w.sizes().open).toBe(0);
   });
 });
 
@@ -426,7 +425,7 @@ describe('the entry mode of the log', () => {
       'msgsvc_message_attempts_total a.example': 2,
     });
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
-    expect(w.store.sizes(ACCOUNT).open).toBe(0);
+    expect(w.sizes().open).toBe(0);
   });
 });
 
@@ -564,14 +563,11 @@ describe('in any sequence of events', () => {
             asked += 1;
             if (trouble === 'lost answer' && asked === 2) throw new FakeServiceError('timeout');
           };
-          w.store.beforeCommit = () => {
-            if (trouble === 'crash before commit') throw new Error('killed');
-          };
-          if (trouble === 'restart') w.restart();
+          if (trouble === 'crash before commit') w.failCommits();
           await w.run().catch(() => undefined);
+          if (trouble === 'crash before commit' || trouble === 'restart') w.restart();
         }
         w.log.beforeAnswer = () => undefined;
-        w.store.beforeCommit = () => undefined;
         const last = Math.max(...all.map(({ time }) => time));
         // Runs until the last sweep that may find an entry is over.
         for (let end = last + 900_000; w.clock.now() < end; await w.clock.advance(60 * SECOND)) await w.run();
@@ -580,10 +576,10 @@ describe('in any sequence of events', () => {
         const told = w.ends().map(({ id }) => id);
         expect(told.toSorted()).toEqual(ended.toSorted());
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
-        const inFlight = [...w.store.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        const inFlight = [...w.stores.log.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
         const measured = (metric: string): number =>
-          w.store
+          w.stores.totals
             .histograms(ACCOUNT)
             .filter((histogram) => histogram.metric === metric)
             .reduce((sum, { buckets }) => sum + buckets.reduce((total, count) => total + count, 0), 0);
@@ -592,26 +588,26 @@ describe('in any sequence of events', () => {
         expect(measured('msgsvc_message_delivery_duration_seconds')).toBe(delivered);
         expect(measured('msgsvc_message_attempt_duration_seconds') + unjoined).toBe(attempts);
         if (unjoined + (w.own('opsd_log_revised_durations_total') ?? 0) > 0) return;
-        const atOnce = new MemoryAggregationStore();
+        const atOnce = memoryStores();
         const aggregation = new WindowAggregation({
           account: ACCOUNT,
           from: 0,
-          memory: atOnce.memory(ACCOUNT),
+          memory: atOnce.log.memory(ACCOUNT),
           admit: (_, value) => value,
         });
         for (const one of all) aggregation.take(one);
         const { progress: _progress, ...aggregated } = aggregation.finish(() => new Map());
-        atOnce.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...aggregated });
-        expect(histogramsOf(w.store)).toEqual(histogramsOf(atOnce));
+        atOnce.log.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...aggregated });
+        expect(histogramsOf(w.stores)).toEqual(histogramsOf(atOnce));
       }),
       { numRuns: 30 },
     );
   });
 });
 
-function histogramsOf(store: MemoryAggregationStore): Record<string, unknown> {
+function histogramsOf({ totals }: MemoryStores): Record<string, unknown> {
   return Object.fromEntries(
-    store
+    totals
       .histograms(ACCOUNT)
       .map(({ metric, labels, buckets, sum }) => [
         [metric, ...labels].join(' '),

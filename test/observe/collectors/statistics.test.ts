@@ -19,7 +19,6 @@ import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT as ID, START, world } from '../../emulator/world.ts';
-import { MemoryAggregationStore } from '../../support/memory-aggregation-store.ts';
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
@@ -210,7 +209,6 @@ describe('a response', () => {
 
   function fake() {
     const stores = memoryStores();
-    const log = new MemoryAggregationStore();
     const clock = new ManualClock(T0);
     const asked: string[] = [];
     let stats: (period: string) => AccountStats = () => ({ dlqMessages: 0 });
@@ -224,7 +222,6 @@ describe('a response', () => {
     });
     return {
       stores,
-      log,
       clock,
       asked,
       say: (next: (period: string) => AccountStats) => void (stats = next),
@@ -234,7 +231,7 @@ describe('a response', () => {
           context<'accountStats'>({
             clock,
             target: target({ settings: { accountStats: settings, logs } }),
-            stores: { ...stores, log },
+            stores,
           }),
         ),
     };
@@ -323,10 +320,10 @@ describe('a response', () => {
   });
 
   test('is compared with the log once entries as late as the sweep looks for have arrived', async () => {
-    const { clock, collect, say, log } = fake();
+    const { clock, collect, say, stores } = fake();
     say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
     const counted = (logs: object) => {
-      log.commitLog({
+      stores.log.commitLog({
         account: ACCOUNT,
         watermark: clock.now(),
         keptFrom: 0,

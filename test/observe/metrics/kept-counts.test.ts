@@ -6,7 +6,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { MemoryTotals } from '../../support/memory-totals.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { NOW, world } from './world.ts';
 
@@ -14,7 +14,7 @@ const EXPORTED = 'opsd_spans_exported_total';
 const DROPPED = 'opsd_spans_dropped_total{reason="queue"}';
 
 test('a process continues the counts of the previous one', async () => {
-  const totals = new MemoryTotals();
+  const totals = createTotals(memoryStore());
   const first = world({ totals });
   first.events.emit({ type: 'spans.exported', count: 4 });
   first.events.emit({ type: 'spans.exported', count: 3 });

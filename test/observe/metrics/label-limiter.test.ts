@@ -1,21 +1,29 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createLabelLimiter, type LabelLimiter, type ReadOf } from '#observe/metrics/label-limiter.ts';
+import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { MemoryLabelStore } from '../../support/memory-label-store.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { NOW } from './world.ts';
 
 const HOUR = 3_600_000;
 
 interface Options {
   readonly labels?: object;
-  readonly store?: MemoryLabelStore;
+  readonly store?: LabelStore;
   readonly configured?: Readonly<Record<string, readonly string[]>>;
 }
 
-function limiterOf({ labels = {}, store = new MemoryLabelStore(), configured = {} }: Options = {}) {
+function labelStore(): LabelStore {
+  const store = memoryStore();
+  return createLabelStore(store, createTotals(store));
+}
+
+function limiterOf({ labels = {}, store = labelStore(), configured = {} }: Options = {}) {
   const clock = new ManualClock(NOW);
   const overflowed: string[] = [];
   const evicted: string[] = [];
@@ -155,7 +163,7 @@ describe('a restart', () => {
     });
     fc.assert(
       fc.property(steps, (all) => {
-        const store = new MemoryLabelStore();
+        const store = labelStore();
         const said = new Map<string, string>();
         let current = limiterOf({ labels: three, store });
         for (const step of all) {
@@ -199,9 +207,10 @@ describe('idle values', () => {
     await hours(world, 1, { seen: ['b'] });
     await hours(world, 167, { seen: ['b'] });
     expect(world.evicted).toEqual([]);
+    const evict = vi.spyOn(world.store, 'evict');
     await hours(world, 1, { seen: ['b'] });
     expect(world.evicted).toEqual(['a/destination/a']);
-    expect(world.store.evicted).toEqual([
+    expect(evict.mock.calls.flat(2)).toEqual([
       {
         account: 'a',
         label: 'destination',
@@ -245,11 +254,13 @@ describe('idle values', () => {
     const world = limiterOf({ labels: three });
     world.admit('a');
     await hours(world, 168);
-    world.store.broken = new Error('disk full');
+    const failing = vi.spyOn(world.store, 'evict').mockImplementation(() => {
+      throw new Error('disk full');
+    });
     await expect(hours(world, 1)).rejects.toThrow('disk full');
     expect(world.evicted).toEqual([]);
     expect(world.admit('a')).toBe('a');
-    world.store.broken = undefined;
+    failing.mockRestore();
     await hours(world, 1);
     expect(world.evicted).toEqual([]);
     await hours(world, 168);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { Increment } from '#observe/aggregation/totals.ts';
-import { MemoryTotals } from '../../support/memory-totals.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { until } from '../../support/until.ts';
 import { seriesOf, world, type World } from './world.ts';
 
@@ -75,7 +76,7 @@ describe('the limit of series', () => {
   });
 
   test('shows no part of a total: a rejected one stays so until a restart', async () => {
-    const totals = new MemoryTotals();
+    const totals = createTotals(memoryStore());
     const made = world({ metrics, totals });
     await fill(made);
     totals.add('prod', [created('late.example', 100)]);

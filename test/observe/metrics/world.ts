@@ -9,8 +9,9 @@ import type { Format } from '#observe/metrics/series.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { MemoryLabelStore } from '../../support/memory-label-store.ts';
-import { MemoryTotals } from '../../support/memory-totals.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
+import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 
 /** 2026-05-04 12:00 UTC */
 export const NOW = Date.UTC(2026, 4, 4, 12);
@@ -29,7 +30,7 @@ export interface World {
   readonly board: ObservationBoard;
   readonly events: EventBus;
   readonly clock: ManualClock;
-  readonly totals: MemoryTotals;
+  readonly totals: SqliteTotals;
   readonly publish: <N extends CollectorName>(collector: N, rows: Batch<N>['rows'], account?: string) => void;
   /** Returns the whole text of a scrape. */
   readonly text: (format?: Format) => Promise<string>;
@@ -46,7 +47,7 @@ export interface WorldOptions {
   /** Increments of `prod` in the store at the start. */
   readonly stored?: readonly Increment[];
   /** Totals from before. */
-  readonly totals?: MemoryTotals;
+  readonly totals?: SqliteTotals;
 }
 
 const ALL_COLLECTORS = [
@@ -66,7 +67,8 @@ export function world(options: WorldOptions = {}): World {
   const accounts = options.accounts ?? [
     { name: 'prod', apis: ['message', 'management'], requestsPerDay: 1_000, dlqRetentionMs: 7 * 86_400_000 },
   ];
-  const totals = options.totals ?? new MemoryTotals();
+  const store = memoryStore();
+  const totals = options.totals ?? createTotals(store);
   totals.add('prod', options.stored ?? []);
   keepCounts({ events, totals, clock });
   for (const { name: account } of accounts) {
@@ -81,7 +83,7 @@ export function world(options: WorldOptions = {}): World {
     settings: metricsSettings.parse({ newSeriesZeroFor: '0s', debug: true, ...options.metrics }),
     accounts,
     totals,
-    labels: new MemoryLabelStore(),
+    labels: createLabelStore(store, totals),
     usage: () => ({ usedToday: 7, allowedPerDay: 1_000 }),
     policies: () => [],
     engine: () => CALM,
