@@ -3,31 +3,38 @@ import { ownCommand } from '#foundation/domain/own-command.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { parseArguments } from './arguments.ts';
-import { CommandError, EXIT, UsageError, type CliIo, type CliPrograms, type Command } from './command.ts';
-import { commandHelp, commandNamed, helpCommand, overallHelp } from './help.ts';
-import { COMMANDS } from './index.ts';
+import { CommandError, EXIT, UsageError, type CliIo, type CliPrograms } from './command.ts';
+import { helpOf, namedCommand, topicOf } from './help.ts';
 
 export type { CliIo, CliPrograms } from './command.ts';
 
 /** @returns the exit code; see `EXIT` */
 export async function runCli(argv: readonly string[], io: CliIo, programs: CliPrograms): Promise<number> {
-  const [word, ...args] = argv;
-  if (word === undefined) {
-    io.stderr.write(overallHelp());
+  if (argv.length === 0) {
+    io.stderr.write(helpOf([]));
     return EXIT.usage;
   }
   try {
-    const command = findCommand(word);
+    const { command, topic, args } = namedCommand(withoutAlias(argv));
+    if (command === undefined) return nounWithoutVerb(topic, args, io);
     const { values, positionals } = parseArguments(command, args);
     if (values['help'] === true) {
-      io.stdout.write(commandHelp(command));
+      io.stdout.write(helpOf(topic));
       return EXIT.ok;
     }
     await using parts = new AsyncDisposableStack();
     return await command.run({ io, programs, parts, values, positionals });
   } catch (error) {
-    return explain(error, word, io);
+    return explain(error, topicOf(argv), io);
   }
+}
+
+/** Lists the verbs. Without a request for help, the command line is incomplete. */
+function nounWithoutVerb(topic: readonly string[], [option]: readonly string[], io: CliIo): number {
+  const isHelp = option === '--help' || option === '-h';
+  if (option !== undefined && !isHelp) throw new UsageError(`${topic[0]} needs a verb before ${option}`);
+  (isHelp ? io.stdout : io.stderr).write(helpOf(topic));
+  return isHelp ? EXIT.ok : EXIT.usage;
 }
 
 /** Aliases that users of other programs expect. */
@@ -38,16 +45,17 @@ const ALIASES: Readonly<Record<string, string>> = {
   '-V': 'version',
 };
 
-function findCommand(word: string): Command {
+function withoutAlias([word = '', ...args]: readonly string[]): readonly string[] {
   const name = ALIASES[word] ?? word;
   if (name.startsWith('-')) throw new UsageError(`the first argument must be a command, not ${name}`);
-  return commandNamed(name);
+  return [name, ...args];
 }
 
-function explain(error: unknown, word: string, io: CliIo): number {
+/** @param topic words of the command line that name a command */
+function explain(error: unknown, topic: readonly string[], io: CliIo): number {
   if (error instanceof UsageError) {
-    const topic = [...COMMANDS, helpCommand].some((command) => command.name === word) ? ` ${word}` : '';
-    io.stderr.write(`opsd: ${redact(error.message)}\nSee: ${ownCommand(io.env, [])(`help${topic}`)}\n`);
+    const see = ownCommand(io.env, [])(['help', ...topic].join(' '));
+    io.stderr.write(`opsd: ${redact(error.message)}\nSee: ${see}\n`);
     return EXIT.usage;
   }
   if (io.signal.aborted && error === io.signal.reason) {

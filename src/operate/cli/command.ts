@@ -8,6 +8,7 @@ export interface TextStream {
   write(text: string): unknown;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 /** Environment of a command. Data goes to stdout, everything else to stderr. */
@@ -65,6 +66,7 @@ export interface Call {
 }
 
 export interface Command {
+  /** One word, or a noun and a verb: `dlq list`. */
   readonly name: string;
   /** One line. */
   readonly summary: string;
@@ -73,13 +75,16 @@ export interface Command {
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** Additional text for `opsd help COMMAND`. */
   readonly details?: string;
+  /** Complete command lines, as a user types them. */
+  readonly examples: readonly [string, string, ...string[]];
   readonly run: (call: Call) => Promise<number>;
 }
 
 /**
- * Exit codes: 0 success, 1 failure, 2 changes pending, 3 held, 4 stopped by a guard, 64 wrong usage. They are stable.
+ * Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 64 wrong usage. They
+ * are stable.
  */
-export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, aborted: 4, usage: 64 } as const;
+export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, findings: 3, aborted: 4, usage: 64 } as const;
 
 /** Error in the command line. */
 export class UsageError extends Error {

@@ -29,6 +29,17 @@ export interface Exchange {
   readonly body?: unknown;
 }
 
+export type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+
+/** Path with a query: a list repeats its name, undefined values are left out. */
+export function pathWith(path: string, query: Query): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of value === undefined ? [] : [value].flat()) search.append(name, String(one));
+  }
+  return search.size === 0 ? path : `${path}?${search.toString()}`;
+}
+
 /** @throws {CommandError} if no daemon responds or it rejects the request */
 export async function exchange(call: DaemonCall, asked: Exchange): Promise<Readonly<Record<string, unknown>>> {
   const { status, text } = await send(call, asked);

@@ -1,73 +1,71 @@
-/** Help, generated from the table of commands. */
+/** `opsd help`, and the choice of the command that a command line names. */
 import { nearest } from '#foundation/domain/suggest.ts';
-import { optionsOf } from './arguments.ts';
-import { EXIT, UsageError, type Command, type OptionSpec } from './command.ts';
-import { COMMANDS } from './index.ts';
+import { EXIT, UsageError, type Command } from './command.ts';
+import { byFirstWord, commandHelp, nounHelp, overallHelp, verbsOf } from './help-text.ts';
+import { COMMANDS, NOUNS } from './index.ts';
 
-export const helpCommand: Command = {
+const helpCommand: Command = {
   name: 'help',
   summary: 'Show this help, or the help of a command.',
-  operands: { usage: '[COMMAND]', min: 0, max: 1 },
+  operands: { usage: '[COMMAND]', min: 0, max: 2 },
   options: {},
+  examples: ['opsd help', 'opsd help account stats'],
   run({ io, positionals }) {
-    const [topic] = positionals;
-    io.stdout.write(topic === undefined ? overallHelp() : commandHelp(commandNamed(topic)));
+    io.stdout.write(helpOf(positionals));
     return Promise.resolve(EXIT.ok);
   },
 };
 
+/** All commands, in the order of the help. */
+export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, helpCommand];
+
+const BY_WORD = byFirstWord(ALL_COMMANDS);
+
+/** Part of a command line that names a command. */
+export interface Named {
+  /** Absent for a noun without a verb. */
+  readonly command?: Command;
+  /** Words that name the command or the noun. */
+  readonly topic: readonly string[];
+  readonly args: readonly string[];
+}
+
 /** @throws {UsageError} with a suggestion */
-export function commandNamed(name: string): Command {
-  const known = [...COMMANDS, helpCommand];
-  const command = known.find((candidate) => candidate.name === name);
-  if (command !== undefined) return command;
-  const meant = nearest(
-    name,
-    known.map((candidate) => candidate.name),
-  );
-  throw new UsageError(`unknown command '${name}'${meant === undefined ? '' : `; did you mean ${meant}?`}`);
+export function namedCommand(words: readonly string[]): Named {
+  const [noun = '', verb] = words;
+  const named = BY_WORD.get(noun);
+  if (named === undefined) throw new UsageError(`unknown command '${noun}'${suggestion(noun, BY_WORD.keys())}`);
+  const both = named.find(({ name }) => name === `${noun} ${verb}`);
+  if (both !== undefined) return { command: both, topic: words.slice(0, 2), args: words.slice(2) };
+  const command = named.find(({ name }) => name === noun);
+  const verbs = verbsOf(noun, named);
+  const isVerb = verb !== undefined && !verb.startsWith('-');
+  if (isVerb && verbs.length > 0 && command?.operands === undefined) {
+    const hint = suggestion(verb, verbs, `${noun} `) || `; its verbs: ${verbs.join(', ')}`;
+    throw new UsageError(`${noun} has no verb '${verb}'${hint}`);
+  }
+  return { ...(command !== undefined && { command }), topic: [noun], args: words.slice(1) };
 }
 
-export function overallHelp(): string {
-  const commands = [...COMMANDS, helpCommand];
-  return [
-    'opsd watches accounts of a message delivery, workflow and search service: metrics, traces, and repairs by policy.',
-    '',
-    'Usage: opsd COMMAND [OPTION…]',
-    '',
-    'Commands:',
-    ...columns(commands.map((command) => [command.name, command.summary])),
-    '',
-    'Exit codes: 0 success, 1 failure, 2 changes pending, 3 held, 4 stopped by a guard, 64 wrong usage.',
-    'Data goes to stdout, everything else to stderr. NO_COLOR is honored. More: opsd help COMMAND',
-    '',
-  ].join('\n');
+/** Words that name a command or a noun, also if the rest of the command line is wrong. */
+export function topicOf([word = '', verb]: readonly string[]): readonly string[] {
+  const named = BY_WORD.get(word) ?? [];
+  if (named.some(({ name }) => name === `${word} ${verb}`)) return [word, verb!];
+  return named.length === 0 ? [] : [word];
 }
 
-export function commandHelp(command: Command): string {
-  const options = Object.entries(optionsOf(command)).map(([name, spec]): readonly [string, string] => [
-    synopsis(name, spec),
-    spec.help,
-  ]);
-  const usage = ['opsd', command.name, command.operands?.usage, '[OPTION…]'].filter((part) => part !== undefined);
-  return [
-    command.summary,
-    '',
-    `Usage: ${usage.join(' ')}`,
-    ...(command.details === undefined ? [] : ['', command.details]),
-    '',
-    'Options:',
-    ...columns(options),
-    '',
-  ].join('\n');
+/** Help of the named command or noun; without words, of the program. */
+export function helpOf(words: readonly string[]): string {
+  if (words.length === 0) return overallHelp(ALL_COMMANDS, NOUNS);
+  const { command, topic, args } = namedCommand(words);
+  if (args.length > 0) throw new UsageError(`help does not take '${args[0]}'`);
+  const [noun = ''] = topic;
+  const named = BY_WORD.get(noun)!;
+  if (command === undefined) return nounHelp(noun, NOUNS[noun]!, named);
+  return commandHelp(command, command.name === noun ? named.filter((one) => one !== command) : []);
 }
 
-function synopsis(name: string, spec: OptionSpec): string {
-  const short = spec.short === undefined ? '    ' : `-${spec.short}, `;
-  return `${short}--${name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
-}
-
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+function suggestion(word: string, known: Iterable<string>, prefix = ''): string {
+  const meant = nearest(word, known);
+  return meant === undefined ? '' : `; did you mean ${prefix}${meant}?`;
 }

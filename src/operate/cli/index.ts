@@ -20,6 +20,18 @@ import { traceCommand } from './commands/trace.ts';
 import { unpauseCommand } from './commands/unpause.ts';
 import { versionCommand } from './commands/version.ts';
 
+/** Nouns of two-word commands, for the help. */
+export const NOUNS: Readonly<Record<string, string>> = {
+  account: 'Account of the service',
+  dlq: 'Failed runs and messages',
+  'flow-control': 'Flow-control keys',
+  incidents: 'Failures with a common cause',
+  indexes: 'Search indexes',
+  messages: 'Messages and runs',
+  'url-groups': 'URL Groups',
+  workflows: 'Workflows',
+};
+
 /** All commands except `help`, which needs this list (help.ts). */
 export const COMMANDS: readonly Command[] = [
   runCommand,

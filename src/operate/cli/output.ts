@@ -3,22 +3,24 @@ import { redact, redactData } from '#foundation/domain/redact.ts';
 import { UsageError, textOption, type CliIo, type OptionSpec, type OptionValues, type TextStream } from './command.ts';
 
 const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
-type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+/** Formats of lists. `wide`: the table with all columns, not truncated. `name`: one id in each line. */
+export const LIST_FORMATS = [...OUTPUT_FORMATS, 'name', 'wide'] as const;
+export type ListFormat = (typeof LIST_FORMATS)[number];
 
-export const OUTPUT_OPTION: OptionSpec = {
-  type: 'string',
-  short: 'o',
-  value: OUTPUT_FORMATS.join('|'),
-  help: 'Output format; default: table.',
-};
+export const OUTPUT_OPTION = optionFor(OUTPUT_FORMATS);
+export const LIST_OUTPUT_OPTION = optionFor(LIST_FORMATS);
+
+function optionFor(formats: readonly string[]): OptionSpec {
+  return { type: 'string', short: 'o', value: formats.join('|'), help: 'Output format; default: table.' };
+}
 
 /** @throws {UsageError} */
-export function outputFormat(values: OptionValues): OutputFormat {
+export function outputFormat<Format extends string>(values: OptionValues, formats: readonly Format[]): Format;
+export function outputFormat(values: OptionValues): (typeof OUTPUT_FORMATS)[number];
+export function outputFormat(values: OptionValues, formats: readonly string[] = OUTPUT_FORMATS): string {
   const given = textOption(values, 'output') ?? 'table';
-  const format = OUTPUT_FORMATS.find((known) => known === given);
-  if (format === undefined)
-    throw new UsageError(`--output must be one of ${OUTPUT_FORMATS.join(', ')}, not '${given}'`);
-  return format;
+  if (!formats.includes(given)) throw new UsageError(`--output must be one of ${formats.join(', ')}, not '${given}'`);
+  return given;
 }
 
 /** Writes a document of the program itself, such as a schema, to stdout as JSON. */
@@ -28,15 +30,16 @@ export function writeDocument(io: CliIo, document: unknown): void {
 
 /** Writes the redacted data to stdout, and nothing else. */
 export async function writeData(io: CliIo, format: 'json' | 'yaml', data: unknown): Promise<void> {
-  if (format === 'json') {
-    io.stdout.write(`${JSON.stringify(redactData(data), undefined, 2)}\n`);
-    return;
-  }
+  io.stdout.write(await dataText(format, data));
+}
+
+/** Redacted data as text. */
+export async function dataText(format: 'json' | 'yaml', data: unknown): Promise<string> {
+  const json = JSON.stringify(redactData(data), undefined, 2);
+  if (format === 'json') return `${json}\n`;
   const { stringify } = await import('yaml');
   // Converted through JSON first, so that both formats have the same fields and no undefined ones.
-  io.stdout.write(
-    stringify(JSON.parse(JSON.stringify(redactData(data))), { lineWidth: 0, aliasDuplicateObjects: false }),
-  );
+  return stringify(JSON.parse(json), { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** Table with columns two spaces apart; the last column is not padded. */

@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '#operate/cli/index.ts';
-import { optionsOf } from '#operate/cli/arguments.ts';
-import { helpCommand } from '#operate/cli/help.ts';
+import { COMMANDS, NOUNS } from '#operate/cli/index.ts';
+import { optionsOf, parseArguments } from '#operate/cli/arguments.ts';
+import { ALL_COMMANDS, namedCommand } from '#operate/cli/help.ts';
+import { byFirstWord } from '#operate/cli/help-text.ts';
+import { shellWords } from './shell-words.ts';
 import { PLAN_LIMITS } from '#emulator/state/limits.ts';
 import { opsd } from './terminal.ts';
-
-const ALL = [...COMMANDS, helpCommand];
 
 describe('help', () => {
   test('names every command, and no other', async () => {
@@ -17,22 +17,22 @@ describe('help', () => {
     expect(stderr).toBe('');
     const section = stdout.split('Commands:\n')[1]!.split('\n\n')[0]!;
     const named = section.split('\n').map((line) => line.trim().split(/\s+/)[0]);
-    expect(named).toEqual(ALL.map((command) => command.name));
+    expect(named).toEqual([...byFirstWord(ALL_COMMANDS).keys()]);
   });
 
   test('every file of a command is in the table', () => {
     const folder = join(import.meta.dirname, '../../../src/operate/cli/commands');
-    const exporting = readdirSync(folder)
-      .filter((file) => /export const \w+Command: Command\b/.test(readFileSync(join(folder, file), 'utf8')))
-      .map((file) => file.replace('.ts', ''));
-    expect(exporting.sort()).toEqual(COMMANDS.map((command) => command.name).sort());
+    const declared = readdirSync(folder)
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .flatMap((text) => [...text.matchAll(/: Command = \{\n {2}name: '([\w -]+)'/g)].map((match) => match[1]!));
+    expect(declared.sort()).toEqual(COMMANDS.map((command) => command.name).sort());
   });
 
-  test.each(ALL.map((command) => [command.name, command] as const))(
+  test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
     'of %s names every option',
     async (name, command) => {
-      const byHelp = await opsd(['help', name]);
-      const byOption = await opsd([name, '--help']);
+      const byHelp = await opsd(['help', ...name.split(' ')]);
+      const byOption = await opsd([...name.split(' '), '--help']);
       expect(byHelp).toEqual(byOption);
       expect(byHelp.code).toBe(0);
       const named = [...byHelp.stdout.matchAll(/^ {2}(?:-\w, | {4})--([\w-]+)/gm)].map((match) => match[1]);
@@ -40,6 +40,32 @@ describe('help', () => {
       for (const line of byHelp.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
     },
   );
+
+  test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
+    'of %s ends with examples that the command accepts',
+    async (name, { examples }) => {
+      const { stdout } = await opsd(['help', ...name.split(' ')]);
+      expect(stdout).toMatch(new RegExp(`\\nExamples:\\n(?: {2}.*opsd ${name}.*\\n){${examples.length}}$`));
+      for (const example of examples) {
+        const words = shellWords(example);
+        const { command, args } = namedCommand(words.slice(words.indexOf('opsd') + 1));
+        expect(command?.name, example).toBe(name);
+        expect(() => parseArguments(command!, args), example).not.toThrow();
+      }
+    },
+  );
+
+  test('each noun has a line, and lists its verbs', async () => {
+    const nouns = COMMANDS.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]!);
+    for (const noun of new Set(nouns)) {
+      expect(NOUNS, noun).toHaveProperty(noun);
+      const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name }) => name);
+      const { code, stdout } = await opsd([noun, '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toEqual((await opsd(['help', noun])).stdout);
+      for (const verb of verbs) expect(stdout).toContain(`\n  ${verb} `);
+    }
+  });
 
   test('of emulator names every plan that it accepts', async () => {
     const { stdout } = await opsd(['help', 'emulator']);

@@ -1,5 +1,6 @@
 /** Environment of commands under test: their output is recorded, and the environment of this machine is hidden. */
-import type { CliIo, CliPrograms } from '#operate/cli/command.ts';
+import { parseArguments } from '#operate/cli/arguments.ts';
+import type { CliIo, CliPrograms, Command } from '#operate/cli/command.ts';
 import { runCli } from '#operate/cli/cli.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -29,6 +30,7 @@ export interface TerminalOptions {
   readonly columns?: number;
   /** Default: a stopped clock. */
   readonly clock?: Clock;
+  readonly rows?: number;
 }
 
 export function terminal(options: TerminalOptions = {}): Terminal {
@@ -40,6 +42,7 @@ export function terminal(options: TerminalOptions = {}): Terminal {
     write: (text: string) => void (written[name] += text),
     isTTY: options.isTTY ?? false,
     columns: options.columns ?? 80,
+    ...(options.rows !== undefined && { rows: options.rows }),
   });
   const io: CliIo = {
     stdout: stream('stdout'),
@@ -78,4 +81,10 @@ export async function opsd(argv: readonly string[], options: TerminalOptions = {
   const world = terminal(options);
   const code = await runCli(argv, world.io, world.programs);
   return { code, stdout: world.stdout, stderr: world.stderr };
+}
+
+/** Runs a command of the test on a terminal, without the table of commands. */
+export async function runCommand(command: Command, args: readonly string[], world: Terminal): Promise<number> {
+  await using parts = new AsyncDisposableStack();
+  return await command.run({ io: world.io, programs: world.programs, parts, ...parseArguments(command, args) });
 }

@@ -18,6 +18,7 @@ export const applyCommand: Command = {
     'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
     'the rest. Ctrl-C stops after the request in flight. Exit code: 0 if it acted or nothing was left to do,\n' +
     '3 if a guard held it, 4 if a guard aborted or halted it, 1 on an error.',
+  examples: ['opsd apply 9f3c2a', "opsd apply 9f3c2a --yes --reason 'the destination is repaired'"],
   async run(call) {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);

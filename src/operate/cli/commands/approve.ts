@@ -9,5 +9,6 @@ export const approveCommand: Command = {
   details:
     'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards.\n' +
     'The status page and GET /api/v1/plans list the pending plans. To stop it again: opsd pause --policy POLICY.',
+  examples: ['opsd approve 9f3c2a', "opsd approve 9f3c2a --yes --reason 'read it with the team'"],
   run: (call) => decide(call, 'approve'),
 };

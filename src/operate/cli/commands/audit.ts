@@ -1,4 +1,3 @@
-import { parseDuration } from '#foundation/domain/duration.ts';
 import { storeOfSocket } from '#foundation/platform/socket-path.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { unreadable, type AuditFiles } from './audit-files.ts';
@@ -6,6 +5,7 @@ import { EXIT, textOption, UsageError, type Call, type Command, type OptionValue
 import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from '../output.ts';
 import { SOCKET_OPTION } from '../daemon-option.ts';
+import { SINCE_OPTION, timeOption } from '../list-options.ts';
 
 export const auditCommand: Command = {
   name: 'audit',
@@ -13,7 +13,7 @@ export const auditCommand: Command = {
   operands: { usage: '[verify]', min: 0, max: 1 },
   options: {
     policy: { type: 'string', value: 'NAME', help: 'Only records of this policy.' },
-    since: { type: 'string', value: 'TIME', help: 'Only records since this time: 24h, or 2026-11-21T10:00:00Z.' },
+    since: SINCE_OPTION,
     id: { type: 'string', value: 'ID', help: 'Records that name this entry, run, plan, campaign or intent.' },
     head: {
       type: 'string',
@@ -34,6 +34,7 @@ export const auditCommand: Command = {
     'Reads the file next to the store and its segments; the daemon may run. verify checks the chain of hashes from the\n' +
     'first line to the last, and compares its end with the head in the store. If it finds a fault, it prints the\n' +
     'line and exits with 3.',
+  examples: ['opsd audit --since 2h --policy resume-billing', 'opsd audit verify'],
   async run(call) {
     const [command] = call.positionals;
     if (command !== undefined && command !== 'verify')
@@ -100,21 +101,11 @@ async function* readRecords(path: string): AsyncGenerator<AuditRecord> {
 function filterOf(values: OptionValues, now: number): (record: AuditRecord) => boolean {
   const policy = textOption(values, 'policy');
   const id = textOption(values, 'id');
-  const since = sinceOption(values, now);
+  const since = timeOption(values, 'since', now);
   return (record) =>
     (policy === undefined || record.policy === policy) &&
     (since === undefined || Date.parse(record.time) >= since) &&
     (id === undefined || Object.values(record).some((value) => String(value) === id));
-}
-
-function sinceOption(values: OptionValues, now: number): number | undefined {
-  const text = textOption(values, 'since');
-  if (text === undefined) return undefined;
-  const ago = parseDuration(text);
-  if (ago !== undefined) return now - ago;
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError(`--since must be such as 24h or 2026-11-21T10:00:00Z, not '${text}'`);
-  return at;
 }
 
 /** Fields that every record has. They are columns or hidden in the table. */

@@ -22,6 +22,7 @@ export const checkCommand: Command = {
     'Prints every problem as file:line:column with its fix, else the effective settings. Exit code: 0 if the\n' +
     'configuration is valid, 1 if not. Estimates series, calls and bytes a day, and warns if they exceed the limits.\n' +
     '--connect reads one entry of the workflow DLQ with each token, and an hour of statistics with the password.',
+  examples: ['opsd check opsd.yaml', 'opsd check --connect -o json opsd.yaml'],
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
     const file = positionals[0]!;

@@ -11,6 +11,7 @@ export const demoCommand: Command = {
     seed: { type: 'string', value: 'NUMBER', help: 'Makes the sample traffic repeatable.' },
   },
   details: 'Needs no account, no network and no configuration. The state is in a temporary folder.',
+  examples: ['opsd demo', 'opsd demo --listen 127.0.0.1:8080 --seed 7'],
   async run({ programs, values }) {
     const listen = textOption(values, 'listen');
     const seed = textOption(values, 'seed');

@@ -57,6 +57,7 @@ export const emulatorCommand: Command = {
     '{"url":"http://127.0.0.1:8080","account":"7d8a1f5e-…","signingKeys":{"current":"…","next":"…"}}\n' +
     'SIGINT and SIGTERM stop it.\n' +
     'GET /-/openapi.json, without credentials, is the OpenAPI document of both APIs.',
+  examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],
   async run({ io, values }) {
     if (values['openapi'] === true) {
       const { openApiDocument } = await import('#emulator/openapi/document.ts');

@@ -21,6 +21,7 @@ export const explainCommand: Command = {
   details:
     'ID is a dlqId, or the id of a run or a message. The daemon reads the service and evaluates each policy of the account.\n' +
     'It changes nothing. Exit code: 1 if the id is unknown.',
+  examples: ['opsd explain dlq-8812', 'opsd explain wfr_4711 -o json'],
   async run(call) {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);

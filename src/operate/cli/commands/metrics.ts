@@ -7,6 +7,7 @@ export const metricsCommand: Command = {
   details:
     'On a terminal, the table fits its width; elsewhere each metric is one line. docs/metrics.md explains unit and source.',
   options: { output: OUTPUT_OPTION, markdown: { type: 'boolean', help: 'Print tables for documentation.' } },
+  examples: ['opsd metrics', 'opsd metrics -o json'],
   async run({ io, values }) {
     const format = outputFormat(values);
     if (values['markdown'] === true) {

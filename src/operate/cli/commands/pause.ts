@@ -16,6 +16,7 @@ export const pauseCommand: Command = {
     'Takes effect without confirmation. The daemon checks it before every request, so at most the request in flight is\n' +
     'sent. It lasts across restarts until opsd unpause. Metrics and pages continue. If no daemon responds: create the\n' +
     'file of engine.killSwitchFile, or stop the daemon.',
+  examples: ["opsd pause --reason 'checkout is odd'", "opsd pause --policy resume-billing --reason 'checkout is odd'"],
   async run(call) {
     const format = outputFormat(call.values);
     const reason = neededReason(call, 'why are you pausing?');

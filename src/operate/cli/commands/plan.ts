@@ -25,6 +25,10 @@ export const planCommand: Command = {
     'The running daemon makes the plan; without a policy, one for each policy. It is stored for an hour, for opsd\n' +
     'apply. Exit code: 0 if there is nothing to do, 2 if there are changes, 3 if a guard holds them, 4 if a guard\n' +
     'aborted, 1 on an error; for several policies the highest.',
+  examples: [
+    'opsd plan resume-billing',
+    "opsd plan resume-billing --once --set limits.maxPerHour=6000 --reason 'repaired'",
+  ],
   async run(call) {
     const format = outputFormat(call.values);
     const overrule = overruleOf(call);

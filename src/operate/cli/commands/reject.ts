@@ -7,5 +7,6 @@ export const rejectCommand: Command = {
   operands: { usage: 'PLAN', min: 1, max: 1 },
   options: DECIDE_OPTIONS,
   details: 'The policy continues and makes another plan later. To stop it: opsd pause --policy POLICY.',
+  examples: ['opsd reject 9f3c2a', "opsd reject 9f3c2a --yes --reason 'the runs are obsolete'"],
   run: (call) => decide(call, 'reject'),
 };

@@ -20,6 +20,7 @@ export const reloadCommand: Command = {
     'Same as SIGHUP. The daemon also detects changed files within seconds. An invalid configuration changes nothing, and\n' +
     'its errors are printed with their lines. If the errors may concern policies, the running policies stay in audit until\n' +
     'they are fixed. Waits until the daemon runs with the new configuration.',
+  examples: ['opsd reload', 'opsd reload --config /etc/opsd/config.yaml'],
   async run(call) {
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;

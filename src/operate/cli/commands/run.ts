@@ -9,6 +9,7 @@ export const runCommand: Command = {
     'Runs until SIGINT or SIGTERM, which stop it cleanly; a second one kills it. SIGHUP, opsd reload and a change\n' +
     'of its files reload the configuration; an invalid one changes nothing. Logs go to stderr, as JSON\n' +
     'if stderr is not a terminal. Secrets come from files or the environment, never from arguments.',
+  examples: ['opsd run --config opsd.yaml', 'OPSD_MODE=audit opsd run --config opsd.yaml'],
   async run({ io, programs, values }) {
     const path = configPath(values, io.env);
     const config = await readConfig(io, path, { secrets: true });

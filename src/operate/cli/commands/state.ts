@@ -16,6 +16,7 @@ export const stateCommand: Command = {
     'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon\n' +
     'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
     'plans until an operator has checked it and runs adopt.',
+  examples: ['opsd state backup /backup/opsd.db', "opsd state adopt --reason 'restored from the backup of last night'"],
   async run(call) {
     const [command = '', file] = call.positionals;
     switch (command) {

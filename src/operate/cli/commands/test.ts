@@ -28,6 +28,7 @@ export const testCommand: Command = {
   details:
     'Needs no daemon and no service: entries, facts and the time come from the file; the engine is the real one.\n' +
     'Exit code: 0 if all tests pass, 1 if one fails or a file is invalid. docs/policy-tests.md describes the format.',
+  examples: ['opsd test policies/resume_test.yaml', 'opsd test policies/*_test.yaml -o json'],
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
     const results: FileResult[] = [];

@@ -22,6 +22,7 @@ export const traceCommand: Command = {
     'id computes the trace id of a message without a request; with --account it needs no configuration. show reads a\n' +
     'message from the service, or the messages of a failed run by its run id or dlqId, and prints their traces as the\n' +
     'daemon makes them, even if they were not sent.',
+  examples: ['opsd trace id msg_4711', 'opsd trace show msg_4711'],
   async run(call) {
     const [command, id] = call.positionals as [string, string];
     if (command !== 'id' && command !== 'show')

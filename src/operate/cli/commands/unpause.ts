@@ -19,6 +19,10 @@ export const unpauseCommand: Command = {
     'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry.\n' +
     'The daemon pauses itself if the service acts on more than requested, or if a run’s results do not add up: check\n' +
     'the status page first. To end the pause by a kill switch file, remove the file.',
+  examples: [
+    "opsd unpause --reason 'checkout is repaired'",
+    "opsd unpause --policy resume-billing --reason 'checkout is repaired'",
+  ],
   async run(call) {
     const format = outputFormat(call.values);
     const reason = neededReason(call, 'why may it act again?');

@@ -1,0 +1,53 @@
+/** Options that lists share. */
+import { parseDuration } from '#foundation/domain/duration.ts';
+import { textOption, UsageError, type OptionSpec, type OptionValues } from './command.ts';
+import { DAEMON_OPTIONS } from './daemon-option.ts';
+import { LIST_OUTPUT_OPTION } from './output.ts';
+import { WATCH_OPTION } from './watch.ts';
+
+export const ACCOUNT_OPTION: OptionSpec = {
+  type: 'string',
+  value: 'NAME',
+  help: 'Account; required if there are several.',
+};
+
+export const SINCE_OPTION: OptionSpec = {
+  type: 'string',
+  value: 'TIME',
+  help: 'Only since this time: 24h, or 2026-11-21T10:00:00Z.',
+};
+
+export const UNTIL_OPTION: OptionSpec = { ...SINCE_OPTION, help: 'Only until this time: 1h, or 2026-11-21T11:00:00Z.' };
+
+const LIMIT_OPTION: OptionSpec = { type: 'string', value: 'N', help: 'Maximum number of rows; default: 50.' };
+const STANDARD_LIMIT = 50;
+const MAX_LIMIT = 1_000_000;
+
+export const LIST_OPTIONS = {
+  limit: LIMIT_OPTION,
+  watch: WATCH_OPTION,
+  ...DAEMON_OPTIONS,
+  output: LIST_OUTPUT_OPTION,
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+export function limitOption(values: OptionValues): number {
+  const text = textOption(values, 'limit');
+  const limit = text === undefined ? STANDARD_LIMIT : Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_LIMIT) return limit;
+  throw new UsageError(`--limit must be an integer from 1 to ${MAX_LIMIT}, not '${text}'`);
+}
+
+/**
+ * Time of an option: an age such as `2h`, or a date.
+ *
+ * @returns epoch milliseconds; undefined without the option
+ */
+export function timeOption(values: OptionValues, name: string, now: number): number | undefined {
+  const text = textOption(values, name);
+  if (text === undefined) return undefined;
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) throw new UsageError(`--${name} must be such as 24h or 2026-11-21T10:00:00Z, not '${text}'`);
+  return at;
+}

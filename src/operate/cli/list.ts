@@ -1,0 +1,86 @@
+/** A list of the daemon's API as a table, as ids, or as the API's response. */
+import { CommandError, EXIT, type Call, type CliIo, type DirectNeeds } from './command.ts';
+import { exchange, pathWith, type DaemonCall, type Query } from './daemon-exchange.ts';
+import { findDaemon } from './daemon-option.ts';
+import { limitOption } from './list-options.ts';
+import { dataText, LIST_FORMATS, outputFormat, printable, textStyle, type ListFormat } from './output.ts';
+import { listTable, type Column } from './table.ts';
+import { showOrWatch, type Shown } from './watch.ts';
+
+export interface Listing<Row> {
+  readonly path: string;
+  readonly query?: Query;
+  /** Field of the response that has the rows. */
+  readonly key: string;
+  readonly columns: readonly Column<Row>[];
+  readonly id: (row: Row) => string;
+  /** Collectors that a daemon needs for it; see `DirectNeeds`. */
+  readonly collectors: DirectNeeds['collectors'];
+  /** Sentence for an empty list, with what would fill it. */
+  readonly empty: string;
+}
+
+/** Rows that are requested at once. */
+const PAGE = 100;
+
+/** Runs a command that lists: reads the pages up to `--limit`, and shows them, once or with `--watch`. */
+export async function runList<Row>(call: Call, listing: Listing<Row>): Promise<number> {
+  const format = outputFormat(call.values, LIST_FORMATS);
+  const limit = limitOption(call.values);
+  const daemon = await findDaemon(call, { writes: false, collectors: listing.collectors });
+  if (daemon === undefined) return EXIT.failed;
+  return showOrWatch(call, async () => {
+    const answer = await readPages(call.io, daemon, listing, limit);
+    return shown(call.io, format, answer, listing, limit);
+  });
+}
+
+interface Answer<Row> {
+  /** Response of the API; several pages are one response with all rows. */
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly rows: readonly Row[];
+}
+
+async function readPages<Row>(
+  { stderr }: CliIo,
+  daemon: DaemonCall,
+  { path, query = {}, key }: Listing<Row>,
+  limit: number,
+): Promise<Answer<Row>> {
+  const rows: Row[] = [];
+  let cursor: string | undefined;
+  for (;;) {
+    const count = Math.min(PAGE, limit - rows.length);
+    const data = await exchange(daemon, { method: 'GET', path: pathWith(path, { ...query, limit: count, cursor }) });
+    if (!Array.isArray(data[key]))
+      throw new CommandError(`the response of ${path} has no ${key}; check that it is opsd`);
+    rows.push(...(data[key] as Row[]));
+    const next = typeof data['cursor'] === 'string' && data['cursor'] !== '' ? data['cursor'] : undefined;
+    if (stderr.isTTY === true && cursor !== undefined) stderr.write('\r\u001B[K');
+    if (next === undefined || next === cursor || rows.length >= limit) return { data: { ...data, [key]: rows }, rows };
+    cursor = next;
+    if (stderr.isTTY === true) stderr.write(`\r${rows.length.toLocaleString('en-US')} rows read…`);
+  }
+}
+
+async function shown<Row>(
+  io: CliIo,
+  format: ListFormat,
+  { data, rows }: Answer<Row>,
+  { columns, id, empty }: Listing<Row>,
+  limit: number,
+): Promise<Shown> {
+  if (format === 'json' || format === 'yaml') return { text: await dataText(format, data) };
+  if (format === 'name') return { text: rows.map((row) => `${printable(id(row))}\n`).join('') };
+  if (rows.length === 0) return { text: '', note: `${empty}\n` };
+  const at = typeof data['at'] === 'number' ? data['at'] : io.clock.now();
+  const isWide = format === 'wide';
+  const { width } = textStyle(io);
+  const text = listTable(
+    columns.filter((column) => isWide || column.isWide !== true),
+    rows,
+    { at, ...(!isWide && width !== undefined && { width }) },
+  );
+  const hasMore = typeof data['cursor'] === 'string' && data['cursor'] !== '';
+  return { text, ...(hasMore && { note: `The first ${limit}; more with --limit.\n` }) };
+}
