@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
-import { openApiDocument } from '#emulator/openapi/document.ts';
+import { openApiDocument, type OpenApiDocument } from '#emulator/openapi/document.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { DocumentedAnswers } from '../support/openapi-answers.ts';
@@ -16,6 +16,9 @@ export const ACCOUNT = 'acc-1';
 export const TOKEN = 'token-1';
 export const READ_ONLY_TOKEN = 'reader-1';
 export const START = Date.UTC(2026, 10, 20, 12);
+
+/** Documents by spelling. Their schemas are compiled once. */
+const DOCUMENTS = new Map<string, OpenApiDocument>();
 
 interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -65,7 +68,10 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
     ...options,
   });
   const { headerPrefix = 'Svc', product = 'msgsvc' } = options;
-  const documented = new DocumentedAnswers(openApiDocument({ headerPrefix, product }));
+  const spelling = `${headerPrefix} ${product}`;
+  const document = DOCUMENTS.get(spelling) ?? openApiDocument({ headerPrefix, product });
+  DOCUMENTS.set(spelling, document);
+  const documented = new DocumentedAnswers(document);
   const ownTime = options.control === true || options.time !== undefined;
   const facts: Fact[] = [];
   emulator.onFact((_account, fact) => void facts.push(fact));

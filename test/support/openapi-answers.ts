@@ -130,7 +130,8 @@ export class DocumentedAnswers {
       }
       this.seen.add(`${where} ${name}`);
       const read = schema.type === 'integer' && /^\d+$/.test(String(value)) ? Number(value) : value;
-      wrong.push(...problems(read, schema, this.#document.components.schemas, name));
+      const found = problems(read, schema, this.#document.components.schemas);
+      wrong.push(...found.map((line) => `${name}${line}`));
     }
     const strange = Object.keys(headers).filter((name) => !names.has(name) && !OF_HTTP.has(name));
     return [...wrong, ...strange.map((name) => `the header ${name} is not in the document`)];

@@ -238,10 +238,14 @@ describe('the check itself', () => {
     [
       'a field more',
       { body: '{"workflowRunId":"wfr_1","workflowCreatedAt":1,"more":1}' },
-      ['more is not in the schema'],
+      ['must NOT have additional properties: more'],
     ],
-    ['a field less', { body: '{"workflowRunId":"wfr_1"}' }, ['workflowCreatedAt is missing']],
-    ['a field of a wrong type', { body: '{"workflowRunId":1,"workflowCreatedAt":1}' }, ['not of type string']],
+    ['a field less', { body: '{"workflowRunId":"wfr_1"}' }, ["required property 'workflowCreatedAt'"]],
+    [
+      'a field of a wrong type',
+      { body: '{"workflowRunId":1,"workflowCreatedAt":1}' },
+      ['/workflowRunId must be string'],
+    ],
     ['a body of another type', { headers: {} }, ['the body is undefined']],
     ['half a body', { body: '{"workflowRunId"' }, ['not JSON']],
     ['another status', { ...refusal, status: 404 }, ['404 is no status of it']],
