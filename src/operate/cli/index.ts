@@ -15,6 +15,7 @@ import { reloadCommand } from './commands/reload.ts';
 import { runCommand } from './commands/run.ts';
 import { schemaCommand } from './commands/schema.ts';
 import { stateCommand } from './commands/state.ts';
+import { statusCommand } from './commands/status.ts';
 import { testCommand } from './commands/test.ts';
 import { traceCommand } from './commands/trace.ts';
 import { unpauseCommand } from './commands/unpause.ts';
@@ -39,6 +40,7 @@ export const COMMANDS: readonly Command[] = [
   emulatorCommand,
   checkCommand,
   testCommand,
+  statusCommand,
   planCommand,
   applyCommand,
   approveCommand,

@@ -71,7 +71,7 @@ function truncated(text: string, width: number): string {
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Columns that a terminal needs for the text. */
-function textWidth(text: string): number {
+export function textWidth(text: string): number {
   if (/^[\u0020-\u024F\u2010-\u2027]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of GRAPHEMES.segment(text)) width += graphemeWidth(segment);

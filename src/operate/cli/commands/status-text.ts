@@ -1,0 +1,118 @@
+/** Screen of `opsd status`: the most severe first, and each text in full. Pure. */
+import { formatDuration } from '#foundation/domain/duration.ts';
+import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { painter, type TextStyle } from '../output.ts';
+import {
+  actionLine,
+  ago,
+  campaignLines,
+  LEVELS,
+  policyLine,
+  sourcesLine,
+  wrapped,
+  type Segment,
+  type StateData,
+} from './state-lines.ts';
+
+/** `/api/v1/status`, with the lists of sources, policies, pending plans and actions. */
+export interface ScreenData extends StateData {
+  readonly version: string;
+  readonly verdict: StateData['verdict'] & {
+    readonly problems: readonly { readonly level: 'trouble' | 'attention' | 'info'; readonly text: string }[];
+  };
+  readonly pauses: readonly {
+    readonly scope: string;
+    readonly reason: string;
+    readonly at: number;
+    readonly by: string;
+  }[];
+  readonly plans: readonly {
+    readonly id: string;
+    readonly policy: string;
+    readonly account: string;
+    readonly covers: number;
+    readonly expiresAt: number;
+  }[];
+}
+
+/** Sections are separated by an empty line, and an empty section is left out. */
+export function statusText(data: ScreenData, style: TextStyle & { readonly command: OwnCommand }): string {
+  const paint = painter(style.color);
+  const { level, problems } = data.verdict;
+  const sections: Segment[][][] = [
+    // The sentence is the first problem, unless the daemon is starting.
+    problems.slice(level === 'starting' ? 0 : 1).map(problemLine),
+    data.plans.flatMap((plan) => planLines(plan, data, style.command)),
+    data.pauses.flatMap((pause) => pauseLines(pause, data, style.command)),
+    [
+      ...data.policies.map((policy) => policyLine(policy, data)),
+      ...campaignLines(data, Infinity),
+      ...data.actions.map((action) => actionLine(action, data.at)),
+    ],
+    [
+      sourcesLine(data),
+      ...data.sources.filter(({ state }) => state === 'failing' || state === 'stale').map(sourceLine),
+    ],
+  ];
+  const { mark, style: color } = LEVELS[level];
+  const up = formatDuration(Math.max(0, data.at - data.startedAt));
+  const time = new Date(data.at).toISOString().slice(0, 19).replace('T', ' ');
+  const head = [
+    wrapped([{ text: `${mark} ${data.verdict.sentence}`, style: color }], style.width, paint, 2),
+    wrapped([{ text: `  opsd ${data.version}, up ${up}, at ${time}Z`, style: 'dim' }], style.width, paint, 2),
+  ];
+  const texts = sections.map((lines) =>
+    lines
+      .filter((line) => line.length > 0)
+      .map((line) => wrapped(line, style.width, paint))
+      .join(''),
+  );
+  return [head.join(''), ...texts.filter((text) => text !== '')].join('\n');
+}
+
+function problemLine({ level, text }: ScreenData['verdict']['problems'][number]): Segment[] {
+  const { mark, style } = LEVELS[level];
+  return [
+    { text: '  problem   ', style: 'dim' },
+    { text: `${mark} ${text}`, style },
+  ];
+}
+
+function planLines(plan: ScreenData['plans'][number], { at }: ScreenData, command: OwnCommand): Segment[][] {
+  const { id, policy, account, covers, expiresAt } = plan;
+  const actions = `${covers.toLocaleString('en-US')} ${covers === 1 ? 'action' : 'actions'} on ${account}`;
+  const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
+  return [
+    [
+      { text: '  pending   ', style: 'dim' },
+      { text: `${id} `, style: 'bold' },
+      { text: `${policy}: ${actions}, ${expires}` },
+    ],
+    nextStep(command(`approve ${id}`)),
+  ];
+}
+
+function pauseLines(
+  { scope, reason, at, by }: ScreenData['pauses'][number],
+  data: ScreenData,
+  command: OwnCommand,
+): Segment[][] {
+  const policy = scope.startsWith('policy/') ? scope.slice('policy/'.length) : undefined;
+  const option = policy === undefined ? '' : ` --policy ${shellWord(policy)}`;
+  return [
+    [
+      { text: '  paused    ', style: 'dim' },
+      { text: policy ?? 'all policies', style: 'bold' },
+      { text: ` by ${by} ${ago(at, data.at)}: ${reason}` },
+    ],
+    nextStep(command(`unpause${option} --reason TEXT`)),
+  ];
+}
+
+function nextStep(command: string): Segment[] {
+  return [{ text: ' '.repeat(12) }, { text: command, style: 'cyan', isWhole: true }];
+}
+
+function sourceLine({ account, collector, state }: StateData['sources'][number]): Segment[] {
+  return [{ text: ' '.repeat(12) }, { text: `${account} ${collector} ${state}`, style: 'yellow' }];
+}

@@ -1,0 +1,137 @@
+/** `opsd status`: its screen at 80 columns, its exit codes, and its data, against a real server. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { ServerDeps } from '#operate/server.ts';
+import { action, engine, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { opsd, type TerminalOptions } from './terminal.ts';
+
+const SCREEN = { isTTY: true, columns: 80 };
+
+async function status(deps: Partial<ServerDeps>, args: readonly string[] = [], options: TerminalOptions = SCREEN) {
+  const { address } = await serving(world(deps));
+  return opsd(['status', ...args], { ...options, env: { NO_COLOR: '1', OPSD_URL: address } });
+}
+
+const NIGHT: Partial<ServerDeps> = {
+  policies: () => [
+    {
+      ...RESUME_BILLING,
+      held: { guard: 'arrivals', reason: '183 new', since: NOW - 1_200_000 },
+      nextRunAt: NOW + 180_000,
+    },
+    { ...RESUME_BILLING, name: 'delete-old', action: 'workflow-dlq.delete', mode: 'approve', effectiveMode: 'approve' },
+  ],
+  ledger: ledger({
+    pauses: () => [
+      { scope: 'engine', reason: 'checkout is odd \u001B[2J', at: NOW - 60_000, by: 'oncall' },
+      { scope: 'policy/delete-old', reason: 'audit first', at: NOW - 7_200_000, by: 'ann' },
+    ],
+    storedPlans: () => [storedPlan()],
+    recentActions: () => [action({ outcome: 'failed_again', outcomeAt: NOW })],
+    lastRuns: () => [
+      {
+        id: 7,
+        policy: 'resume-billing',
+        account: 'production',
+        planId: '9f3c2a',
+        trigger: { kind: 'schedule' },
+        at: NOW - 120_000,
+        outcome: 'held',
+        matched: 183,
+        acted: 0,
+        backlog: 183,
+      },
+    ],
+  }),
+  engine: engine({
+    conditions: () => [
+      {
+        key: 'held/resume-billing',
+        severity: 'warning',
+        summary: 'Policy resume-billing is held by arrivals',
+        detail: '183 new entries in 10m, more than 50; the next run checks again',
+        since: NOW - 1_200_000,
+        policy: 'resume-billing',
+        guard: 'arrivals',
+      },
+      {
+        key: 'unknown/1',
+        severity: 'critical',
+        summary: 'The outcome of an action is unknown',
+        detail: 'the response to the request for dlq-8812 was lost',
+        since: NOW - 30_000,
+      },
+    ],
+  }),
+};
+
+test('the screen has the verdict, then problems, plans, pauses with their next step, policies, and sources', async () => {
+  const { code, stdout, stderr } = await status(NIGHT);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+  expect(stdout).toBe(`\
+■ The outcome of an action is unknown: the response to the request for dlq-8812
+  was lost; and 2 more.
+  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z
+
+  problem   ▲ Policy resume-billing is held by arrivals: 183 new entries in 10m,
+            more than 50; the next run checks again
+  problem   ● All policies are paused by oncall: checkout is odd \\x1b[2J; \`opsd
+            unpause --reason TEXT\` lifts it
+
+  pending   9f3c2a resume-billing: 2 actions on production, expires in 1h
+            opsd approve 9f3c2a
+
+  paused    all policies by oncall 1m ago: checkout is odd \\x1b[2J
+            opsd unpause --reason TEXT
+  paused    delete-old by ann 2h ago: audit first
+            opsd unpause --policy delete-old --reason TEXT
+
+  policy    resume-billing [enforce] held by arrivals for 20m, 2m ago (183
+            matched, 0 acted on), next in 3m
+  policy    delete-old [approve] has not run
+  action    workflow-dlq.resume dlq-8812: failed again, 1m ago by resume-billing
+`);
+});
+
+test('a command is never wrapped, because it is copied', async () => {
+  const { stdout } = await status(NIGHT, [], { isTTY: true, columns: 30 });
+  expect(stdout).toContain('\n            opsd unpause --policy delete-old --reason TEXT\n');
+});
+
+test('a quiet daemon has one line, and exit code 0', async () => {
+  const { code, stdout } = await status({});
+  expect(code).toBe(0);
+  expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z\n');
+});
+
+test('a pause by an operator is no finding', async () => {
+  const pauses = () => [{ scope: 'engine', reason: 'maintenance', at: NOW, by: 'ann' }];
+  expect(await status({ ledger: ledger({ pauses }) })).toMatchObject({ code: 0 });
+});
+
+test('a daemon that starts is a finding', async () => {
+  const { code, stdout } = await status({ readiness: () => ({ ready: false, detail: 'first round' }) });
+  expect(code).toBe(3);
+  expect(stdout).toContain('○ Starting: first round.\n');
+});
+
+test('without a terminal nothing is wrapped or painted', async () => {
+  const { stdout } = await status(NIGHT, [], {});
+  expect(stdout).toContain(
+    '  problem   ▲ Policy resume-billing is held by arrivals: 183 new entries in 10m, more than 50; the next run checks again\n',
+  );
+  expect(stdout).not.toContain('\u001B');
+});
+
+test('JSON is the response of the API, with the same exit code', async () => {
+  const { code, stdout } = await status(NIGHT, ['-o', 'json']);
+  expect(code).toBe(3);
+  expect(JSON.parse(stdout)).toMatchObject({ verdict: { level: 'trouble' }, pendingPlans: 1, policies: { total: 2 } });
+});
+
+test('no daemon is a failure', async () => {
+  const { code, stderr } = await opsd(['status', '--socket', join(tempDir(), 'none')]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('no daemon listens on');
+});
