@@ -1,5 +1,5 @@
 /**
- * HTTP server of the daemon: metrics, health, the first page and the JSON API. Over TCP it is read-only, except for
+ * HTTP server of the daemon: metrics, health, the pages and the JSON API. Over TCP it is read-only, except for
  * callers with a token or a user's role; over the unix socket everything is allowed.
  */
 import type { Logger } from '#foundation/platform/logger.ts';
@@ -17,8 +17,12 @@ import { healthy, ready } from './http/probes.ts';
 import type { Reply } from './http/reply.ts';
 import type { Route, RouteContext } from './http/route.ts';
 import { createRouter } from './http/router.ts';
+import { Sessions } from './http/sessions.ts';
 import type { SharedBody } from './http/shared-body.ts';
-import { PAGE_ROUTE, type PageDeps } from './pages/page-route.ts';
+import { SignInLimit } from './http/sign-in-limit.ts';
+import { renderError } from './pages/frame/error-page.ts';
+import type { PageDeps } from './pages/frame/page.ts';
+import { PAGE_ROUTES } from './pages/page-routes.ts';
 
 export interface ServerDeps extends ApiDeps, PageDeps {
   readonly logger: Logger;
@@ -36,7 +40,7 @@ export interface ServerDeps extends ApiDeps, PageDeps {
 }
 
 const ROUTES: readonly Route<ServerDeps>[] = [
-  PAGE_ROUTE,
+  ...PAGE_ROUTES,
   { path: '/metrics', method: 'GET', handle: metrics },
   { path: '/-/healthy', method: 'GET', handle: healthy },
   { path: '/-/ready', method: 'GET', handle: ready },
@@ -56,7 +60,7 @@ export async function startServer(
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
   const { clock, logger, security } = deps;
-  const answer = createRouter(ROUTES, deps);
+  const answer = createRouter(ROUTES, deps, renderError);
   if ('socketPath' in listen) {
     return startListener({
       clock,
@@ -76,6 +80,8 @@ export async function startServer(
       return deps.roles ?? new Map();
     },
     passwords: new Passwords(comparer),
+    sessions: new Sessions(clock),
+    signIns: new SignInLimit(clock),
     get anonymous() {
       return deps.anonymous ?? 'viewer';
     },

@@ -137,7 +137,7 @@ function refuseWithoutStore(storeError: string | undefined): void {
   }
 }
 
-function fromStore<T>(read: () => T): T {
+export function fromStore<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {

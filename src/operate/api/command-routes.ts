@@ -39,7 +39,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
   unread: 502,
 };
 
-function refused({ code, message }: Refusal): HttpError {
+export function refused({ code, message }: Refusal): HttpError {
   return new HttpError(STATUS_OF_REFUSAL[code], code, message);
 }
 
@@ -173,14 +173,14 @@ async function unpause(context: ApiContext): Promise<Reply> {
 }
 
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
-function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
+export function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
   const known = deps.policies().map((policy) => policy.name);
   if (name === undefined || known.includes(name)) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 
 /** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
-function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
+export function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
   const groups =
     deps
       .policies()

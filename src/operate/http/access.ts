@@ -1,14 +1,19 @@
 /**
  * Callers and their permissions. A caller over the unix socket may do everything: the file's permissions decide. Over
- * TCP, a caller identifies with a bearer token from the configuration, or with a user and password from the web
- * configuration file. An anonymous caller may only read, or nothing at all.
+ * TCP, a caller identifies with a bearer token from the configuration, with a user and password from the web
+ * configuration file, or with the session of a sign-in with one of them. An anonymous caller may only read, or nothing
+ * at all.
  */
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { isSame, linesOf } from './bearer.ts';
 import type { Passwords } from './passwords.ts';
 import { HttpError } from './reply.ts';
 import { requireSameOrigin } from './same-origin.ts';
+import { sessionCookie } from './session-cookie.ts';
+import type { Sessions } from './sessions.ts';
+import type { SignInLimit } from './sign-in-limit.ts';
 
 /** Roles. Each one includes the permissions of the previous ones. */
 export const ROLES = ['viewer', 'operator', 'admin'] as const;
@@ -25,6 +30,17 @@ export interface Caller {
   /** `local` over the unix socket, else the name of the token or of the user. */
   readonly by: string;
   readonly role: Role;
+  /** Id of the session, if the caller has no other credentials. */
+  readonly session?: string;
+}
+
+/** Identity that a sign-in proved. The session ends when it changes. */
+export interface Entrant {
+  readonly kind: 'token' | 'user';
+  readonly by: string;
+  readonly role: Role;
+  /** Hash of the token, or of the password's hash. */
+  readonly proof: string;
 }
 
 /** Callers that are accepted over TCP. */
@@ -35,6 +51,8 @@ interface Entrants {
   /** Roles of users; a user without one is a viewer. */
   readonly roles: ReadonlyMap<string, Role>;
   readonly passwords: Passwords;
+  readonly sessions: Sessions<Entrant>;
+  readonly signIns: SignInLimit;
   /** Permission of anonymous callers to read; ignored if there are users. */
   readonly anonymous: 'viewer' | 'none';
 }
@@ -53,10 +71,19 @@ const LOCAL: Caller = { by: 'local', role: 'admin' };
  *   for a request that a browser sends for another site
  */
 export async function identify(request: IncomingMessage, access: Access): Promise<Caller | undefined> {
-  if (access.isLocal) return LOCAL;
+  if (access.isLocal) {
+    // A forwarded socket can be reached by a browser.
+    requireSameOrigin(request);
+    return LOCAL;
+  }
   const { tokens } = access;
   const users = access.users();
   const header = request.headers.authorization;
+  const signedIn = header === undefined ? bySession(request, access) : undefined;
+  if (signedIn !== undefined) {
+    requireSameOrigin(request);
+    return signedIn;
+  }
   if (isOpen(access) && (tokens.length === 0 || header === undefined)) return undefined;
   if (header === undefined) throw unauthorized(access, 'Credentials are required.');
   const [scheme = '', given = ''] = header.trim().split(/ +/, 2);
@@ -76,12 +103,60 @@ export function isOpen(access: Access): boolean {
   return !access.isLocal && access.users().size === 0 && access.anonymous === 'viewer';
 }
 
+/** @returns the caller of a session; undefined without one, or if the identity has changed since the sign-in */
+export function bySession(request: IncomingMessage, access: Access): Caller | undefined {
+  const cookie = access.isLocal ? undefined : sessionCookie(request);
+  if (cookie === undefined || access.isLocal) return undefined;
+  const session = access.sessions.find(cookie);
+  if (session === undefined) return undefined;
+  const { id, entrant } = session;
+  const now = entrant.kind === 'user' ? userNow(entrant.by, access) : tokenNow(entrant.proof, access);
+  if (now?.by === entrant.by && now.role === entrant.role && now.proof === entrant.proof) {
+    return { by: entrant.by, role: entrant.role, session: id };
+  }
+  access.sessions.end(id);
+  return undefined;
+}
+
+/**
+ * Identifies the caller of a sign-in.
+ *
+ * @returns undefined for wrong credentials
+ * @throws {HttpError} 503 if too many passwords are being checked
+ */
+export async function entrantOf(
+  { user, secret }: { readonly user: string; readonly secret: string },
+  access: Entrants,
+): Promise<Entrant | undefined> {
+  if (user === '') return tokenNow(proofOf(secret), access);
+  const isRight = await access.passwords.isRight({ user, password: secret }, access.users());
+  return isRight ? userNow(user, access) : undefined;
+}
+
+function userNow(user: string, entrants: Entrants): Entrant | undefined {
+  const hash = entrants.users().get(user);
+  const role = entrants.roles.get(user) ?? 'viewer';
+  return hash && { kind: 'user', by: user, role, proof: proofOf(hash.reveal()) };
+}
+
+function tokenNow(proof: string, { tokens }: Entrants): Entrant | undefined {
+  const least = leastOf(tokens.filter(({ token }) => readable(token).some((line) => proofOf(line) === proof)));
+  return least && { kind: 'token', by: least.name, role: least.role, proof };
+}
+
+function proofOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
+}
+
 function byToken(given: string, tokens: readonly ApiToken[]): Caller | undefined {
-  // All tokens are compared, so that the time does not show which one matched. If several match, the lowest role
-  // counts.
-  const fitting = tokens.filter((token) => isOneOf(given, token));
-  const [least] = fitting.toSorted((a, b) => ROLES.indexOf(a.role) - ROLES.indexOf(b.role));
+  // All tokens are compared, so that the time does not show which one matched.
+  const least = leastOf(tokens.filter((token) => isOneOf(given, token)));
   return least && { by: least.name, role: least.role };
+}
+
+/** Token with the lowest role, which counts if several match. */
+function leastOf(tokens: readonly ApiToken[]): ApiToken | undefined {
+  return tokens.toSorted((a, b) => ROLES.indexOf(a.role) - ROLES.indexOf(b.role))[0];
 }
 
 function isOneOf(given: string, { token }: ApiToken): boolean {
@@ -114,6 +189,11 @@ interface Asking {
   readonly caller: Caller | undefined;
 }
 
+/** Returns true if `allow` would. Pages have no buttons that their reader cannot use. */
+export function mayUse({ caller }: Pick<Asking, 'caller'>, needs: Role): boolean {
+  return caller !== undefined && ROLES.indexOf(caller.role) >= ROLES.indexOf(needs);
+}
+
 /** @param command command with the same effect on the daemon's machine */
 export function allow({ access, caller }: Asking, needs: Role, command: string): Caller {
   if (caller === undefined) {
@@ -121,7 +201,7 @@ export function allow({ access, caller }: Asking, needs: Role, command: string):
     const message = `This address is read-only. Use the unix socket next to the store, on the daemon’s machine: \`${command}\`. Or add a token to server.tokens.`;
     throw new HttpError(403, 'read_only', message);
   }
-  if (ROLES.indexOf(caller.role) >= ROLES.indexOf(needs)) return caller;
+  if (mayUse({ caller }, needs)) return caller;
   const message = `The role ${needs} is required; ${caller.by} has the role ${caller.role}.`;
   throw new HttpError(403, 'forbidden', message);
 }

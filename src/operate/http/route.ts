@@ -16,6 +16,10 @@ export interface Route<Deps> {
   /** Exact path, or a path with `{id}` as its last part. */
   readonly path: string;
   readonly method: 'GET' | 'POST';
+  /** True for routes that need no credentials: the sign-in, and files without content of the service. */
+  readonly isPublic?: true;
+  /** True for routes with forms: their handler checks the form token. */
+  readonly hasForm?: true;
   readonly handle: (context: RouteContext<Deps>) => Reply | Promise<Reply>;
 }
 

@@ -1,60 +1,101 @@
 /** Router of requests. access.ts decides on permissions. */
 import type { Logger } from '#foundation/platform/logger.ts';
-import { identify, isOpen, type Access } from './access.ts';
+import { bySession, identify, isOpen, type Access, type Caller } from './access.ts';
+import { isFormToken } from './form-token.ts';
 import { UNGUARDED } from './listener-security.ts';
 import type { Asked } from './http-listener.ts';
 import { errorReply, HttpError, type Reply } from './reply.ts';
-import { matchPath, type Route } from './route.ts';
+import { matchPath, type Route, type RouteContext } from './route.ts';
 
-/** Paths on which a wrong credential is ignored if anonymous callers may read. */
+/** Paths on which a wrong header is ignored if anonymous callers may read. */
 const SHOWN = ['/', '/metrics'];
+
+/** Error of a request, for the function that renders it. */
+export interface Failed<Deps> extends Omit<RouteContext<Deps>, 'id'> {
+  readonly error: HttpError;
+}
 
 /**
  * Returns the function that answers requests. It never rejects: an error becomes a response, and a log line if it is
  * the daemon's own.
+ *
+ * @param renderError returns the response to a browser that asked for a page; undefined for other requests
  */
 export function createRouter<Deps extends { readonly logger: Logger }>(
   routes: readonly Route<Deps>[],
   deps: Deps,
+  renderError: (failed: Failed<Deps>) => Reply | undefined = () => undefined,
 ): (asked: Asked, access: Access) => Promise<Reply> {
   return async (asked, access) => {
     const { path, signal } = asked;
+    let caller: Caller | undefined;
+    const failed = (error: HttpError): Reply => {
+      const page = renderError({ ...asked, deps, access, caller, error });
+      return page ?? errorReply(path, error);
+    };
     try {
-      const isUnasked = UNGUARDED.includes(path) || (SHOWN.includes(path) && isOpen(access));
-      const caller = isUnasked ? undefined : await identify(asked.request, access);
-      const { route, id } = findRoute(routes, path, asked.request.method);
+      const found = routesOf(routes, path);
+      caller = await callerOf(asked, access, found);
+      const { route, id } = fitting(found, routes, asked);
       return await route.handle({ ...asked, deps, access, caller, id });
     } catch (error) {
-      if (error instanceof HttpError) return errorReply(path, error);
+      if (error instanceof HttpError) return failed(error);
       if (signal.aborted) {
-        return errorReply(path, new HttpError(503, 'stopping', 'The daemon is stopping and accepts no more requests.'));
+        return failed(new HttpError(503, 'stopping', 'The daemon is stopping and accepts no more requests.'));
       }
       deps.logger.error({ err: error, path }, 'request failed');
       const message = 'The daemon could not answer this request. Its log has the reason.';
-      return errorReply(path, new HttpError(500, 'internal', message));
+      return failed(new HttpError(500, 'internal', message));
     }
   };
 }
 
-function findRoute<Deps>(
-  routes: readonly Route<Deps>[],
-  path: string,
-  asked: string | undefined,
-): { readonly route: Route<Deps>; readonly id: string } {
-  const found = routes.flatMap((route) => {
+interface Found<Deps> {
+  readonly route: Route<Deps>;
+  readonly id: string;
+}
+
+async function callerOf<Deps>(
+  { path, request }: Asked,
+  access: Access,
+  found: readonly Found<Deps>[],
+): Promise<Caller | undefined> {
+  if (UNGUARDED.includes(path)) return undefined;
+  const isUnasked = found.some(({ route }) => route.isPublic) || (SHOWN.includes(path) && isOpen(access));
+  if (isUnasked) return bySession(request, access);
+  const caller = await identify(request, access);
+  const isForm = found.some(({ route }) => route.hasForm && route.method === request.method);
+  if (caller?.session !== undefined && !isForm && !['GET', 'HEAD'].includes(request.method ?? '')) {
+    const given = request.headers['x-csrf-token'];
+    if (typeof given !== 'string' || !isFormToken(given, caller)) {
+      throw new HttpError(403, 'forbidden', 'A request with a session cookie needs the header X-CSRF-Token.');
+    }
+  }
+  return caller;
+}
+
+function routesOf<Deps>(routes: readonly Route<Deps>[], path: string): readonly Found<Deps>[] {
+  return routes.flatMap((route) => {
     const id = matchPath(route.path, path);
     return id === undefined ? [] : [{ route, id }];
   });
+}
+
+function fitting<Deps>(
+  found: readonly Found<Deps>[],
+  routes: readonly Route<Deps>[],
+  { path, request }: Asked,
+): Found<Deps> {
   if (found.length === 0) {
-    const known = routes.map((route) => route.path).join(' ');
+    const known = [...new Set(routes.map((route) => route.path))].join(' ');
     throw new HttpError(404, 'not_found', `Not found: ${path.slice(0, 200)}. Available paths: ${known}`);
   }
-  const method = asked === 'HEAD' ? 'GET' : asked;
-  const fitting = found.find(({ route }) => route.method === method);
-  if (fitting === undefined) {
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  const one = found.find(({ route }) => route.method === method);
+  if (one === undefined) {
     const allowed = found.map(({ route }) => (route.method === 'GET' ? 'GET, HEAD' : route.method)).join(', ');
-    const message = `${path.slice(0, 200)} accepts ${allowed}, not ${asked}.`;
+    const message = `${path.slice(0, 200)} accepts ${allowed}, not ${request.method}.`;
     throw new HttpError(405, 'method_not_allowed', message, { Allow: allowed });
   }
-  return fitting;
+  return one;
 }

@@ -1,13 +1,14 @@
-/** Parts of the page about policies: active conditions, pending plans, policies and campaigns. Pure. */
+/** Parts of pages about policies: active conditions, pending plans and campaigns. Pure. */
 import type { Condition } from '#automate/ledger/commands.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { formatCount, formatSpan } from '../api/format.ts';
+import { formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { moment, state, sub, time, type Tone } from './page-parts.ts';
+import { planPath, policyPath } from './paths.ts';
+import { moment, state, sub, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
-import { besidesPauses, policyAnchor, CONDITIONS_ANCHOR } from '../api/verdict.ts';
+import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 
 interface ActiveRow {
   readonly tone: Tone;
@@ -124,8 +125,8 @@ export function pendingPlans(status: Status, command: OwnCommand): Html | undefi
       rows: status.plans,
       empty: '',
       columns: [
-        { title: 'Plan', cell: (row) => html`<span class="id">${row.id}</span>` },
-        { title: 'Policy', wide: true, cell: (row) => [row.policy, sub(row.account)] },
+        { title: 'Plan', cell: (row) => html`<a href="${planPath(row.id)}" class="id">${row.id}</a>` },
+        { title: 'Policy', wide: true, cell: (row) => [policyLink(row.policy), sub(row.account)] },
         { title: 'Action', wide: true, cell: (row) => would(row) },
         {
           title: 'Reason',
@@ -166,8 +167,8 @@ const CAMPAIGN_TONE: Readonly<Record<Campaign['state'], Tone>> = {
 };
 
 /** @returns undefined without campaigns */
-export function campaigns(status: Status): Html | undefined {
-  const rows = status.policies.flatMap((policy) => policy.campaigns);
+export function campaigns(policies: readonly PolicyView[], at: number): Html | undefined {
+  const rows = policies.flatMap((policy) => policy.campaigns);
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="campaigns">
     <h2 id="campaigns">Campaigns</h2>
@@ -176,7 +177,14 @@ export function campaigns(status: Status): Html | undefined {
       rows,
       empty: '',
       columns: [
-        { title: 'Group', wide: true, cell: (row) => [row.group === '' ? 'all' : row.group, sub(row.policy)] },
+        {
+          title: 'Group',
+          wide: true,
+          cell: (row) => [
+            row.group === '' ? 'all' : row.group,
+            html`<span class="sub">${policyLink(row.policy)}</span>`,
+          ],
+        },
         { title: 'State', cell: (row) => state(CAMPAIGN_TONE[row.state], row.state) },
         {
           title: 'Step',
@@ -190,8 +198,8 @@ export function campaigns(status: Status): Html | undefined {
             row.judged > 0 &&
             html`<span class="nowrap">${formatCount(row.verified)} of ${formatCount(row.judged)}</span>`,
         },
-        { title: 'Until', wide: true, cell: (row) => until(row, status.at) },
-        { title: 'Begun', minor: true, cell: (row) => moment(row.begunAt, status.at) },
+        { title: 'Until', wide: true, cell: (row) => until(row, at) },
+        { title: 'Begun', minor: true, cell: (row) => moment(row.begunAt, at) },
       ],
     })}
   </section>`;
@@ -209,76 +217,6 @@ function until({ state: now, until: at, reason, breaker }: Campaign, asOf: numbe
   return [html`${what} `, moment(at, asOf), sub(now === 'halted' ? reason : undefined)];
 }
 
-export function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
-  return table<PolicyView>({
-    caption: html`Policies of the configuration. To see what a policy would do now, run
-      <code>${command('plan POLICY')}</code>, which changes nothing.`,
-    rows,
-    rowId: policyAnchor,
-    empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
-      configuration. This table then shows their modes, runs and holds.`,
-    columns: [
-      {
-        title: 'Policy',
-        wide: true,
-        cell: (row) => [
-          row.name,
-          row.description !== undefined && html`<span class="sub block">${row.description}</span>`,
-          html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
-        ],
-      },
-      { title: 'Mode', wide: true, cell: mode },
-      { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
-      { title: 'Outcome', wide: true, cell: (row) => outcome(row, now) },
-      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)] },
-      { title: 'Owner', cell: (row) => row.owner },
-    ],
-  });
-}
-
-function mode(row: PolicyView): HtmlValue {
-  const probation = row.probationLeft ?? 0;
-  const trial = probation > 0 && sub(`on probation: ${probation} more audit ${probation === 1 ? 'run' : 'runs'}`);
-  if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
-  return [
-    state('attention', row.effectiveMode),
-    sub(`configured as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
-    trial,
-  ];
-}
-
-function pendingTrigger({ pending, held }: PolicyView, now: number): HtmlValue {
-  if (pending === undefined) return undefined;
-  const { trigger, alert, count, since } = pending;
-  const what = trigger === 'alert' ? `alert ${alert ?? ''}` : 'failure callback';
-  const more = count === 1 ? '' : ` and ${formatCount(count - 1)} more`;
-  const until = held === undefined ? '' : `, runs when the hold by ${held.guard} ends`;
-  return [state('attention', 'trigger pending'), sub(`${what}${more}, for ${formatSpan(now - since)}${until}`)];
-}
-
-const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
-  acted: 'ok',
-  nothing_to_do: 'ok',
-  pending_approval: 'ok',
-  deferred: 'ok',
-  held: 'attention',
-  skipped: 'attention',
-  running: 'off',
-  aborted: 'trouble',
-  halted: 'trouble',
-  incomplete: 'attention',
-  failed: 'trouble',
-};
-
-function outcome(row: PolicyView, now: number): HtmlValue {
-  const run = row.lastRun;
-  const { held } = row;
-  const since =
-    held !== undefined &&
-    html`<span class="sub block"
-      >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${time(held.since)}</span
-    >`;
-  if (run === undefined) return since;
-  const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
-  return [state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')), sub(counts), sub(run.detail), since];
+export function policyLink(name: string): Html {
+  return html`<a href="${policyPath(name)}">${name}</a>`;
 }

@@ -12,6 +12,7 @@ import { API_ROUTES } from '#operate/api/api-routes.ts';
 import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
+import { PAGE_ROUTES } from '#operate/pages/page-routes.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ask, engine, serving, world, NOW } from './world.ts';
 
@@ -47,11 +48,23 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'POST /api/v1/state/adopt': 'admin',
   'POST /-/reload': 'admin',
   'POST /api/v1/state/backup': 'the socket',
+  'GET /sign-in': 'nothing',
+  'POST /sign-in': 'nothing',
+  'GET /sources': 'reading',
+  'GET /policies': 'reading',
+  'GET /policies/x': 'reading',
+  'GET /plans/x': 'reading',
+  'POST /sign-out': 'viewer',
+  'POST /policies/x': 'operator',
+  'POST /plans/x': 'operator',
+  'POST /pauses/add': 'operator',
+  'POST /pauses/lift': 'admin',
 };
 
-test('the table has every address of the API', () => {
+test('the table has every address of the API and the pages', () => {
   const asked = Object.keys(NEEDS);
-  for (const { method, path } of [...API_ROUTES, ...COMMAND_ROUTES]) {
+  for (const { method, path } of [...API_ROUTES, ...COMMAND_ROUTES, ...PAGE_ROUTES]) {
+    if (path.startsWith('/assets/')) continue;
     expect(asked).toContain(`${method} ${path.replace('{id}', 'x')}`);
   }
 });

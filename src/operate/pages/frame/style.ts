@@ -6,12 +6,14 @@ export const STYLE = `
   --ground: #f6f7f9; --sheet: #ffffff; --ink: #1a1f27; --faint: #596373; --line: #dde1e7; --row: #f1f3f6;
   --link: #0b57c2; --ok: #146c3a; --attention: #8a5200; --trouble: #b3201b; --off: #596373;
   --ok-wash: #e6f4ea; --attention-wash: #fdf1dc; --trouble-wash: #fdeae8; --starting-wash: #e8eef9;
+  --button: #0b57c2; --button-ink: #ffffff; --danger: #b3201b; --field: #8791a0;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #11151b; --sheet: #191f27; --ink: #e4e8ee; --faint: #9aa5b4; --line: #2c3540; --row: #202731;
     --link: #7db2ff; --ok: #66cc8a; --attention: #f0b452; --trouble: #ff8f85; --off: #9aa5b4;
     --ok-wash: #15291e; --attention-wash: #2e2413; --trouble-wash: #351a1a; --starting-wash: #18233a;
+    --button: #7db2ff; --button-ink: #0c1420; --danger: #ff8f85; --field: #6c7889;
   }
 }
 * { box-sizing: border-box; }
@@ -28,10 +30,56 @@ code, .id { font: 0.92em/1.4 ui-monospace, SFMono-Regular, Menlo, Consolas, "Dej
 .skip { position: absolute; left: -9999px; }
 .skip:focus { left: 16px; top: 8px; background: var(--sheet); padding: 4px 8px; }
 
+.top { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 20px; padding: 6px 24px; background: var(--sheet); border-bottom: 1px solid var(--line); }
+.top nav { flex: 1 1 auto; }
+.top nav ul { display: flex; flex-wrap: wrap; gap: 0 2px; margin: 0; padding: 0; list-style: none; }
+.top nav a { display: block; padding: 6px 9px; border-radius: 6px; color: var(--ink); text-decoration: none; }
+.top nav a:hover { background: var(--row); text-decoration: underline; }
+.top nav a.here { background: var(--row); font-weight: 600; box-shadow: inset 0 -2px var(--link); }
+.who { display: flex; align-items: center; gap: 10px; margin: 0; max-width: 100%; overflow-wrap: anywhere; }
+.who form { margin: 0; }
+.foot { padding-top: 0; color: var(--faint); font-size: 0.92rem; display: flex; flex-wrap: wrap; gap: 6px 24px; }
+.foot p { margin: 0; }
 .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 20px; }
-.head h1 { margin: 0; font-size: 1.25rem; letter-spacing: -0.01em; }
+.head h1 { margin: 0; font-size: 1.35rem; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 .head p { margin: 0; color: var(--faint); }
 .head .refresh { margin-left: auto; }
+
+label { display: inline-flex; flex-wrap: wrap; align-items: center; gap: 2px 8px; }
+label[hidden], [hidden] { display: none; }
+input, select, textarea, button { font: inherit; color: inherit; }
+input:not([type=checkbox]), select, textarea {
+  min-width: 0; max-width: 100%; padding: 5px 8px; background: var(--sheet); border: 1px solid var(--field); border-radius: 6px;
+}
+input[type=checkbox] { width: 18px; height: 18px; margin: 2px; accent-color: var(--button); }
+button, .button {
+  padding: 6px 14px; border: 1px solid var(--button); border-radius: 6px; background: var(--button); color: var(--button-ink);
+  font-weight: 600; cursor: pointer; text-decoration: none; display: inline-block;
+}
+button:hover, .button:hover { filter: brightness(1.1); }
+button.quiet, .button.quiet { background: none; color: var(--link); border-color: var(--field); }
+button.danger { background: none; color: var(--danger); border-color: var(--danger); }
+input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+.act, .filters { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 14px; margin: 0; }
+.acts { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 10px 28px; margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+.acts:empty { display: none; }
+.act input[name=reason], .act input[name=note] { flex: 1 1 16em; }
+.act label:has(input[name=reason]), .act label:has(input[name=note]) { flex: 1 1 22em; flex-wrap: nowrap; }
+.more { margin-top: 18px; } .acts .more { margin: 0; } .more summary { cursor: pointer; color: var(--link); padding: 4px 0; }
+.stack { display: grid; gap: 12px; max-width: 30em; margin-top: 16px; } .stack label { display: grid; gap: 4px; } .stack button { justify-self: start; }
+.filters { margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+.filters label { display: grid; gap: 2px; color: var(--faint); font-size: 0.88rem; } .filters input, .filters select { color: var(--ink); font-size: 0.95rem; }
+.filters button { align-self: end; } .filters a { align-self: end; padding: 6px 0; }
+.notice { margin: 14px 0; padding: 12px 16px; border-radius: 8px; border-left: 5px solid var(--link); background: var(--starting-wash); overflow-wrap: anywhere; }
+.notice.ok { border-color: var(--ok); background: var(--ok-wash); }
+.notice.attention { border-color: var(--attention); background: var(--attention-wash); }
+.notice.trouble { border-color: var(--trouble); background: var(--trouble-wash); }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr)); gap: 10px 24px; margin: 14px 0; padding: 14px 18px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
+.facts div { min-width: 0; } .facts dt { color: var(--faint); font-size: 0.88rem; } .facts dd { margin: 0; overflow-wrap: anywhere; }
+pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; font: 0.9em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.spark { display: block; width: 100%; max-width: 320px; height: 36px; } .spark path { fill: none; stroke: var(--link); stroke-width: 1.5; } .spark rect { fill: var(--link); }
+.pages { display: flex; gap: 20px; margin: 12px 0; }
+p { overflow-wrap: anywhere; }
 
 .verdict { margin: 14px 0 0; padding: 14px 18px; border-radius: 8px; border-left: 5px solid; background: var(--sheet); }
 .verdict p { margin: 0; font-size: 1.12rem; }
@@ -60,7 +108,9 @@ thead th { font-size: 0.82rem; font-weight: 600; color: var(--faint); white-spac
 tbody th { font-weight: 600; }
 td.number, th.number { text-align: right; }
 tr:target > * { background: var(--row); }
-.sub { display: block; color: var(--faint); font-size: 0.88rem; font-weight: 400; }
+.sub { display: block; overflow-wrap: anywhere; color: var(--faint); font-size: 0.88rem; font-weight: 400; }
+
+.sub.inline { display: inline; }
 .when { white-space: nowrap; }
 .faint { color: var(--faint); }
 .wide { overflow-wrap: anywhere; min-width: 12ch; }
@@ -81,6 +131,8 @@ tr:target > * { background: var(--row); }
 @media (max-width: 820px) {
   .page { padding: 14px 12px 32px; }
   .head .refresh { margin-left: 0; }
+  .top { padding: 6px 12px; } .top nav a { padding: 7px 8px; } .who { width: 100%; justify-content: space-between; }
+  .acts .more, .act { width: 100%; }
   table, tbody, tr, th, td { display: block; }
   table { border: 0; background: none; }
   caption { display: block; }
@@ -98,5 +150,5 @@ tr:target > * { background: var(--row); }
   tbody .sub.block { display: block; margin-left: 0; }
   td.number { text-align: left; }
 }
-@media print { body { background: #ffffff; } .refresh, .skip { display: none; } }
+@media print { body { background: #ffffff; } .refresh, .skip, .top, .acts { display: none; } }
 `;

@@ -1,0 +1,27 @@
+/** Values of a form's fields. */
+import { HttpError } from '../../http/reply.ts';
+
+const MAX_REASON = 500;
+
+/** @returns undefined for an absent or empty field */
+export function textOf(form: URLSearchParams, name: string): string | undefined {
+  const text = form.get(name)?.trim() ?? '';
+  return text === '' ? undefined : text;
+}
+
+/** Reason of an act, which the audit log records. @throws {HttpError} 400 without one */
+export function reasonOf(form: URLSearchParams): string {
+  const reason = textOf(form, 'reason');
+  if (reason === undefined) throw new HttpError(400, 'bad_request', 'A reason is required. The audit log records it.');
+  if (reason.length > MAX_REASON) {
+    throw new HttpError(400, 'bad_request', `The reason must have at most ${MAX_REASON} characters.`);
+  }
+  return reason;
+}
+
+/** One of several buttons of a form. @throws {HttpError} 400 for another value */
+export function buttonOf<T extends string>(form: URLSearchParams, names: readonly T[]): T {
+  const found = names.find((name) => name === form.get('act'));
+  if (found === undefined) throw new HttpError(400, 'bad_request', `act must be one of ${names.join(', ')}.`);
+  return found;
+}

@@ -1,0 +1,88 @@
+/**
+ * First page: problems, active conditions and pending plans, then the repairs in progress and the last actions. Words
+ * show all states; color and shape only repeat them.
+ */
+import { readStatus } from '../api/status.ts';
+import type { Status } from '../api/status-views.ts';
+import type { Problem, VerdictLevel } from '../api/verdict-level.ts';
+import type { Reply } from '../http/reply.ts';
+import { actions } from './actions-table.ts';
+import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { outageFigures, outageHeadline } from './page-outages.ts';
+import { section, state, type Tone } from './page-parts.ts';
+import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
+import { pauseForm } from './pauses.ts';
+import { problemPath } from './paths.ts';
+
+const ACTIONS = 10;
+
+export function nowPage(context: PageContext): Reply {
+  const { deps } = context;
+  const status = withCommands(context, readStatus(deps, ACTIONS));
+  const command = commandOf(context);
+  return showPage(context, {
+    title: 'Now',
+    windowTitle: VERDICT_WORD[status.verdict.level],
+    section: '/',
+    main: html`${verdict(status)} ${activeConditions(status, command)} ${pendingPlans(status, command)}
+    ${campaigns(status.policies, status.at)} ${section('actions', 'Last actions', actions(status, status.at))}
+    ${pauseForm(context)}`,
+  });
+}
+
+const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {
+  trouble: 'Trouble',
+  attention: 'Attention',
+  starting: 'Starting',
+  info: 'Note',
+  ok: 'All is well',
+};
+
+const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
+  trouble: 'trouble',
+  attention: 'attention',
+  starting: 'off',
+  info: 'off',
+  ok: 'ok',
+};
+
+function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Html {
+  // The sentence of these levels already begins with the word.
+  const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
+  const [outage, ...more] = outages;
+  const first = problems[0];
+  const headline = outage === undefined ? sentence : outageHeadline(outage, at);
+  // Outages come first, each with its own figures.
+  const others = problems.slice(Math.max(1, outages.length));
+  return html`<div id="verdict" class="verdict ${level}">
+    <p>
+      ${word === undefined ? state(VERDICT_TONE[level], '') : html`<strong>${state(VERDICT_TONE[level], `${word}:`)}</strong>`}${first?.anchor === undefined ? headline : html`<a href="${problemPath(first.anchor)}">${headline}</a>`}
+    </p>
+    ${outage && outageFigures(outage, at)}
+    ${more.map((one) => [html`<p>${outageHeadline(one, at)}</p>`, outageFigures(one, at)])}
+    ${others.length > 0 && problemList('Also', others.slice(0, OPEN_PROBLEMS))}
+    ${
+      others.length > OPEN_PROBLEMS &&
+      html`<details>
+        <summary>${others.length - OPEN_PROBLEMS} more</summary>
+        ${problemList('More problems', others.slice(OPEN_PROBLEMS))}
+      </details>`
+    }
+  </div>`;
+}
+
+/** Maximum number of visible problems: more would push the conditions and next steps off the screen. */
+const OPEN_PROBLEMS = 10;
+
+function problemList(label: string, problems: readonly Problem[]): Html {
+  return html`<ul aria-label="${label}">
+    ${problems.map(problemItem)}
+  </ul>`;
+}
+
+function problemItem(problem: Problem): Html {
+  return html`<li>
+    ${problem.anchor === undefined ? problem.text : html`<a href="${problemPath(problem.anchor)}">${problem.text}</a>`}
+  </li>`;
+}

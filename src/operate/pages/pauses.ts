@@ -1,0 +1,81 @@
+/** Pauses: the forms on several pages, and their routes. */
+import { requirePolicy, groupNamed } from '../api/command-routes.ts';
+import { allow } from '../http/access.ts';
+import { readForm } from '../http/form.ts';
+import { reasonOf, textOf } from './frame/fields.ts';
+import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { reasonInput } from './page-parts.ts';
+import { policyPath } from './paths.ts';
+import type { Reply } from '../http/reply.ts';
+
+export const PAUSE_ROUTES: readonly PageRoute[] = [
+  { path: '/pauses/add', method: 'POST', hasForm: true, handle: pause },
+  { path: '/pauses/lift', method: 'POST', hasForm: true, handle: lift },
+];
+
+/** Form that pauses all policies, or one. */
+export function pauseForm(context: PageContext, policy?: string): Html | undefined {
+  const title = policy === undefined ? 'Pause all policies' : 'Pause this policy';
+  const form = formFor(context, {
+    role: 'operator',
+    action: '/pauses/add',
+    label: title,
+    content: html`${hiddenPolicy(policy)} ${reasonInput()} <button class="danger">${title}</button>`,
+  });
+  const note =
+    policy === undefined
+      ? 'No policy acts until someone lifts the pause. The daemon continues to read and report.'
+      : 'The policy does not act until someone lifts the pause.';
+  return (
+    form &&
+    html`<details class="more">
+      <summary>${title}</summary>
+      <p class="faint">${note}</p>
+      ${form}
+    </details>`
+  );
+}
+
+/** Form that lifts every pause, or those of one policy with the halts of its groups. */
+export function liftForm(context: PageContext, policy?: string, group?: string): Html | undefined {
+  const title = policy === undefined ? 'Lift all pauses' : group === undefined ? 'Lift the pause' : 'Lift the halt';
+  return formFor(context, {
+    role: 'admin',
+    action: '/pauses/lift',
+    label: title,
+    content: html`${hiddenPolicy(policy)}
+      ${group !== undefined && html`<input type="hidden" name="group" value="${group}" />`} ${reasonInput()}
+      <button>${title}</button>`,
+  });
+}
+
+function hiddenPolicy(policy: string | undefined): Html | undefined {
+  return policy === undefined ? undefined : html`<input type="hidden" name="policy" value="${policy}" />`;
+}
+
+async function pause(context: PageContext): Promise<Reply> {
+  const caller = allow(context, 'operator', 'opsd pause --reason TEXT');
+  const form = await readForm(context, caller);
+  const policy = textOf(form, 'policy');
+  const reason = reasonOf(form);
+  requirePolicy(context.deps, policy);
+  context.deps.engine.pause({ reason, by: caller.by, ...(policy !== undefined && { policy }) });
+  return goTo(policy === undefined ? '/' : policyPath(policy));
+}
+
+async function lift(context: PageContext): Promise<Reply> {
+  const caller = allow(context, 'admin', 'opsd unpause --reason TEXT');
+  const form = await readForm(context, caller);
+  const policy = textOf(form, 'policy');
+  const group = textOf(form, 'group');
+  const reason = reasonOf(form);
+  requirePolicy(context.deps, policy);
+  await context.deps.engine.unpause({
+    reason,
+    by: caller.by,
+    ...(policy !== undefined && { policy }),
+    ...(policy !== undefined && group !== undefined && { group: groupNamed(context.deps, policy, group) }),
+  });
+  return goTo(policy === undefined ? '/' : policyPath(policy));
+}

@@ -1,0 +1,97 @@
+/** Page of the policies: mode, last and next run, and what holds each of them. */
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { formatCount, formatSpan } from '../api/format.ts';
+import { readStatus } from '../api/status.ts';
+import type { PolicyView } from '../api/status-views.ts';
+import { policyAnchor } from '../api/verdict.ts';
+import type { Reply } from '../http/reply.ts';
+import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
+import { campaigns, policyLink } from './page-policies.ts';
+import { moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { table } from './table.ts';
+
+export function policiesPage(context: PageContext): Reply {
+  const { policies: rows, at, storeError } = withCommands(context, readStatus(context.deps, 0));
+  return showPage(context, {
+    title: 'Policies',
+    section: '/policies',
+    main: html`${storeError !== undefined && html`<p class="notice trouble">The store cannot be read: ${storeError}</p>`}
+    ${section('policies', 'Policies of the configuration', policies(rows, at, commandOf(context)))}
+    ${campaigns(rows, at)}`,
+  });
+}
+
+function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
+  return table<PolicyView>({
+    caption: html`Policies of the configuration. To see what a policy would do now, run
+      <code>${command('plan POLICY')}</code>, which changes nothing.`,
+    rows,
+    rowId: policyAnchor,
+    empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
+      configuration. This table then shows their modes, runs and holds.`,
+    columns: [
+      {
+        title: 'Policy',
+        wide: true,
+        cell: (row) => [
+          policyLink(row.name),
+          row.description !== undefined && html`<span class="sub block">${row.description}</span>`,
+          html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
+        ],
+      },
+      { title: 'Mode', wide: true, cell: modeOf },
+      { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
+      { title: 'Outcome', wide: true, cell: (row) => outcomeOf(row, now) },
+      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)] },
+      { title: 'Owner', cell: (row) => row.owner },
+    ],
+  });
+}
+
+export function modeOf(row: PolicyView): HtmlValue {
+  const probation = row.probationLeft ?? 0;
+  const trial = probation > 0 && sub(`on probation: ${probation} more audit ${probation === 1 ? 'run' : 'runs'}`);
+  if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
+  return [
+    state('attention', row.effectiveMode),
+    sub(`configured as ${row.mode}${row.reducedBy === undefined ? '' : `: ${row.reducedBy}`}`),
+    trial,
+  ];
+}
+
+export function pendingTrigger({ pending, held }: PolicyView, now: number): HtmlValue {
+  if (pending === undefined) return undefined;
+  const { trigger, alert, count, since } = pending;
+  const what = trigger === 'alert' ? `alert ${alert ?? ''}` : 'failure callback';
+  const more = count === 1 ? '' : ` and ${formatCount(count - 1)} more`;
+  const until = held === undefined ? '' : `, runs when the hold by ${held.guard} ends`;
+  return [state('attention', 'trigger pending'), sub(`${what}${more}, for ${formatSpan(now - since)}${until}`)];
+}
+
+export const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
+  acted: 'ok',
+  nothing_to_do: 'ok',
+  pending_approval: 'ok',
+  deferred: 'ok',
+  held: 'attention',
+  skipped: 'attention',
+  running: 'off',
+  aborted: 'trouble',
+  halted: 'trouble',
+  incomplete: 'attention',
+  failed: 'trouble',
+};
+
+export function outcomeOf(row: PolicyView, now: number): HtmlValue {
+  const run = row.lastRun;
+  const { held } = row;
+  const since =
+    held !== undefined &&
+    html`<span class="sub block"
+      >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${time(held.since)}</span
+    >`;
+  if (run === undefined) return since;
+  const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
+  return [state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')), sub(counts), sub(run.detail), since];
+}

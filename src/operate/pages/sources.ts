@@ -1,0 +1,114 @@
+/** Page of the sources: data from the service, the comparison of log and statistics, accounts, and labels. */
+import { formatAge, formatCount, formatSpan, formatTime } from '../api/format.ts';
+import { readStatus } from '../api/status.ts';
+import type { AccountView, SourceState, SourceView } from '../api/status-views.ts';
+import { sourceAnchor } from '../api/verdict.ts';
+import type { Reply } from '../http/reply.ts';
+import { showPage, withCommands, type PageContext } from './frame/page.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
+import { overflowedLabels } from './label-table.ts';
+import { moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { reconciliation } from './reconciliation-table.ts';
+import { table } from './table.ts';
+
+export function sourcesPage(context: PageContext): Reply {
+  const { deps } = context;
+  const status = withCommands(context, readStatus(deps, 0));
+  return showPage(context, {
+    title: 'Sources',
+    section: '/sources',
+    main: html`${section('sources', 'Data from the service', sources(status.sources, status.at))}
+    ${reconciliation(status.reconciliation, status.sources)}
+    ${section('accounts', 'Accounts', accounts(status.accounts))} ${overflowedLabels(deps.labels?.() ?? [])}`,
+  });
+}
+
+const SOURCE_TONE: Readonly<Record<SourceState, Tone>> = {
+  ok: 'ok',
+  failing: 'attention',
+  stale: 'trouble',
+  pending: 'off',
+  off: 'off',
+};
+
+function sources(rows: readonly SourceView[], now: number): Html {
+  return table<SourceView>({
+    caption: 'Data from the service, with the last successful read.',
+    rows,
+    rowId: sourceAnchor,
+    empty: 'No collector is registered yet. Each account has seven, which appear after the start of the daemon.',
+    columns: [
+      { title: 'Source', cell: (row) => html`${row.collector}<span class="sub">${row.account}</span>` },
+      {
+        title: 'State',
+        cell: (row) => state(SOURCE_TONE[row.state], row.state),
+      },
+      { title: 'Last success', cell: (row) => moment(row.lastSuccessAt, now) },
+      { title: 'Schedule', cell: (row) => row.off === undefined && html`<span class="nowrap">${row.schedule}</span>` },
+      { title: 'Rows', align: 'number', cell: rowsCell },
+      {
+        title: 'Failed polls',
+        align: 'number',
+        cell: (row) => (row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`),
+      },
+      { title: 'Duration', align: 'number', minor: true, cell: (row) => duration(row.lastDurationMs) },
+      {
+        title: rows.some((row) => row.off !== undefined) ? 'Last error, or reason for off' : 'Last error',
+        wide: true,
+        cell: (row) => (row.off === undefined ? lastError(row, now) : html`<span class="faint">${row.off}</span>`),
+      },
+    ],
+  });
+}
+
+function rowsCell(row: SourceView): HtmlValue {
+  if (row.rows === undefined) return undefined;
+  if (row.countedUntilAt !== undefined) {
+    const until = html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
+    return [until, sub(lagText(row))];
+  }
+  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} invalid rows dropped`)];
+}
+
+/** `42 min behind, counting at 3.1× real time`. */
+function lagText({ lagMs, catchUpRatio }: SourceView): string {
+  if (lagMs === undefined) return 'ahead of the local clock';
+  const rate = catchUpRatio === undefined ? '' : `, counting at ${catchUpRatio.toFixed(1)}× real time`;
+  return `${formatSpan(lagMs)} behind${rate}`;
+}
+
+function lastError(row: SourceView, now: number): HtmlValue {
+  const failure = row.lastFailure;
+  if (failure === undefined) return undefined;
+  return html`${failure.reason}: ${failure.message}<span class="sub"
+      >${time(failure.at)}, ${formatAge(failure.at, now)}</span
+    >`;
+}
+
+function accounts(rows: readonly AccountView[]): Html {
+  return table<AccountView>({
+    caption: 'Requests since midnight UTC, and the daemon’s own limit.',
+    rows,
+    empty: 'No account is configured.',
+    columns: [
+      { title: 'Account', wide: true, cell: (row) => row.name },
+      { title: 'Message API', wide: true, cell: (row) => row.messageApiUrl ?? 'not configured' },
+      { title: 'Management API', wide: true, cell: (row) => row.managementApiUrl ?? 'not configured' },
+      {
+        title: 'Requests today',
+        cell: (row) =>
+          row.usage.length === 0
+            ? undefined
+            : row.usage.map(
+                (usage) =>
+                  html`<div>${usage.api} ${formatCount(usage.usedToday)} of ${formatCount(usage.allowedPerDay)}</div>`,
+              ),
+      },
+    ],
+  });
+}
+
+function duration(ms: number | undefined): HtmlValue {
+  if (ms === undefined) return undefined;
+  return html`<span class="nowrap">${ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`}</span>`;
+}

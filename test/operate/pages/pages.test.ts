@@ -1,0 +1,376 @@
+/** The pages over real HTTP: their content, escaping, and links. */
+import { describe, expect, test } from 'vitest';
+import type { AccountReading } from '#foundation/domain/statistics.ts';
+import { readStatus } from '#operate/api/status.ts';
+import { busyWorld, CANARY, POLICY, RUN } from '../http/busy-world.ts';
+import {
+  action,
+  ask,
+  engine,
+  ledger,
+  NOW,
+  plan,
+  proposal,
+  serving,
+  storedPlan,
+  world,
+  type World,
+} from '../http/world.ts';
+
+describe('the page of active policies', () => {
+  const GROUP = "https://app.example.com/x'; reboot '";
+
+  async function page(overrides: Partial<World>, path = '/'): Promise<string> {
+    const { address } = await serving(busyWorld(overrides));
+    return (await ask(address, path)).text.replaceAll(/\s+/g, ' ');
+  }
+
+  test('shows ten further problems, and collapses the others', async () => {
+    const conditions = Array.from({ length: 50 }, (_, index) => ({
+      key: `held/p-${index}`,
+      severity: 'warning' as const,
+      summary: `p-${index} is held`,
+      detail: 'odd',
+      since: NOW,
+    }));
+    const markup = await page({ engine: engine({ conditions: () => conditions }) });
+    const [open, collapsed] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
+      (part) => part.exec(markup)?.[0] ?? '',
+    );
+    const { problems } = readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20).verdict;
+    expect(open?.match(/<li>/g)).toHaveLength(10);
+    expect(collapsed?.match(/<li>/g)).toHaveLength(problems.length - 11);
+    expect(collapsed).toContain(`<summary>${problems.length - 11} more</summary>`);
+  });
+
+  test('shows active conditions first, with the next command', async () => {
+    const halted = {
+      key: `halted/resume-billing/${GROUP}`,
+      severity: 'warning',
+      policy: 'resume-billing',
+      group: GROUP,
+      summary: 'resume-billing has halted',
+      detail: '3 of the first 3 failed',
+      since: NOW - 300_000,
+    } as const;
+    const told = { ...halted, key: 'paused/policy/p', summary: 'Paused: policy/p' };
+    const markup = await page({
+      engine: engine({ conditions: () => [halted, told] }),
+      ledger: ledger({ pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+    });
+    expect(markup.indexOf('id="conditions"')).toBeLessThan(markup.indexOf('id="actions"'));
+    expect(markup).toContain('the daemon paused itself');
+    expect(markup, 'a pause is one row').not.toContain('Paused: policy/p');
+    expect(markup).toContain('<code>opsd unpause --policy p --reason TEXT</code>');
+    expect(markup).toContain('3 of the first 3 failed');
+    // A workflow's name must not become a separate command in the shell of an operator who copies this.
+    const word = String.raw`'https://app.example.com/x'\''; reboot '\'''`.replaceAll("'", '&#39;');
+    expect(markup).toContain(`<code>opsd unpause --policy resume-billing --group ${word} --reason TEXT</code>`);
+  });
+
+  test('has the next command of each condition, as this process was started', async () => {
+    const kinds = ['held', 'approval', 'unknown', 'reload'];
+    const of = { severity: 'warning', policy: 'p', summary: 's', detail: 'd', since: NOW } as const;
+    const markup = await page({
+      engine: engine({ conditions: () => kinds.map((kind) => ({ ...of, key: `${kind}/p` })) }),
+      ledger: ledger({ storedPlans: () => [storedPlan({ plan: plan({ policy: 'p' }) })] }),
+      command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
+    });
+    for (const command of ['plan p', 'approve 9f3c2a', 'audit --policy p --since 2h', 'reload']) {
+      expect(markup).toContain(`<code>npm run --silent opsd -- ${command} --socket /s</code>`);
+    }
+    expect(markup).not.toContain('<code>opsd');
+  });
+
+  test('rewrites the commands in texts as this process was started', async () => {
+    const detail = '183 matched; `opsd approve 9f3c2a`, or `opsd reject 9f3c2a`.';
+    const markup = await page({
+      engine: engine({
+        conditions: () => [{ key: 'held/p', severity: 'warning', policy: 'p', summary: 's', detail, since: NOW }],
+      }),
+      ledger: ledger({ pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+      command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
+    });
+    for (const command of ['approve 9f3c2a', 'reject 9f3c2a', 'unpause --reason TEXT']) {
+      expect(markup).toContain(`\`npm run --silent opsd -- ${command} --socket /s\``);
+    }
+    expect(markup).not.toContain('`opsd');
+  });
+
+  test('shows pending plans, their reason, and how to decide', async () => {
+    const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
+    const asked: unknown[] = [];
+    const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
+    const markup = await page({ ledger: ledger({ storedPlans: (states) => (asked.push(states), waiting) }) });
+    expect(asked).toEqual([['pending']]);
+    expect(markup).toContain('tripwire: 183 matched, at most 100');
+    expect(markup).toContain('opsd approve 9f3c2a</code>');
+    expect(markup).toContain('opsd reject 9f3c2a</code>');
+    expect(markup).toContain('2 actions');
+  });
+
+  test('shows campaigns by group: state, step, verified results, end', async () => {
+    const campaign = {
+      id: 'resume-billing/1',
+      policy: 'resume-billing',
+      account: 'production',
+      group: 'https://app.example.com/invoice',
+      state: 'halted',
+      step: 4,
+      size: 27,
+      begunAt: NOW - 3_600_000,
+      until: NOW + 1_500_000,
+      halts: 1,
+      recent: [],
+      judged: 16,
+      verified: 13,
+      reason: '3 of the last 3 failed',
+      breaker: 'open',
+    } as const;
+    const held = { guard: 'quota', reason: '429', since: NOW - 600_000 };
+    const pending = { trigger: 'alert', alert: 'BillingDown', count: 3, since: NOW - 120_000 } as const;
+    const policies = () => [{ ...POLICY, campaigns: [campaign], held, pending, probationLeft: 2 }];
+    const markup = await page({ policies }, '/policies');
+    expect(markup).toContain('alert BillingDown and 2 more, for 2 min, runs when the hold by quota ends');
+    const told = ['at most 27', '13 of 16', 'the breaker is open', 'in 25 min', '3 of the last 3 failed'];
+    for (const text of told) expect(markup).toContain(text);
+    expect(markup).toContain('held for 10 min by quota');
+    expect(markup).toContain('on probation: 2 more audit runs');
+  });
+
+  test('omits absent parts', async () => {
+    const markup = await page({});
+    for (const id of ['conditions', 'plans', 'campaigns']) expect(markup).not.toContain(`id="${id}"`);
+  });
+});
+
+describe('the page', () => {
+  async function page(deps: World, path = '/'): Promise<string> {
+    const { address } = await serving(deps);
+    return (await ask(address, path)).text;
+  }
+
+  test('escapes every external name and text', async () => {
+    const hostile = { policy: CANARY, account: CANARY, dlqId: CANARY, workflowUrl: CANARY };
+    const deps = world({
+      policies: () => [
+        { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
+      ],
+      ledger: ledger({
+        lastRuns: () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
+        recentActions: () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
+      }),
+      accounts: [{ name: CANARY, messageApiUrl: CANARY, managementApiUrl: CANARY }],
+      links: [{ label: CANARY, href: CANARY }],
+      readiness: () => ({ ready: false, detail: CANARY }),
+    });
+    deps.board.register({ account: CANARY, collector: 'logs', schedule: CANARY, intervalMs: 1, maxStalenessMs: 1 });
+    deps.board.fail(CANARY, 'logs', { reason: CANARY, message: CANARY, durationMs: 1 });
+    let escaped = 0;
+    for (const path of ['/', '/sources', '/policies', `/policies/${encodeURIComponent(CANARY)}`]) {
+      const markup = await page(deps, path);
+      expect(markup).not.toContain('<script>');
+      expect(markup).not.toContain('"x"');
+      escaped += markup.split('&lt;script&gt;').length - 1;
+    }
+    expect(escaped).toBeGreaterThan(30);
+  });
+
+  test('has the style sheet and the script of the daemon, cached by their hash, and allows nothing else', async () => {
+    const { address } = await serving(world());
+    const answer = await ask(address, '/');
+    const policy = answer.headers['content-security-policy'] as string;
+    expect(policy).toMatch(/^default-src 'none'; style-src 'self'; script-src 'self'; /);
+    expect(policy).toContain("form-action 'self'");
+    expect(policy).not.toContain('unsafe');
+    expect(answer.text).not.toMatch(/ style="| on\w+="|<style/);
+    const files = [...answer.text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!);
+    expect(files).toHaveLength(2);
+    for (const path of files) {
+      const file = await ask(address, path);
+      const digest = await crypto.subtle.digest('SHA-256', new Uint8Array(file.body));
+      expect(path).toContain(Buffer.from(digest).toString('hex').slice(0, 16));
+      expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    }
+    expect((await ask(address, '/assets/opsd-0000000000000000.js')).status).toBe(404);
+  });
+
+  test('a link that is not a page is text', async () => {
+    const markup = await page(
+      world({
+        links: [
+          { label: 'x', href: 'javascript:alert(1)' },
+          { label: 'y', href: '//a.b' },
+        ],
+      }),
+    );
+    expect(markup).not.toContain('href="javascript:');
+    expect(markup).not.toContain('href="//');
+  });
+
+  test('explains empty sections', async () => {
+    expect(await page(world(), '/')).toContain('No actions so far');
+    expect(await page(world(), '/policies')).toContain('No policy is configured');
+    const sources = await page(world(), '/sources');
+    expect(sources).toContain('No collector is registered yet');
+    expect(sources).toContain('No account is configured');
+  });
+
+  test('shows sources, policies, actions, accounts and links', async () => {
+    const pages = ['/', '/sources', '/policies'].map((path) => page(busyWorld(), path));
+    const markup = (await Promise.all(pages)).join('');
+    for (const text of [
+      'Trouble:',
+      '5 s ago',
+      'counted until',
+      '20 s behind',
+      'forbidden: HTTP 403',
+      'no vector index is configured',
+      'Billing runs get more tries.',
+      'policies/billing.yaml:3',
+      'configured as enforce: engine.mode is audit',
+      '209 matched, 27 acted on, 182 left',
+      'in 60 s',
+      'dlq-8812',
+      'pending',
+      'new run',
+      'https://api.example',
+      'message 12 of 200,000',
+      'href="http://127.0.0.1:8080/"',
+      '<time datetime="2026-11-18T10:29:55.000Z">2026-11-18 10:29:55Z</time>',
+    ]) {
+      expect(markup).toContain(text);
+    }
+  });
+
+  test('every table has a caption and scopes, and every link within the page has its target', async () => {
+    for (const [path, tables] of [
+      ['/', 1],
+      ['/sources', 2],
+      ['/policies', 1],
+      ['/policies/resume-billing', 1],
+    ] as const) {
+      const ran = ledger({ runs: () => [RUN], recentActions: () => [action()] });
+      const markup = await page(busyWorld({ ledger: ran }), path);
+      const count = (pattern: RegExp): number => markup.match(pattern)?.length ?? 0;
+      expect(count(/<table/g), path).toBe(tables);
+      expect(count(/<caption>/g)).toBe(tables);
+      expect(count(/<th /g)).toBe(count(/ scope="(col|row)"/g));
+      for (const [, anchor] of markup.matchAll(/href="#([^"]+)"/g)) expect(markup).toContain(`id="${anchor}"`);
+    }
+  });
+
+  test('reloads itself only when asked', async () => {
+    expect(await page(world())).not.toContain('http-equiv="refresh"');
+    expect(await page(world(), '/?refresh=10')).toContain('<meta http-equiv="refresh" content="10"');
+    expect(await page(world(), '/?refresh=0')).not.toContain('http-equiv="refresh"');
+    expect(await page(world(), '/?refresh=x"><script>')).not.toContain('<script>');
+  });
+});
+
+describe('log and statistics of an hour', () => {
+  const hour = Date.UTC(2026, 10, 18, 9);
+
+  async function pageOf(reconciled: NonNullable<AccountReading['reconciled']>): Promise<string> {
+    const deps = busyWorld();
+    const about = { account: 'production', collector: 'accountStats', at: NOW, dropped: 0 } as const;
+    deps.board.publish({ ...about, rows: [{ reconciled }] }, 12);
+    const server = await serving(deps);
+    expect((await ask(server.address, '/')).text).not.toContain('id="reconciliation');
+    return (await ask(server.address, '/sources')).text;
+  }
+
+  /** Returns the visible cells of a table row. */
+  function cellsOf(markup: string, anchor: string): string[] {
+    const row = new RegExp(`<tr role="row" id="${anchor}">(.*?)</tr>`, 's').exec(markup)?.[1] ?? '';
+    const cells = [...row.matchAll(/<t[hd] [^>]*>(.*?)<\/t[hd]>/gs)];
+    return cells.map(([, cell]) =>
+      cell!
+        .replaceAll(/<[^>]+>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    );
+  }
+
+  test('are in a table: state, hour, both figures, their difference, and the verdict', async () => {
+    const markup = await pageOf([
+      { state: 'CREATED', hour, logs: 1_200, statistics: 1_200, agrees: true, isLasting: false },
+      { state: 'DELIVERED', hour, logs: 1_000, statistics: 1_080, agrees: false, isLasting: false },
+      { state: 'ERROR', hour, logs: 2_000, statistics: 500, agrees: false, isLasting: true },
+      { state: 'CANCELLED', hour, logs: 0, statistics: 40, agrees: false, isLasting: false },
+    ]);
+    const window = '2026-11-18 09:00–10:00';
+    expect(cellsOf(markup, 'reconciliation-production-CREATED')).toEqual([
+      'CREATED production',
+      window,
+      '1,200',
+      '1,200',
+      '0',
+      'they agree',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-DELIVERED').slice(2)).toEqual([
+      '1,000',
+      '1,080',
+      '+80 (+8.0 %)',
+      'they differ The previous hour does not show this difference.',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-ERROR').slice(2)).toEqual([
+      '2,000',
+      '500',
+      '−1,500 (−75.0 %)',
+      'they differ The previous hour differs as well: one of them is incomplete.',
+    ]);
+    expect(cellsOf(markup, 'reconciliation-production-CANCELLED')[4]).toBe('+40');
+  });
+
+  test('says what it takes where nothing can be compared, and nothing at all where no statistics are read', async () => {
+    expect(await pageOf([])).toContain('No comparison yet.');
+    const server = await serving(world());
+    expect((await ask(server.address, '/sources')).text).not.toContain('id="reconciliation"');
+  });
+
+  test('is a problem on the first page, with a link to its row', async () => {
+    const deps = busyWorld();
+    const about = { account: 'production', collector: 'accountStats', at: NOW, dropped: 0 } as const;
+    const reconciled = (['ERROR', 'DELIVERED'] as const).map((state) => {
+      return { state, hour, logs: 2_000, statistics: 500, agrees: false, isLasting: state === 'ERROR' };
+    });
+    deps.board.publish({ ...about, rows: [{ reconciled }] }, 12);
+    const { address } = await serving(deps);
+    const markup = (await ask(address, '/')).text;
+    expect(markup).toContain('href="/sources#reconciliation-production-ERROR"');
+    expect(markup).not.toContain('#reconciliation-production-DELIVERED"');
+  });
+});
+
+describe('labels with overflow', () => {
+  const label = {
+    account: 'production',
+    label: 'destination',
+    max: 2,
+    shown: 2,
+    configured: 0,
+    hidden: 0,
+    overflowAmount: 1_300,
+    largestOverflow: [{ value: CANARY, count: 1_250, over: 50 }],
+  };
+
+  test('are on the page with their largest values, and as JSON', async () => {
+    const server = await serving(
+      busyWorld({ labels: () => [{ ...label, label: 'workflow', overflowAmount: 0 }, label] }),
+    );
+    const page = (await ask(server.address, '/sources')).text;
+    expect(page).toContain('<h2 id="labels">Labels</h2>');
+    expect(page).toContain('2 of 2');
+    expect(page).toMatch(/&lt;script&gt;.*1,200/s);
+    expect(page).not.toContain(CANARY);
+    expect(page).not.toContain('>workflow<');
+    const told = JSON.parse((await ask(server.address, '/api/v1/labels')).text) as { labels: unknown[] };
+    expect(told).toMatchObject({ at: NOW, labels: [{ label: 'workflow' }, label] });
+  });
+
+  test('have no section on the page when there are none', async () => {
+    const server = await serving(busyWorld({ labels: () => [{ ...label, overflowAmount: 0 }] }));
+    expect((await ask(server.address, '/sources')).text).not.toContain('id="labels"');
+  });
+});
