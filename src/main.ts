@@ -40,9 +40,9 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /** Asks a question on stderr, so that the output of the command can be piped. */
-async function ask(question: string): Promise<string> {
+async function ask(question: string, output: NodeJS.WritableStream = process.stderr): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  const terminal = createInterface({ input: process.stdin, output, terminal: true });
   // While a line is read, Ctrl-C is a key, not a signal.
   terminal.once('SIGINT', () => onSignal('SIGINT'));
   try {
@@ -57,13 +57,28 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+/** Asks for a secret: the terminal echoes nothing. */
+async function askSecret(question: string): Promise<string> {
+  const { Writable } = await import('node:stream');
+  process.stderr.write(question);
+  const answer = await ask('', new Writable({ write: (_echo, _encoding, done) => done() }));
+  process.stderr.write('\n');
+  return answer;
+}
+
+async function readInput(): Promise<string> {
+  const { text } = await import('node:stream/consumers');
+  return text(process.stdin);
+}
+
 const io = {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   signal: controller.signal,
   clock: systemClock,
-  ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
+  readInput,
+  ...(process.stdin.isTTY && process.stderr.isTTY && { ask, askSecret }),
 };
 
 /** Loads the daemon only when it is needed, since other commands do not use it. */

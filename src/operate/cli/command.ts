@@ -21,6 +21,10 @@ export interface CliIo {
   readonly clock: Clock;
   /** Asks the user at the terminal for a line; absent without a terminal. Rejects when the signal aborts. */
   readonly ask?: (question: string) => Promise<string>;
+  /** Same as `ask`, without showing what is typed. */
+  readonly askSecret?: (question: string) => Promise<string>;
+  /** Reads stdin to its end, as text. */
+  readonly readInput: () => Promise<string>;
 }
 
 /** Parts of a daemon that a command needs if none runs. */

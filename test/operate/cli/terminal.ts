@@ -26,6 +26,8 @@ export interface TerminalOptions {
   /** Answers of the user, in order; absent without a terminal. */
   readonly answers?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Contents of stdin. */
+  readonly input?: string;
   readonly isTTY?: boolean;
   readonly columns?: number;
   /** Default: a stopped clock. */
@@ -51,7 +53,9 @@ export function terminal(options: TerminalOptions = {}): Terminal {
     signal: stop.signal,
     ...(options.answers !== undefined && {
       ask: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
+      askSecret: (question: string) => ((written.stderr += question), Promise.resolve(answers.shift() ?? '')),
     }),
+    readInput: () => Promise.resolve(options.input ?? ''),
     clock: options.clock ?? new ManualClock(Date.UTC(2026, 10, 18, 10, 30, 0)),
   };
   return {

@@ -21,6 +21,7 @@ const io = {
   stderr: process.stderr,
   env: process.env,
   signal: stop.signal,
+  readInput: () => Promise.resolve(''),
   clock: { ...fast, now: () => fast.now() + aheadMs },
 };
 process.exitCode = await runCli(process.argv.slice(2), io, {

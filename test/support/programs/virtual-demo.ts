@@ -75,7 +75,14 @@ async function settled(): Promise<void> {
 async function startDemo(): Promise<void> {
   const started = Promise.withResolvers<void>();
   const nowhere = { write: () => true } as unknown as NodeJS.WriteStream;
-  const io = { stdout: nowhere, stderr: nowhere, env: process.env, signal: new AbortController().signal, clock };
+  const io = {
+    stdout: nowhere,
+    stderr: nowhere,
+    env: process.env,
+    signal: new AbortController().signal,
+    clock,
+    readInput: () => Promise.resolve(''),
+  };
   const listen = { host: '127.0.0.1', port: 0 };
   const start: StartDaemon = async (config, options) => {
     const daemon = await startApp(config, options);
