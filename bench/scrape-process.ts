@@ -16,6 +16,7 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { startServer } from '#operate/server.ts';
+import { emptyPorts } from '../test/support/reading-ports.ts';
 import { pause } from './measure.ts';
 import {
   ACCOUNT,
@@ -104,6 +105,7 @@ async function opsd(): Promise<Contestant> {
     accounts: [],
     outages: () => [],
     links: [],
+    ...emptyPorts(),
     version: '0',
     startedAt: 0,
   };

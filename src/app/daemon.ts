@@ -5,6 +5,7 @@
 import type { Config } from '#config/config.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
+import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { CommandGate } from './commands.ts';
 import { needsOtherListeners, createSecurity, replaceSecurity } from './listener-security.ts';
@@ -32,8 +33,9 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const security = createSecurity(first, clock);
   const storage = openStorage(first, { clock, events, direct: options.direct }, parts);
   const gate = new CommandGate();
+  const flowControlHistory = new FlowControlHistory();
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
-    createGeneration({ config, options, events, storage, security, handed });
+    createGeneration({ config, options, events, storage, security, flowControlHistory, handed });
   const serve = (next: Generation) =>
     servedBy(next, { options, events, storage, security, gate, generation, startedAt });
 

@@ -11,6 +11,7 @@ import { createFacts } from '#automate/engine/facts.ts';
 import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
+import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
@@ -35,6 +36,8 @@ interface GenerationDeps {
   readonly events: EventBus;
   readonly storage: Storage;
   readonly security: ListenerSecurities;
+  /** Outlives the generation. */
+  readonly flowControlHistory: FlowControlHistory;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }
@@ -43,6 +46,7 @@ export interface Generation {
   readonly config: Config;
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
+  readonly flowControlHistory: FlowControlHistory;
   readonly accounts: Accounts;
   readonly policies: Policies;
   readonly metrics: Metrics;
@@ -66,7 +70,7 @@ export interface Generation {
 }
 
 export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
-  const { config, options, events, storage, security } = deps;
+  const { config, options, events, storage, security, flowControlHistory } = deps;
   const { clock, random, logger, direct } = options;
   const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
@@ -81,6 +85,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
 
   const board = new ObservationBoard(clock);
   hearing.use(announceChecks(board, events));
+  hearing.use(flowControlHistory.follow(board));
   hearing.use(hearDepartures(deps, board));
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
@@ -145,6 +150,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     config,
     board,
     attempts,
+    flowControlHistory,
     accounts,
     policies,
     metrics,

@@ -10,6 +10,7 @@ import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
 import { readiness } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
+import { readingPorts } from './reading.ts';
 import type { Storage } from './storage.ts';
 
 interface ServedDeps {
@@ -71,6 +72,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     })),
     outages: (account: string) => attempts.outages(account),
     labels: () => metrics.labelUse(),
+    ...readingPorts(generation, { storage, options }),
     links: [],
     version: options.version,
     startedAt,

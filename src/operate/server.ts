@@ -6,8 +6,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { ApiDeps } from './api/api-deps.ts';
-import { API_ROUTES } from './api/api-routes.ts';
-import { COMMAND_ROUTES } from './api/command-routes.ts';
+import { API_ROUTES } from './api/routes.ts';
 import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
 import type { ListenerSecurity } from './http/listener-security.ts';
 import { startListener, type RunningServer } from './http/http-listener.ts';
@@ -45,7 +44,6 @@ const ROUTES: readonly Route<ServerDeps>[] = [
   { path: '/-/healthy', method: 'GET', handle: healthy },
   { path: '/-/ready', method: 'GET', handle: ready },
   ...API_ROUTES,
-  ...COMMAND_ROUTES,
 ];
 
 const NOBODY: ReadonlyMap<string, Secret> = new Map();

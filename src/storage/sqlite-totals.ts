@@ -22,6 +22,8 @@ export interface SqliteTotals extends TotalsStore {
    * @throws {Error} if the write fails; nothing is written then
    */
   commit(added: Partial<TotalsAdded> & Pick<TotalsAdded, 'account'>, work: () => void): void;
+  /** Returns the values of one counter of an account. */
+  countersOf(account: string, metric: string): readonly CounterValue[];
   /** Moves the totals of a label's value to `RETIRED`, within the caller's transaction. Listeners are not notified. */
   retire(what: Retirement): void;
 }
@@ -116,12 +118,8 @@ export function createTotals(
       if (increments.length === 0 && histograms.length === 0) return;
       for (const listener of listeners) listener({ account, increments, histograms });
     },
-    counters: (account): readonly CounterValue[] =>
-      selectCounters.all(account).map((row) => ({
-        metric: String(row['metric']),
-        labels: JSON.parse(String(row['labels'])) as string[],
-        value: Number(row['value']),
-      })),
+    counters: (account) => selectCounters.all(account).map((row) => counterOf(String(row['metric']), row)),
+    countersOf: (account, metric) => selectCountersOf.all(account, metric).map((row) => counterOf(metric, row)),
     histograms: (account): readonly HistogramValue[] =>
       selectHistograms.all(account).map((row) => ({
         metric: String(row['metric']),
@@ -135,4 +133,8 @@ export function createTotals(
     },
   };
   return store;
+}
+
+function counterOf(metric: string, row: Record<string, SQLOutputValue>): CounterValue {
+  return { metric, labels: JSON.parse(String(row['labels'])) as string[], value: Number(row['value']) };
 }

@@ -10,8 +10,7 @@ import { configSettings } from '#config/settings.ts';
 import { ACTION_TYPES } from '#foundation/domain/plan.ts';
 import { METRIC_NAMES } from '#observe/catalog/catalog.ts';
 import { policySettings } from '#automate/policies/settings.ts';
-import { API_ROUTES } from '#operate/api/api-routes.ts';
-import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
+import { API_ROUTES } from '#operate/api/routes.ts';
 import { readPromql } from '../support/promql.ts';
 import { labelsOfSeries } from '../support/series-labels.ts';
 
@@ -56,8 +55,7 @@ const REQUESTS = [
   ...Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   ),
-  ...API_ROUTES.map(({ path }) => `GET ${path}`),
-  ...COMMAND_ROUTES.map(({ path }) => `POST ${path}`),
+  ...API_ROUTES.map(({ method, path }) => `${method} ${path}`),
   ...['/', '/metrics', '/-/healthy', '/-/ready'].map((path) => `GET ${path}`),
 ];
 

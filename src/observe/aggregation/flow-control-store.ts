@@ -3,11 +3,8 @@
  * and keys seen in log entries. The state in memory ends with the process. Waits during downtime are unknown, and keys
  * are seen again.
  */
+import type { Constraint } from '#foundation/domain/flow-control.ts';
 import type { Increment } from './totals.ts';
-
-/** Constraint that keeps messages waiting. `other`: no visible limit, or a different one at each reading. */
-export const CONSTRAINTS = ['parallelism', 'rate', 'paused', 'other'] as const;
-export type Constraint = (typeof CONSTRAINTS)[number];
 
 /** Reading of a key. */
 export interface KeyReading {

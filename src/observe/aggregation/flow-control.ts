@@ -4,22 +4,9 @@
  * constraints differ it is counted as `other`: the sum stays right although the cause is unknown. The time between
  * readings that are too far apart is unknown and is not counted.
  */
-import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
-import { CONSTRAINTS, type Constraint, type FlowControlMemory, type KeyReading } from './flow-control-store.ts';
+import { constraintOf, CONSTRAINTS, type Constraint, type FlowControlKey } from '#foundation/domain/flow-control.ts';
+import type { FlowControlMemory, KeyReading } from './flow-control-store.ts';
 import type { Increment } from './totals.ts';
-
-/**
- * Returns the constraint that keeps a key's messages waiting. A pause precedes the limits, since it applies regardless
- * of them.
- */
-function constraintOf(key: FlowControlKey): Constraint | undefined {
-  const { waitListSize, isPaused, parallelismMax, parallelismCount = 0, rateMax, rateCount = 0 } = key;
-  if (waitListSize === 0) return undefined;
-  if (isPaused === true) return 'paused';
-  if (parallelismMax !== undefined && parallelismCount >= parallelismMax) return 'parallelism';
-  if (rateMax !== undefined && rateCount >= rateMax) return 'rate';
-  return 'other';
-}
 
 export interface FlowControlReading {
   readonly rows: readonly FlowControlKey[];

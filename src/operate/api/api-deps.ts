@@ -11,6 +11,7 @@ import type { Reports } from '#automate/ledger/reports.ts';
 import type { Decided, EngineCommands } from '#automate/ledger/commands.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
+import type { ReadingPorts } from './reading-ports.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
 
 /** Parts of the ledger that the API shows. */
@@ -23,7 +24,7 @@ export interface Commands extends Pick<EngineCommands, 'conditions' | 'plan' | '
   unpause(...lifted: Parameters<EngineCommands['unpause']>): number | Promise<number>;
 }
 
-export interface ApiDeps extends ProbeDeps {
+export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;

@@ -1,17 +1,15 @@
 /** Read routes of the JSON API. docs/api.md documents them; field names are stable. */
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import { limitOf } from '../http/route.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { fromStore, storeUnavailable } from './from-store.ts';
 import { actionView, readStatus, runView } from './status.ts';
 import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
 
-export const API_ROUTES: readonly ApiRoute[] = [
+export const STATUS_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/status', method: 'GET', handle: status },
   { path: '/api/v1/sources', method: 'GET', handle: sources },
   { path: '/api/v1/policies', method: 'GET', handle: policies },
-  { path: '/api/v1/policies/{id}', method: 'GET', handle: policy },
   { path: '/api/v1/conditions', method: 'GET', handle: conditions },
   { path: '/api/v1/plans', method: 'GET', handle: plans },
   { path: '/api/v1/plans/{id}', method: 'GET', handle: storedPlan },
@@ -44,17 +42,6 @@ function policies({ deps }: ApiContext): Reply {
   const { at, policies, storeError } = readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, policies });
-}
-
-function policy({ deps, id }: ApiContext): Reply {
-  const { at, policies, storeError } = readStatus(deps, 0);
-  refuseWithoutStore(storeError);
-  const found = policies.find(({ name }) => name === id);
-  if (found === undefined) {
-    const known = policies.map(({ name }) => name);
-    throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
-  }
-  return json(200, { at, policy: found });
 }
 
 /** Active conditions, and pauses. */
@@ -132,17 +119,7 @@ function auditHead({ deps }: ApiContext): Reply {
 
 /** Fails without a store: a policy without its last run would look as if it had never run. */
 function refuseWithoutStore(storeError: string | undefined): void {
-  if (storeError !== undefined) {
-    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${storeError}`);
-  }
-}
-
-export function fromStore<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw new HttpError(503, 'store_unavailable', `The store cannot be read: ${errorMessage(error)}`);
-  }
+  if (storeError !== undefined) throw storeUnavailable(storeError);
 }
 
 function countBy<T>(rows: readonly T[], keyOf: (row: T) => string): Record<string, number> {

@@ -58,7 +58,7 @@ export function readStatus(deps: StatusDeps, actionLimit: number): Status {
     readyDetail: readiness.detail,
     accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
     ...readOutages(deps, ledger, at),
-    sources: deps.board.statuses().map((status) => sourceView(deps.board, status)),
+    sources: sourceViews(deps.board),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
     conditions,
     pauses: ledger.pauses,
@@ -127,6 +127,10 @@ function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number)
 function reconciliationOf(board: ObservationBoard, account: string): ReconciliationView[] {
   const rows = board.fresh(account, 'accountStats')?.rows ?? [];
   return rows.flatMap(({ reconciled = [] }) => reconciled.map((row) => ({ account, ...row })));
+}
+
+export function sourceViews(board: ObservationBoard): SourceView[] {
+  return board.statuses().map((status) => sourceView(board, status));
 }
 
 function sourceView(board: ObservationBoard, status: CollectorStatus): SourceView {

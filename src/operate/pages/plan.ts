@@ -1,5 +1,5 @@
 /** Page of one stored plan, with its decision. */
-import { fromStore } from '../api/api-routes.ts';
+import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/command-routes.ts';
 import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts';
 import { allow } from '../http/access.ts';

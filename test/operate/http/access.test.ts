@@ -8,10 +8,9 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Role } from '#operate/http/access.ts';
-import { API_ROUTES } from '#operate/api/api-routes.ts';
+import { API_ROUTES } from '#operate/api/routes.ts';
 import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
-import { COMMAND_ROUTES } from '#operate/api/command-routes.ts';
 import { PAGE_ROUTES } from '#operate/pages/page-routes.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { ask, engine, serving, world, NOW } from './world.ts';
@@ -37,6 +36,11 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'GET /api/v1/actions/x': 'reading',
   'GET /api/v1/labels': 'reading',
   'GET /api/v1/audit/head': 'reading',
+  'GET /api/v1/audit': 'reading',
+  'GET /api/v1/audit/verify': 'reading',
+  'GET /api/v1/flow-control': 'reading',
+  'GET /api/v1/spend': 'reading',
+  'GET /api/v1/configuration': 'reading',
   'GET /nothing/here': 'reading',
   'POST /api/v1/explain': 'viewer',
   'POST /api/v1/plan': 'operator',
@@ -63,7 +67,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 
 test('the table has every address of the API and the pages', () => {
   const asked = Object.keys(NEEDS);
-  for (const { method, path } of [...API_ROUTES, ...COMMAND_ROUTES, ...PAGE_ROUTES]) {
+  for (const { method, path } of [...API_ROUTES, ...PAGE_ROUTES]) {
     if (path.startsWith('/assets/')) continue;
     expect(asked).toContain(`${method} ${path.replace('{id}', 'x')}`);
   }

@@ -12,6 +12,7 @@ import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
+import { emptyPorts } from '../../support/reading-ports.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -50,6 +51,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
     accounts: [],
     outages: () => [],
     links: [],
+    ...emptyPorts(),
     version: '0.1.0',
     startedAt: NOW - 3_600_000,
     ...overrides,

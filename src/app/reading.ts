@@ -1,0 +1,65 @@
+/** What the reading views of the API and the pages get from the parts of the daemon. */
+import { configText, shownConfig } from '#config/shown-config.ts';
+import { searchAudit } from '#automate/ledger/audit-search.ts';
+import { auditPathOf } from '#automate/ledger/audit-reader.ts';
+import { RETIRED } from '#observe/aggregation/totals.ts';
+import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
+import type { Generation } from './generation.ts';
+import { budgetKnowledge } from './observation.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Storage } from './storage.ts';
+
+export function readingPorts(
+  { config, policies, flowControlHistory }: Generation,
+  { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
+): ReadingPorts {
+  const { ledger, totals } = storage;
+  return {
+    flowControlHistory,
+    spend: {
+      budget: budgetKnowledge(config, ledger),
+      raises: (account) => ledger.raises(account, 0),
+      dimension(account) {
+        const name = config.accounts.find((one) => one.name === account)?.collectors.logs.dimension;
+        if (name === undefined) return undefined;
+        const rows = totals.countersOf(account, 'msgsvc_log_events_by_dimension_total');
+        return { name, counts: countsOf(rows.filter(({ labels }) => labels[0] === name)) };
+      },
+    },
+    audit: {
+      search: (query, signal) => searchAudit(auditPathOf(config.storage.sqlite.path), query, signal),
+      verify: () => storage.audit.verify(),
+    },
+    configuration() {
+      const settings = shownConfig(config);
+      return {
+        hash: config.hash,
+        files: config.files,
+        settings,
+        yaml: configText(settings),
+        policies: config.policies.map(({ settings: { name }, source }) => ({ name, source })),
+        ...(options.reload !== undefined && { reload: options.reload.state() }),
+      };
+    },
+    policyScopes(name) {
+      const policy = policies.compiled.find((one) => one.name === name);
+      if (policy === undefined) return undefined;
+      const version = ledger.policyVersion(name);
+      return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };
+    },
+  };
+}
+
+/** Adds up the counts of each value. Values that lost their place are not exported, and left out here as well. */
+function countsOf(rows: readonly { readonly labels: readonly string[]; readonly value: number }[]): ValueCount[] {
+  const values = new Map<string, Record<string, number>>();
+  for (const { labels, value } of rows) {
+    const [, name = '', state = ''] = labels;
+    if (name === RETIRED) continue;
+    const states = values.get(name) ?? {};
+    states[state] = (states[state] ?? 0) + value;
+    values.set(name, states);
+  }
+  const sum = ({ states }: ValueCount): number => Object.values(states).reduce((total, count) => total + count, 0);
+  return [...values].map(([value, states]) => ({ value, states })).sort((a, b) => sum(b) - sum(a));
+}

@@ -1,0 +1,84 @@
+/** One policy with what happened to it: its runs, its stored plans, what holds it, and the change of its scope. */
+import type { Pause } from '#automate/ledger/pauses.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
+import type { ApiDeps } from './api-deps.ts';
+import type { PolicyScopes, Scope } from './reading-ports.ts';
+import { readStatus, runView, type StatusDeps } from './status.ts';
+import type { PolicyView, RunView } from './status-views.ts';
+import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
+
+/** Scope in the running configuration, and at the last run. The store has no older versions. */
+interface PolicyVersions {
+  readonly present: Scope;
+  /** Absent if the policy has not run yet. */
+  readonly atLastRun?: Scope;
+  /** Paths that differ, in order; absent if the policy has not run yet. */
+  readonly changed?: readonly string[];
+}
+
+/** `/api/v1/policies/{id}`. */
+export interface PolicyDetail {
+  readonly at: number;
+  readonly policy: PolicyView;
+  /** Last runs, newest first. */
+  readonly runs: readonly RunView[];
+  /** Plans that can still be used, newest first. */
+  readonly plans: readonly StoredPlanView[];
+  /** Active conditions of the policy. */
+  readonly conditions: readonly Condition[];
+  /** Pauses of the engine, of the policy, and of its groups. */
+  readonly pauses: readonly Pause[];
+  /** Absent if the policy is not in the running configuration. */
+  readonly versions?: PolicyVersions;
+}
+
+const MOST_RUNS = 20;
+const MOST_PLANS = 20;
+
+/** @returns undefined if no policy has the name @throws if the store cannot be read */
+export function readPolicyDetail(
+  deps: StatusDeps & Pick<ApiDeps, 'ledger' | 'policyScopes'>,
+  name: string,
+): PolicyDetail | undefined {
+  const { at, policies, conditions, pauses, storeError } = readStatus(deps, 0);
+  if (storeError !== undefined) throw new Error(storeError);
+  const policy = policies.find((one) => one.name === name);
+  if (policy === undefined) return undefined;
+  const scopes = deps.policyScopes(name);
+  return {
+    at,
+    policy,
+    runs: deps.ledger.runs({ policy: name, limit: MOST_RUNS }).map(runView),
+    plans: deps.ledger
+      .storedPlans(['draft', 'pending', 'approved'], at)
+      .filter(({ plan }) => plan.policy === name)
+      .slice(0, MOST_PLANS)
+      .map(storedPlanView),
+    conditions: conditions.filter((condition) => condition.policy === name),
+    pauses: pauses.filter(({ scope }) => isPaused(scope, name)),
+    ...(scopes !== undefined && { versions: versionsOf(scopes) }),
+  };
+}
+
+/** Returns true for the scope of the engine, of the policy, and of its groups. */
+function isPaused(scope: string, policy: string): boolean {
+  return scope === 'engine' || scope === `policy/${policy}` || scope.startsWith(`group/${policy}/`);
+}
+
+function versionsOf({ present, atLastRun }: PolicyScopes): PolicyVersions {
+  if (atLastRun === undefined) return { present };
+  return { present, atLastRun, changed: differences(atLastRun, present).toSorted() };
+}
+
+/** Returns the paths at which two scopes differ: `atMost.maxPerHour`. */
+function differences(before: unknown, after: unknown, path = ''): string[] {
+  if (!isObject(before) || !isObject(after)) {
+    return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];
+  }
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].flatMap((key) => differences(before[key], after[key], path === '' ? key : `${path}.${key}`));
+}
+
+function isObject(value: unknown): value is Scope {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,72 @@
+/** What the reading views need from the rest of the daemon. */
+import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { AuditVerdict } from '#automate/ledger/audit-log.ts';
+import type { AuditPage, AuditQuery } from '#automate/ledger/audit-search.ts';
+import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+
+export interface ReadingPorts {
+  readonly flowControlHistory: Pick<FlowControlHistory, 'of' | 'bucketMs'>;
+  readonly spend: SpendPort;
+  readonly audit: AuditPort;
+  /** Configuration of the running daemon, without secrets. */
+  configuration(): RunningConfiguration;
+  /** Scopes of a policy; undefined if it is not in the running configuration. */
+  policyScopes(policy: string): PolicyScopes | undefined;
+}
+
+/** Facts about money. */
+interface SpendPort {
+  /** Known budget; undefined if unknown. */
+  budget(account: string): BudgetKnowledge | undefined;
+  /** Raises that may have had an effect, oldest first. @throws if the store cannot be read */
+  raises(account: string): readonly BudgetRaise[];
+  /** Counts of log entries by value of the configured dimension; undefined if none is configured. */
+  dimension(account: string): { readonly name: string; readonly counts: readonly ValueCount[] } | undefined;
+}
+
+/** Log entries of one value of the configured dimension, since the store began to count. */
+export interface ValueCount {
+  readonly value: string;
+  /** Entries by state. */
+  readonly states: Readonly<Record<string, number>>;
+}
+
+/** Access to the audit log's files. */
+export interface AuditPort {
+  /** @throws {AuditCursorError} if the cursor is invalid; other errors if a file cannot be read */
+  search(query: AuditQuery, signal: AbortSignal): Promise<AuditPage>;
+  verify(): Promise<AuditVerdict>;
+}
+
+export interface RunningConfiguration {
+  /** Hash of the running configuration. */
+  readonly hash: string;
+  /** Absolute paths of its files: the configuration, then the policy files. */
+  readonly files: readonly string[];
+  /** Settings in use, with all defaults and without secrets. Durations are milliseconds. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** The same settings as YAML. */
+  readonly yaml: string;
+  /** Place of each policy: `file:line`. */
+  readonly policies: readonly { readonly name: string; readonly source: string }[];
+  /** Absent if the daemon was not started from a file. */
+  readonly reload?: {
+    /** True if the last load succeeded. */
+    readonly ok: boolean;
+    /** Time of the last successful load. */
+    readonly goodAt: number;
+    /** Problems of the failed load, one on each line, with file, line, and column. */
+    readonly problems: readonly string[];
+    /** True if all policies are in audit because the changed configuration is invalid. */
+    readonly auditOnly: boolean;
+  };
+}
+
+/** Scope of a policy: the settings that decide what it is allowed to act on. */
+export type Scope = Readonly<Record<string, unknown>>;
+
+export interface PolicyScopes {
+  readonly present: Scope;
+  /** Absent if the policy has not run yet. */
+  readonly atLastRun?: Scope;
+}

@@ -1,0 +1,92 @@
+/** Routes of the reading views: flow control, spend, the audit log, the configuration, and one policy. */
+import { z } from 'zod';
+import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { AuditCursorError } from '#automate/ledger/audit-search.ts';
+import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
+import { HttpError, json, type Reply } from '../http/reply.ts';
+import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
+import { readAudit, verifyAuditLog } from './audit.ts';
+import { readConfiguration } from './configuration.ts';
+import { readFlowControl } from './flow-control.ts';
+import { fromStore } from './from-store.ts';
+import { readPolicyDetail } from './policy-detail.ts';
+import { readSpend } from './spend.ts';
+
+export const READING_ROUTES: readonly ApiRoute[] = [
+  { path: '/api/v1/flow-control', method: 'GET', handle: flowControl },
+  { path: '/api/v1/spend', method: 'GET', handle: spend },
+  { path: '/api/v1/audit', method: 'GET', handle: audit },
+  { path: '/api/v1/audit/verify', method: 'GET', handle: auditVerify },
+  { path: '/api/v1/configuration', method: 'GET', handle: configuration },
+  { path: '/api/v1/policies/{id}', method: 'GET', handle: policy },
+];
+
+const accountQuery = z.strictObject({ account: textParameter('Only this account.') });
+
+const auditQuery = z.strictObject({
+  type: textParameter('Type of the records, or its first part: `run` finds `run.begun`.'),
+  policy: textParameter('Only records of this policy.'),
+  account: textParameter('Only records of this account.'),
+  by: textParameter('Only records that this operator caused.'),
+  since: pastParameter('Only records since this time'),
+  q: textParameter('Text that a value of the record contains, regardless of case.'),
+  limit: limitParameter({ standard: 50, max: 500 }),
+  cursor: cursorParameter,
+});
+
+function flowControl({ deps, query }: ApiContext): Reply {
+  return json(200, readFlowControl(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
+}
+
+function spend({ deps, query }: ApiContext): Reply {
+  const account = knownAccount(deps, readQuery(query, accountQuery).account);
+  return json(
+    200,
+    fromStore(() => readSpend(deps, account)),
+  );
+}
+
+/** @throws {HttpError} 404 for an unknown account: an empty list would look like an account without data */
+function knownAccount({ accounts }: Pick<ApiDeps, 'accounts'>, name: string | undefined): string | undefined {
+  const names = accounts.map((account) => account.name);
+  if (name === undefined || names.includes(name)) return name;
+  const known = names.length === 0 ? 'none' : names.join(', ');
+  throw new HttpError(404, 'not_found', `There is no account ${name.slice(0, 80)}. Accounts: ${known}`);
+}
+
+async function audit({ deps, query, signal }: ApiContext): Promise<Reply> {
+  const { q, since, ...rest } = readQuery(query, auditQuery);
+  const asked = {
+    ...rest,
+    ...(q !== undefined && { text: q }),
+    ...(since !== undefined && { since: pastOf('since', since, deps.clock.now()) }),
+  };
+  return json(200, await fromAudit(signal, () => readAudit(deps, asked, signal)));
+}
+
+async function auditVerify(context: ApiContext): Promise<Reply> {
+  context.mayTakeLong();
+  return json(200, await fromAudit(context.signal, () => verifyAuditLog(context.deps)));
+}
+
+async function fromAudit<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (error instanceof AuditCursorError) throw new HttpError(400, 'bad_request', `${error.message}.`);
+    throw new HttpError(503, 'store_unavailable', `The audit log cannot be read: ${errorMessage(error)}`);
+  }
+}
+
+function configuration({ deps }: ApiContext): Reply {
+  return json(200, readConfiguration(deps));
+}
+
+function policy({ deps, id }: ApiContext): Reply {
+  const found = fromStore(() => readPolicyDetail(deps, id));
+  if (found !== undefined) return json(200, found);
+  const known = deps.policies().map(({ name }) => name);
+  throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
+}

@@ -1,0 +1,7 @@
+/** All routes of the JSON API. */
+import type { ApiRoute } from './api-deps.ts';
+import { STATUS_ROUTES } from './api-routes.ts';
+import { COMMAND_ROUTES } from './command-routes.ts';
+import { READING_ROUTES } from './reading-routes.ts';
+
+export const API_ROUTES: readonly ApiRoute[] = [...STATUS_ROUTES, ...READING_ROUTES, ...COMMAND_ROUTES];

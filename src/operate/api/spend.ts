@@ -1,0 +1,108 @@
+/** Spend of the month by account: billing, forecast, known budget, and the raises that the daemon made. */
+import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { Spend } from '#foundation/domain/statistics.ts';
+import type { ApiDeps } from './api-deps.ts';
+import type { ValueCount } from './reading-ports.ts';
+import { sourceViews } from './status.ts';
+import type { SourceView } from './status-views.ts';
+
+/** Known monthly budget. No operation of the service reads it. */
+interface BudgetView {
+  /** US dollars; `null` if the budget is unlimited. */
+  readonly knownUsd: number | null;
+  /** `configuration` if an operator asserted it, `ledger` if the daemon set it last. */
+  readonly origin: BudgetKnowledge['origin'];
+  /** Time of the assertion or of the raise; absent if the configuration has no date. */
+  readonly assertedAt?: number;
+  /** True if it is too old to act on, or has no date. */
+  readonly isOutdated: boolean;
+}
+
+/** One whole or current day (UTC). Fields that the service did not return are absent. */
+interface SpendDay {
+  /** Start of the day. */
+  readonly at: number;
+  readonly usd?: number;
+  readonly requests?: number;
+}
+
+/** Spend of one account: `/api/v1/spend`. Amounts are US dollars. An absent amount is unknown. */
+interface AccountSpend extends Omit<Spend, 'requestsLastDay'> {
+  readonly account: string;
+  /** Time of the reading; absent without fresh statistics. */
+  readonly readAt?: number;
+  /** Absent if the budget is unknown. */
+  readonly budget?: BudgetView;
+  /** Days of the reading, oldest first. */
+  readonly days: readonly SpendDay[];
+  /** Raises by the daemon that may have had an effect, newest first, at most 100. */
+  readonly raises: readonly BudgetRaise[];
+  /** Name of the configured dimension of the log; absent if none is configured. */
+  readonly dimension?: string;
+  /** Log entries by value of the dimension, highest number first. They have no price. */
+  readonly byValue: readonly ValueCount[];
+  /** Collector of the statistics; absent if the account has no management API. */
+  readonly source?: SourceView;
+}
+
+export interface SpendView {
+  readonly at: number;
+  readonly accounts: readonly AccountSpend[];
+}
+
+const MOST_RAISES = 100;
+
+/** @throws if the store cannot be read */
+export function readSpend(deps: Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'spend'>, account?: string): SpendView {
+  const names = deps.accounts.map(({ name }) => name).filter((name) => account === undefined || name === account);
+  return { at: deps.clock.now(), accounts: names.map((name) => spendOf(name, deps)) };
+}
+
+function spendOf(account: string, { clock, board, spend }: Pick<ApiDeps, 'clock' | 'board' | 'spend'>): AccountSpend {
+  const batch = board.fresh(account, 'accountStats');
+  const [stats] = batch?.rows ?? [];
+  const { requestsLastDay: _requests, ...projected } = stats?.spend ?? {};
+  const known = spend.budget(account);
+  const dimension = spend.dimension(account);
+  const source = sourceViews(board).find((one) => one.account === account && one.collector === 'accountStats');
+  return {
+    account,
+    ...(batch !== undefined && { readAt: batch.at }),
+    ...projected,
+    ...(known !== undefined && { budget: budgetView(known, clock.now()) }),
+    days: daysOf(stats?.dailyBillings ?? [], stats?.dailyRequests ?? []),
+    raises: spend.raises(account).slice(-MOST_RAISES).toReversed(),
+    ...(dimension !== undefined && { dimension: dimension.name }),
+    byValue: dimension?.counts ?? [],
+    ...(source !== undefined && { source }),
+  };
+}
+
+function budgetView({ knownUsd, origin, assertedAt, maxAgeMs }: BudgetKnowledge, now: number): BudgetView {
+  return {
+    knownUsd: Number.isFinite(knownUsd) ? knownUsd : null,
+    origin,
+    ...(assertedAt !== undefined && { assertedAt }),
+    isOutdated: !(now - (assertedAt ?? Number.NaN) <= maxAgeMs),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+interface Point {
+  readonly at: number;
+  readonly value: number;
+}
+
+function daysOf(billings: readonly Point[], requests: readonly Point[]): SpendDay[] {
+  const byDay = (points: readonly Point[]) =>
+    new Map(points.map(({ at, value }) => [Math.floor(at / DAY_MS) * DAY_MS, value]));
+  const [usd, sent] = [byDay(billings), byDay(requests)];
+  return [...new Set([...usd.keys(), ...sent.keys()])]
+    .sort((a, b) => a - b)
+    .map((at) => ({
+      at,
+      ...(usd.has(at) && { usd: usd.get(at)! }),
+      ...(sent.has(at) && { requests: sent.get(at)! }),
+    }));
+}

@@ -1,0 +1,16 @@
+/** Ports of the reading views without any data. */
+import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import type { ReadingPorts } from '#operate/api/reading-ports.ts';
+
+export function emptyPorts(): ReadingPorts {
+  return {
+    flowControlHistory: new FlowControlHistory(),
+    spend: { budget: () => undefined, raises: () => [], dimension: () => undefined },
+    audit: {
+      search: () => Promise.resolve({ records: [], damaged: 0 }),
+      verify: () => Promise.resolve({ records: 0, isTorn: false }),
+    },
+    configuration: () => ({ hash: '', files: [], settings: {}, yaml: '', policies: [] }),
+    policyScopes: () => undefined,
+  };
+}
