@@ -7,6 +7,7 @@ import type { Command } from './command.ts';
 import { demoCommand } from './commands/demo.ts';
 import { emulatorCommand } from './commands/emulator.ts';
 import { explainCommand } from './commands/explain.ts';
+import { initCommand } from './commands/init.ts';
 import { metricsCommand } from './commands/metrics.ts';
 import { pauseCommand } from './commands/pause.ts';
 import { planCommand } from './commands/plan.ts';
@@ -38,6 +39,7 @@ export const COMMANDS: readonly Command[] = [
   runCommand,
   demoCommand,
   emulatorCommand,
+  initCommand,
   checkCommand,
   testCommand,
   statusCommand,

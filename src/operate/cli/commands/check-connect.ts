@@ -2,14 +2,14 @@
  * Check of the addresses and credentials of a configuration. It sends one GET for each credential, without retries, and
  * never a write: an entry of the workflow DLQ with each token, and the statistics of the last hour with the password.
  */
-import type { ServiceClient } from '#service/api.ts';
+import type { Answer, ServiceClient } from '#service/api.ts';
 import type { ClientOptions } from '#service/create-client.ts';
 import type { Account, Config } from '#config/config.ts';
 import { redact } from '#foundation/domain/redact.ts';
-import { serviceErrorCode } from '#foundation/domain/service-error.ts';
+import { serviceErrorCode, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
-import type { Secret } from '#foundation/platform/secret.ts';
+import { Secret } from '#foundation/platform/secret.ts';
 import type { CliIo } from '../command.ts';
 
 /** Result for one credential. */
@@ -24,75 +24,95 @@ export interface Tried {
 
 interface Trial extends Pick<Tried, 'account' | 'credential' | 'call'> {
   readonly client: ClientOptions;
-  readonly send: (client: ServiceClient, signal: AbortSignal) => Promise<unknown>;
+  readonly send: (client: ServiceClient, signal: AbortSignal) => Promise<Answer<unknown>>;
 }
 
-export async function tryConnections(config: Config, io: CliIo): Promise<readonly Tried[]> {
-  const { Secret } = await import('#foundation/platform/secret.ts');
-  // Between two responses nothing else keeps the process alive.
-  using _alive = keepAlive();
-  const tried: Tried[] = [];
+/** Result of one request. */
+export interface Attempt extends Tried {
+  /** Reason of a failure. */
+  readonly code?: ServiceErrorCode;
+  /** Difference between the service's clock and ours, if the service sent its time. */
+  readonly clockAheadMs?: number;
+}
+
+export async function tryConnections(config: Config, io: CliIo): Promise<readonly Attempt[]> {
+  const tried: Attempt[] = [];
   for (const account of config.accounts) {
-    const secretOf = (value: string | undefined, file: string | undefined): Secret | undefined => {
-      if (value !== undefined) return Secret.of(value);
-      return file === undefined ? undefined : Secret.fromFile(file);
-    };
-    for (const trial of trialsOf(account, secretOf)) tried.push(await attempt(trial, io));
+    for (const trial of trialsOf(account)) tried.push(await attempt(trial, io));
   }
   return tried;
 }
 
-type SecretOf = (value: string | undefined, file: string | undefined) => Secret | undefined;
-
 /** Trials of one account. An embedded service starts with the daemon, so it has none. */
-function trialsOf({ name, messageApi, managementApi, wire, client }: Account, secretOf: SecretOf): Trial[] {
-  // Only one request is allowed, so that a failure shows at once.
-  const common = { account: name, wire, limits: { ...client, requestsPerDay: 1 } };
-  const trials: Trial[] = [];
-  const tokens = messageApi !== undefined &&
-    messageApi.url !== 'embedded' && {
-      token: secretOf(messageApi.token, messageApi.tokenFile),
-      actionToken: secretOf(messageApi.actionToken, messageApi.actionTokenFile),
-    };
-  for (const [credential, token] of Object.entries(tokens || {})) {
-    if (token === undefined) continue;
-    trials.push({
-      account: name,
-      credential: credential as 'token' | 'actionToken',
-      call: 'GET /v2/workflows/dlq?count=1',
-      client: { ...common, messageApi: { url: messageApi!.url, token } },
-      send: ({ message }, signal) => message!.listWorkflowDlq({ count: 1 }, { signal }),
-    });
-  }
-  const password = managementApi && secretOf(managementApi.password, managementApi.passwordFile);
-  if (managementApi !== undefined && password !== undefined) {
-    const { url, username, accountId } = managementApi;
-    trials.push({
-      account: name,
-      credential: 'password',
-      call: `GET /v2/${wire.product}/stats/…?period=1h`,
-      client: { ...common, managementApi: { url, username, password } },
-      send: ({ management }, signal) => management!.getAccountStats(accountId, '1h', { signal }),
-    });
-  }
-  return trials;
+function trialsOf(account: Account): Trial[] {
+  const { messageApi, managementApi } = account;
+  const { token, tokenFile, actionToken, actionTokenFile, url } = messageApi ?? {};
+  const [read, write] = url === 'embedded' ? [] : [secretOf(token, tokenFile), secretOf(actionToken, actionTokenFile)];
+  const password = secretOf(managementApi?.password, managementApi?.passwordFile);
+  return [
+    ...(read === undefined ? [] : [tokenTrial(account, read)]),
+    ...(write === undefined ? [] : [tokenTrial(account, write, 'actionToken')]),
+    ...(password === undefined ? [] : [passwordTrial(account, password)]),
+  ];
 }
 
-async function attempt({ client: options, send, ...about }: Trial, io: CliIo): Promise<Tried> {
+function secretOf(value: string | undefined, file: string | undefined): Secret | undefined {
+  if (value !== undefined) return Secret.of(value);
+  return file === undefined ? undefined : Secret.fromFile(file);
+}
+
+/** Only one request is allowed, so that a failure shows at once. */
+export function oneRequest({ name, wire, client }: Account): Pick<ClientOptions, 'account' | 'wire' | 'limits'> {
+  return { account: name, wire, limits: { ...client, requestsPerDay: 1 } };
+}
+
+export function tokenTrial(account: Account, token: Secret, credential: 'token' | 'actionToken' = 'token'): Trial {
+  return {
+    account: account.name,
+    credential,
+    call: 'GET /v2/workflows/dlq?count=1',
+    client: { ...oneRequest(account), messageApi: { url: account.messageApi!.url, token } },
+    send: ({ message }, signal) => message!.listWorkflowDlq({ count: 1 }, { signal }),
+  };
+}
+
+export function passwordTrial(account: Account, password: Secret): Trial {
+  const { url, username, accountId } = account.managementApi!;
+  return {
+    account: account.name,
+    credential: 'password',
+    call: `GET /v2/${account.wire.product}/stats/…?period=1h`,
+    client: { ...oneRequest(account), managementApi: { url, username, password } },
+    send: ({ management }, signal) => management!.getAccountStats(accountId, '1h', { signal }),
+  };
+}
+
+export async function attempt({ client: options, send, ...about }: Trial, io: CliIo): Promise<Attempt> {
+  try {
+    const { servedAt } = await withClient(options, io, (client) => send(client, io.signal));
+    const result = about.credential === 'actionToken' ? 'accepted; write permission was not checked' : 'accepted';
+    return { ...about, ok: true, result, ...(servedAt !== undefined && { clockAheadMs: servedAt - io.clock.now() }) };
+  } catch (error) {
+    io.signal.throwIfAborted();
+    const code = serviceErrorCode(error);
+    // The service knows the token, but reading is not its purpose.
+    if (about.credential === 'actionToken' && code === 'forbidden')
+      return { ...about, ok: true, result: 'known, without read permission; write permission was not checked' };
+    return { ...about, ok: false, result: redact(errorMessage(error)), ...(code !== undefined && { code }) };
+  }
+}
+
+/** Calls the service with a client that ends with the call. */
+export async function withClient<T>(
+  options: ClientOptions,
+  io: CliIo,
+  work: (client: ServiceClient) => Promise<T>,
+): Promise<T> {
   const { createClient } = await import('#service/create-client.ts');
   const { EventBus } = await import('#foundation/events/events.ts');
   const { systemRandom } = await import('#foundation/platform/random.ts');
+  // Between two responses nothing else keeps the process alive.
+  using _alive = keepAlive();
   await using client = createClient(options, { clock: io.clock, events: new EventBus(), random: systemRandom });
-  try {
-    await send(client, io.signal);
-    const result = about.credential === 'actionToken' ? 'accepted; write permission was not checked' : 'accepted';
-    return { ...about, ok: true, result };
-  } catch (error) {
-    io.signal.throwIfAborted();
-    // The service knows the token, but reading is not its purpose.
-    const isForWrites = about.credential === 'actionToken' && serviceErrorCode(error) === 'forbidden';
-    if (isForWrites)
-      return { ...about, ok: true, result: 'known, without read permission; write permission was not checked' };
-    return { ...about, ok: false, result: redact(errorMessage(error)) };
-  }
+  return await work(client);
 }

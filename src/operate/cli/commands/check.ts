@@ -65,7 +65,8 @@ export const checkCommand: Command = {
 
 async function connectionsOf(config: Config, io: CliIo): Promise<readonly Tried[]> {
   const { tryConnections } = await import('./check-connect.ts');
-  return tryConnections(config, io);
+  const attempts = await tryConnections(config, io);
+  return attempts.map(({ account, credential, call, ok, result }) => ({ account, credential, call, ok, result }));
 }
 
 function connectionsText(tried: readonly Tried[]): string {

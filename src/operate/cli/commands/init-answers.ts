@@ -1,0 +1,96 @@
+/** Answers for `opsd init`: from options, files, the environment, stdin, or the terminal. */
+import { readFileSync } from 'node:fs';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { CommandError, textOption, UsageError, type Call } from '../command.ts';
+
+/** Secret with its source. */
+export interface GivenSecret {
+  /** Secrets of the source; one of them is right. */
+  readonly texts: readonly string[];
+  /** File that has this secret alone, and can stay where it is. */
+  readonly file?: string;
+}
+
+export interface Answers {
+  readonly account: string;
+  readonly messageApi?: { readonly url: string; readonly token: GivenSecret };
+  readonly managementApi?: {
+    readonly url: string;
+    readonly accountId: string;
+    readonly username: string;
+    readonly password: GivenSecret;
+  };
+  readonly headerPrefix?: string;
+  readonly product?: string;
+}
+
+const MANAGEMENT = ['account-id', 'username', 'password-file'] as const;
+
+/** @throws {UsageError} if something is missing, and there is no terminal to ask on */
+export async function answersOf(call: Call): Promise<Answers> {
+  const { values } = call;
+  if (textOption(values, 'token-file') === '-' && textOption(values, 'password-file') === '-') {
+    throw new UsageError('--token-file - and --password-file - both read stdin; use a file for one of them');
+  }
+  const url = await optional(call, 'url', 'URL of the message API (empty: without it): ');
+  const messageApi = url && { url, token: await secret(call, 'token-file', 'MSGSVC_TOKEN', 'Token: ') };
+  const managementUrl = await optional(call, 'management-url', 'URL of the management API (empty: without it): ');
+  const astray = MANAGEMENT.find((name) => textOption(values, name) !== undefined);
+  if (managementUrl === undefined && astray !== undefined)
+    throw new UsageError(`--${astray} requires --management-url`);
+  const managementApi = managementUrl && {
+    url: managementUrl,
+    accountId: await needed(call, 'account-id', 'Id of the account: '),
+    username: await needed(call, 'username', 'User: '),
+    password: await secret(call, 'password-file', 'MSGSVC_PASSWORD', 'Password or API key: '),
+  };
+  if (!messageApi && !managementApi) throw new UsageError('--url or --management-url is required: which API?');
+  const [headerPrefix, product] = [textOption(values, 'header-prefix'), textOption(values, 'product')];
+  return {
+    account: textOption(values, 'account') ?? 'production',
+    ...(messageApi && { messageApi }),
+    ...(managementApi && { managementApi }),
+    ...(headerPrefix !== undefined && { headerPrefix }),
+    ...(product !== undefined && { product }),
+  };
+}
+
+async function optional({ io, values }: Call, option: string, question: string): Promise<string | undefined> {
+  const given = textOption(values, option) ?? (await io.ask?.(question)) ?? '';
+  return given.trim() === '' ? undefined : given.trim();
+}
+
+async function needed(call: Call, option: string, question: string): Promise<string> {
+  const given = await optional(call, option, question);
+  if (given === undefined) throw new UsageError(`--${option} is required`);
+  return given;
+}
+
+async function secret({ io, values }: Call, option: string, variable: string, question: string): Promise<GivenSecret> {
+  const file = textOption(values, option);
+  if (file !== undefined && file !== '-') {
+    const texts = textsOf(readSecretFile(file), file);
+    return { texts, ...(texts.length === 1 && { file }) };
+  }
+  if (file === '-') return { texts: textsOf(await io.readInput(), 'stdin') };
+  const given = io.env[variable] || (await io.askSecret?.(question));
+  if (given === undefined) throw new UsageError(`--${option} is required, or ${variable} in the environment`);
+  return { texts: textsOf(given, variable) };
+}
+
+function textsOf(text: string, source: string): readonly string[] {
+  const texts = text
+    .split('\n')
+    .map((line) => line.trim().replace(/^Bearer\s+/i, ''))
+    .filter((line) => line !== '');
+  if (texts.length === 0) throw new CommandError(`${source} has no secret`);
+  return texts;
+}
+
+function readSecretFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { CommandError, EXIT, textOption, type Command } from '../command.ts';
+import { printable } from '../output.ts';
+
+export const initCommand: Command = {
+  name: 'init',
+  summary: 'Write a configuration for an account: try its addresses and credentials, and find what works.',
+  options: {
+    url: { type: 'string', value: 'URL', help: 'Base URL of the message API.' },
+    'token-file': { type: 'string', value: 'FILE', help: 'File with its token, - for stdin; default: $MSGSVC_TOKEN.' },
+    'management-url': { type: 'string', value: 'URL', help: 'Base URL of the management API; absent without it.' },
+    'account-id': { type: 'string', value: 'ID', help: 'Id of the account in the management API.' },
+    username: { type: 'string', value: 'NAME', help: 'User of the management API.' },
+    'password-file': {
+      type: 'string',
+      value: 'FILE',
+      help: 'File with its password or API key, - for stdin; default: $MSGSVC_PASSWORD.',
+    },
+    'header-prefix': {
+      type: 'string',
+      value: 'NAME',
+      help: 'Prefix of the service’s headers; default: Svc, or as found.',
+    },
+    product: { type: 'string', value: 'NAME', help: 'Name in management paths; default: msgsvc, or as found.' },
+    account: { type: 'string', value: 'NAME', help: 'Name of the account in opsd; default: production.' },
+    output: { type: 'string', value: 'FILE', help: 'Configuration to write; default: config.yaml.' },
+    force: { type: 'boolean', help: 'Replace existing files.' },
+  },
+  details:
+    'Asks on a terminal for what is missing. Sends only GET requests. Secrets never appear in arguments: they come from a\n' +
+    'file, the environment, stdin, or a prompt without an echo. A secret that is not in a file of its own is written\n' +
+    'to secrets/ beside the configuration, readable by its owner only. If an API does not answer, nothing is written.',
+  examples: [
+    'opsd init',
+    'opsd init --url https://eu.msgsvc.example --token-file /run/secrets/token --output opsd.yaml',
+  ],
+  async run(call) {
+    const file = textOption(call.values, 'output') ?? 'config.yaml';
+    const isForced = call.values['force'] === true;
+    if (existsSync(file) && !isForced) {
+      throw new CommandError(
+        `${file} exists; nothing was changed. Replace it with --force, or name another with --output`,
+      );
+    }
+    const { discover } = await import('./init-discover.ts');
+    const { answersOf } = await import('./init-answers.ts');
+    const { writeFiles } = await import('./init-files.ts');
+    const found = await discover(await answersOf(call), call.io);
+    for (const line of found.report) call.io.stdout.write(`${printable(line)}\n`);
+    if (found.draft === undefined) throw new CommandError('nothing was written');
+    const written = writeFiles(file, found.draft, { env: call.io.env, isForced });
+    for (const warning of written.warnings) call.io.stderr.write(`warning: ${printable(warning)}\n`);
+    call.io.stdout.write(`\nWritten: ${written.files.map(printable).join(', ')}\n`);
+    return EXIT.ok;
+  },
+};
