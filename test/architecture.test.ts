@@ -68,7 +68,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // Puts the server together.
   operate: [PLATFORM, 'operate/http', 'operate/api', 'operate/pages'],
   'operate/http': [DOMAIN, PLATFORM],
-  'operate/api': [DOMAIN, PLATFORM, 'observe/observations', 'automate/ledger', 'operate/http'],
+  'operate/api': [
+    DOMAIN,
+    PLATFORM,
+    'service',
+    'observe/observations',
+    'observe/tracing',
+    'automate/ledger',
+    'operate/http',
+  ],
   'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],

@@ -3,6 +3,8 @@ import { configText, shownConfig } from '#config/shown-config.ts';
 import { searchAudit } from '#automate/ledger/audit-search.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
+import { LiveReads } from '#operate/api/live-reads.ts';
+import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
@@ -10,7 +12,7 @@ import type { DaemonOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 export function readingPorts(
-  { config, policies, flowControlHistory }: Generation,
+  { config, policies, accounts, flowControlHistory }: Generation,
   { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
 ): ReadingPorts {
   const { ledger, totals } = storage;
@@ -30,6 +32,12 @@ export function readingPorts(
       search: (query, signal) => searchAudit(auditPathOf(config.storage.sqlite.path), query, signal),
       verify: () => storage.audit.verify(),
     },
+    liveReads: new LiveReads({
+      clock: options.clock,
+      messageApi: (account) => accounts.clients.get(account)?.message,
+      usage: (account) => accounts.usage(account).find(({ api }) => api === 'message'),
+    }),
+    searches: new MessageSearches(),
     configuration() {
       const settings = shownConfig(config);
       return {

@@ -1,5 +1,8 @@
 /** Ports of the reading views without any data. */
+import { systemClock } from '#foundation/platform/clock.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import { LiveReads } from '#operate/api/live-reads.ts';
+import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 
 export function emptyPorts(): ReadingPorts {
@@ -10,6 +13,8 @@ export function emptyPorts(): ReadingPorts {
       search: () => Promise.resolve({ records: [], damaged: 0 }),
       verify: () => Promise.resolve({ records: 0, isTorn: false }),
     },
+    liveReads: new LiveReads({ clock: systemClock, messageApi: () => undefined, usage: () => undefined }),
+    searches: new MessageSearches(),
     configuration: () => ({ hash: '', files: [], settings: {}, yaml: '', policies: [] }),
     policyScopes: () => undefined,
   };

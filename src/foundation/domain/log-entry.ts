@@ -13,6 +13,18 @@ export const MESSAGE_STATES = [
 
 export type MessageState = (typeof MESSAGE_STATES)[number];
 
+/** Order of the states that a message can pass through within one millisecond. */
+export const STATE_ORDER = [
+  'CREATED',
+  'ACTIVE',
+  'ERROR',
+  'RETRY',
+  'CANCEL_REQUESTED',
+  'DELIVERED',
+  'FAILED',
+  'CANCELLED',
+] as const satisfies readonly MessageState[];
+
 export type Postponement = 'delay' | 'not_before';
 
 export interface LogEntry {

@@ -1,5 +1,5 @@
 /** Log entries as the aggregation processes them: each with its state, in the order of a message's life. */
-import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 
 export type StatedEntry = LogEntry & { readonly state: MessageState };
 
@@ -57,18 +57,6 @@ export function assignStates(
   }
   return stated;
 }
-
-/** Order of the states that a message can pass through within one millisecond. */
-export const STATE_ORDER = [
-  'CREATED',
-  'ACTIVE',
-  'ERROR',
-  'RETRY',
-  'CANCEL_REQUESTED',
-  'DELIVERED',
-  'FAILED',
-  'CANCELLED',
-] as const satisfies readonly MessageState[];
 
 const RANK = Object.fromEntries(STATE_ORDER.map((state, rank) => [state, rank])) as Readonly<
   Record<MessageState, number>

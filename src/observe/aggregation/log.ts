@@ -9,11 +9,11 @@
  */
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { newestStamp } from '#foundation/domain/lineage.ts';
-import type { InvalidLogRow, LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import { STATE_ORDER, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import { AttemptsByHost } from './ended-attempts.ts';
 import { emptyKey, KeySlices, setEntryKey, setTextKey, type Key } from './keys.ts';
 import { LogCounts, type Admit } from './log-counts.ts';
-import { rankOf, STATE_ORDER, type StatedEntry } from './log-entry.ts';
+import { rankOf, type StatedEntry } from './log-entry.ts';
 import {
   HOUR_MS,
   type HourCount,

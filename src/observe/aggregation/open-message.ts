@@ -2,10 +2,10 @@
  * Record of a message, kept until the message is complete: its steps and its description. It contains no headers, no
  * error texts, and no secrets from URLs.
  */
-import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import { failureReason, type FailureReason } from '#foundation/domain/reason.ts';
 import { storableUrl } from './destination.ts';
-import { compareEntries, rankOf, STATE_ORDER, type StatedEntry } from './log-entry.ts';
+import { compareEntries, rankOf, type StatedEntry } from './log-entry.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
 import type { MessageDescription, MessageOutcome } from './message-trace.ts';
 

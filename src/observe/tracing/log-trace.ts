@@ -3,6 +3,7 @@ import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { WindowAggregation } from '../aggregation/log.ts';
 import { assignStates, STATE_PASSES, type StatedEntry, type StatePass } from '../aggregation/log-entry.ts';
 import { LogMemory, type EntryMode } from '../aggregation/log-store.ts';
+import type { MessageProgress } from '../aggregation/message-trace.ts';
 import { deliverySpans } from './delivery-spans.ts';
 import type { TraceSettings } from './settings.ts';
 import { tellingOf } from './span-sampling.ts';
@@ -22,22 +23,41 @@ export interface LogTrace {
  */
 const WHOLE_MS = 400 * 24 * 3_600_000;
 
+/** Facts of the log about one message, and its entries. */
+export interface MessageFacts {
+  readonly message: MessageProgress;
+  /** Entry mode of the log, as far as these entries show it. */
+  readonly entryMode: EntryMode;
+  /** Entries in the order in which they were read. */
+  readonly entries: readonly StatedEntry[];
+}
+
 /**
  * @param read returns all entries of the message, or those that a state filter returns
  * @returns undefined if the log has no entry of the message
  */
+export async function messageFromLog(
+  account: string,
+  read: (state?: StatePass) => Promise<readonly LogEntry[]>,
+): Promise<MessageFacts | undefined> {
+  const entries = await readStated(read);
+  const memory = new LogMemory();
+  const aggregation = new WindowAggregation({ account, from: -Infinity, memory, admit: (_label, value) => value });
+  for (const entry of entries) aggregation.take(entry);
+  const entryMode: EntryMode = entries.length === 1 && entries[0]!.state !== 'CREATED' ? 'snapshot' : 'transitions';
+  const [message] = aggregation.finish(() => new Map(), { entryMode }).progress();
+  return message && { message, entryMode, entries };
+}
+
+/** Parameters and result as in `messageFromLog`. */
 export async function traceFromLog(
   about: { readonly account: string; readonly settings: TraceSettings },
   read: (state?: StatePass) => Promise<readonly LogEntry[]>,
 ): Promise<LogTrace | undefined> {
   const { account, settings } = about;
-  const stated = await readStated(read);
-  const memory = new LogMemory();
-  const aggregation = new WindowAggregation({ account, from: -Infinity, memory, admit: (_label, value) => value });
-  for (const entry of stated) aggregation.take(entry);
-  const entryMode: EntryMode = stated.length === 1 && stated[0]!.state !== 'CREATED' ? 'snapshot' : 'transitions';
-  const [message] = aggregation.finish(() => new Map(), { entryMode }).progress();
-  if (message === undefined) return undefined;
+  const found = await messageFromLog(account, read);
+  if (found === undefined) return undefined;
+  const { message, entryMode } = found;
   const isOpen = message.end === undefined;
   const made = deliverySpans(
     message,

@@ -5,9 +5,11 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import type { History } from '#automate/ledger/history.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
+import type { Signals } from '#automate/ledger/signals.ts';
 import type { Decided, EngineCommands } from '#automate/ledger/commands.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
@@ -15,7 +17,11 @@ import type { ReadingPorts } from './reading-ports.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
 
 /** Parts of the ledger that the API shows. */
-type LedgerReader = Reports & PlanReader & Pick<Pauses, 'pauses'>;
+type LedgerReader = Reports &
+  PlanReader &
+  Pick<Pauses, 'pauses'> &
+  Pick<History, 'actionsOn' | 'resumedFrom'> &
+  Pick<Signals, 'deadLetters'>;
 
 /** Commands of operators to the engine. A decision may wait while the engine is replaced; a pause never waits. */
 export interface Commands extends Pick<EngineCommands, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {

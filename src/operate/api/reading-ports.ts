@@ -1,13 +1,19 @@
-/** What the reading views need from the rest of the daemon. */
+/** Access of the reading views to the rest of the daemon. */
 import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { AuditVerdict } from '#automate/ledger/audit-log.ts';
 import type { AuditPage, AuditQuery } from '#automate/ledger/audit-search.ts';
+import type { LiveReads } from './live-reads.ts';
+import type { MessageSearches } from './messages.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 
 export interface ReadingPorts {
   readonly flowControlHistory: Pick<FlowControlHistory, 'of' | 'bucketMs'>;
   readonly spend: SpendPort;
   readonly audit: AuditPort;
+  /** Bounded reads of the service. */
+  readonly liveReads: LiveReads;
+  /** Searches of the log that a cursor can continue. */
+  readonly searches: MessageSearches;
   /** Configuration of the running daemon, without secrets. */
   configuration(): RunningConfiguration;
   /** Scopes of a policy; undefined if it is not in the running configuration. */

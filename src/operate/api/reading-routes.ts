@@ -48,7 +48,7 @@ function spend({ deps, query }: ApiContext): Reply {
 }
 
 /** @throws {HttpError} 404 for an unknown account: an empty list would look like an account without data */
-function knownAccount({ accounts }: Pick<ApiDeps, 'accounts'>, name: string | undefined): string | undefined {
+export function knownAccount({ accounts }: Pick<ApiDeps, 'accounts'>, name: string | undefined): string | undefined {
   const names = accounts.map((account) => account.name);
   if (name === undefined || names.includes(name)) return name;
   const known = names.length === 0 ? 'none' : names.join(', ');

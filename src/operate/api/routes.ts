@@ -2,6 +2,12 @@
 import type { ApiRoute } from './api-deps.ts';
 import { STATUS_ROUTES } from './api-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
+import { MESSAGE_ROUTES } from './message-routes.ts';
 import { READING_ROUTES } from './reading-routes.ts';
 
-export const API_ROUTES: readonly ApiRoute[] = [...STATUS_ROUTES, ...READING_ROUTES, ...COMMAND_ROUTES];
+export const API_ROUTES: readonly ApiRoute[] = [
+  ...STATUS_ROUTES,
+  ...READING_ROUTES,
+  ...MESSAGE_ROUTES,
+  ...COMMAND_ROUTES,
+];

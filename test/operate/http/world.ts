@@ -71,6 +71,9 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     storedPlan: () => undefined,
     runs: () => [],
     action: () => undefined,
+    actionsOn: () => [],
+    resumedFrom: () => undefined,
+    deadLetters: () => [],
     ...overrides,
   };
 }

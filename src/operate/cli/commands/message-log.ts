@@ -1,14 +1,9 @@
-/** Message API of an account for a command, and the log of one message. */
-import type { LogQuery, MessageApi } from '#service/api.ts';
+/** Message API of an account for a command. */
+import type { MessageApi } from '#service/api.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Account } from '#config/config.ts';
-import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { CommandError, type CliIo } from '../command.ts';
-
-const PAGE_SIZE = 100;
-/** Page limit, far above the entries of a message, for a listing that never ends. */
-const MOST_PAGES = 50;
 
 /**
  * Runs the work with the message API of an account.
@@ -50,27 +45,4 @@ export async function withMessageApi<T>(
       cause: error,
     });
   }
-}
-
-/** Returns a function that reads all entries of a message, or those of a state. */
-export function readerOf(
-  api: MessageApi,
-  messageId: string,
-  signal: AbortSignal,
-): (state?: LogQuery['state']) => Promise<readonly LogEntry[]> {
-  return (state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, signal);
-}
-
-async function entriesOf(api: MessageApi, query: LogQuery, signal: AbortSignal): Promise<LogEntry[]> {
-  const entries: LogEntry[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    const asked = { ...query, count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
-    const answer = await api.listLogs(asked, { signal });
-    // The service may have ignored the filter.
-    entries.push(...answer.value.filter(({ messageId }) => messageId === query.messageId));
-    cursor = answer.cursor;
-    if (cursor === undefined) return entries;
-  }
-  throw new Error(`it has more than ${MOST_PAGES} pages of entries for one message`);
 }

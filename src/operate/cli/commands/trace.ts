@@ -5,7 +5,7 @@ import { attributesOf, type Span } from '#observe/tracing/span.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
 import { commandOf } from '../daemon-option.ts';
-import type { FailedRun } from './failed-run.ts';
+import type { FailedRun } from '#service/failed-run.ts';
 import { OUTPUT_OPTION, outputFormat, printable, usesColor, writeData } from '../output.ts';
 
 export const traceCommand: Command = {
@@ -54,13 +54,14 @@ async function show(call: Call, id: string, format: Format): Promise<number> {
   if (configured === undefined) return EXIT.failed;
   const { config, account } = configured;
   const { traceFromLog } = await import('#observe/tracing/log-trace.ts');
-  const { readerOf, withMessageApi } = await import('./message-log.ts');
+  const { readerOf } = await import('#service/message-log.ts');
+  const { withMessageApi } = await import('./message-log.ts');
   const about = { account: account.name, settings: config.telemetry.traces };
   const shown = await withMessageApi({ account, io }, async (api): Promise<Shown> => {
     const traceOf = (messageId: string) => traceFromLog(about, readerOf(api, messageId, io.signal));
     const trace = await traceOf(id);
     if (trace !== undefined) return { messages: [{ messageId: id, trace }] };
-    const { findFailedRun } = await import('./failed-run.ts');
+    const { findFailedRun } = await import('#service/failed-run.ts');
     const run = await findFailedRun(api, id, io.signal);
     if (run === undefined) throw new CommandError(unknownText(account.name, id, commandOf(call)));
     const messages: TracedMessage[] = [];

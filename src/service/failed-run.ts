@@ -1,7 +1,8 @@
 /** Failed workflow run in the service: its entry in the workflow DLQ, and its messages in the log. */
-import type { MessageApi, Page } from '#service/api.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { LogQuery, MessageApi, Page } from './api.ts';
 
 const PAGE_SIZE = 100;
 /** Page limit, for a listing that never ends. */
@@ -16,25 +17,40 @@ export interface FailedRun {
 
 /** Returns the failed run with this run id or dlqId; undefined when the workflow DLQ has none. */
 export async function findFailedRun(api: MessageApi, id: string, signal: AbortSignal): Promise<FailedRun | undefined> {
-  const entry = (await byRunId(api, id, signal)) ?? (await inPages(api, id, signal));
+  const entry = (await failedRunById(api, id, signal)) ?? (await inPages(api, id, signal));
   if (entry === undefined) return undefined;
   const { workflowRunId, dlqId, workflowUrl, workflowCreatedAt } = entry;
   const begun = new Map<string, number>();
   const from = workflowCreatedAt === undefined ? {} : { fromDate: workflowCreatedAt };
-  for await (const row of rowsOf((page) => api.listLogs({ url: workflowUrl, ...from, ...page }, { signal }))) {
-    if (row.workflowRunId !== workflowRunId) continue;
+  for await (const row of entriesOfRun(api, { url: workflowUrl, ...from }, workflowRunId, signal)) {
     begun.set(row.messageId, Math.min(row.time, begun.get(row.messageId) ?? Infinity));
   }
   const messageIds = [...begun].toSorted(([, a], [, b]) => a - b).map(([messageId]) => messageId);
   return { workflowRunId, dlqId, messageIds };
 }
 
-async function byRunId(api: MessageApi, id: string, signal: AbortSignal): Promise<WorkflowDlqEntry | undefined> {
+/** Log entries of a run. The log has no filter for runs, so `query` names the workflow's URL. */
+export async function* entriesOfRun(
+  api: Pick<MessageApi, 'listLogs'>,
+  query: LogQuery & { readonly url: string },
+  workflowRunId: string,
+  signal: AbortSignal,
+): AsyncGenerator<LogEntry> {
+  for await (const row of rowsOf((page) => api.listLogs({ ...query, ...page }, { signal }))) {
+    if (row.workflowRunId === workflowRunId) yield row;
+  }
+}
+
+/** Returns the entry of a run; undefined if the workflow DLQ has none, or the service does not support the filter. */
+export async function failedRunById(
+  api: Pick<MessageApi, 'listWorkflowDlq'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<WorkflowDlqEntry | undefined> {
   try {
     const { value } = await api.listWorkflowDlq({ workflowRunId: id, count: PAGE_SIZE }, { signal });
     return value.find(({ workflowRunId }) => workflowRunId === id);
   } catch (error) {
-    // Some services do not support the filter.
     if (serviceErrorCode(error) === 'client_error') return undefined;
     throw error;
   }

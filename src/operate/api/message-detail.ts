@@ -1,0 +1,253 @@
+/** One message or workflow run by its id: read from the log and the workflow DLQ, joined with the ledger. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { messageFromLog, type MessageFacts } from '#observe/tracing/log-trace.ts';
+import { workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
+import { entriesOfRun, failedRunById } from '#service/failed-run.ts';
+import { readerOf } from '#service/message-log.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
+import { HttpError } from '../http/reply.ts';
+import type { ApiDeps } from './api-deps.ts';
+import { ReadLimitError, type LogApi } from './live-reads.ts';
+import { ledgerEvents, messageView, ordered, type MessageView, type TimelineEvent } from './message-timeline.ts';
+
+/** One workflow run: `/api/v1/messages/{id}`. */
+interface WorkflowRunView {
+  readonly account: string;
+  readonly workflowRunId: string;
+  readonly traceId: string;
+  readonly workflowUrl?: string;
+  readonly dlqId?: string;
+  readonly createdAt?: number;
+  /** Time when the run failed and entered the workflow DLQ. */
+  readonly failedAt?: number;
+  readonly responseStatus?: number;
+  readonly labels: readonly string[];
+  readonly flowControlKey?: string;
+  readonly failureFunctionState?: string;
+  /** Run that the daemon resumed as this one. */
+  readonly resumedFrom?: string;
+  /** Runs that the daemon resumed this one as, oldest first. */
+  readonly resumedAs: readonly { readonly workflowRunId: string; readonly at: number; readonly outcome: string }[];
+  /** Messages of the run in the log, oldest first. */
+  readonly messages: readonly MessageView[];
+  /** Events of the run itself; each message has its own. */
+  readonly timeline: readonly TimelineEvent[];
+  readonly unknown: readonly string[];
+}
+
+export type MessageDetail = { readonly at: number; readonly account: string } & (
+  | { readonly message: MessageView; readonly run?: never }
+  | { readonly run: WorkflowRunView; readonly message?: never }
+);
+
+export type MessageDetailDeps = Pick<ApiDeps, 'clock' | 'board' | 'ledger' | 'liveReads'>;
+
+/** Maximum number of requests for one id in one account. */
+const MOST_REQUESTS = 30;
+/** Maximum number of messages of a run. */
+const MOST_MESSAGES = 100;
+const MOST_DEAD_LETTERS = 10_000;
+/** Clock skew between the entries of a run and its failure. */
+const MARGIN_MS = 600_000;
+
+/**
+ * @param accounts accounts to search, in order
+ * @returns undefined if no account has the id
+ * @throws {HttpError} if an account could not be read and none of the others has the id
+ */
+export async function readMessage(
+  deps: MessageDetailDeps,
+  accounts: readonly string[],
+  id: string,
+  signal: AbortSignal,
+): Promise<MessageDetail | undefined> {
+  let failure: HttpError | undefined;
+  for (const account of accounts) {
+    try {
+      const found = await new Lookup(deps, account, signal).find(id);
+      if (found !== undefined) return { at: deps.clock.now(), account, ...found };
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      failure ??= error;
+    }
+  }
+  if (failure !== undefined) throw failure;
+  return undefined;
+}
+
+type Found = { readonly message: MessageView } | { readonly run: WorkflowRunView };
+
+/** Lookup of one id in one account. */
+class Lookup {
+  readonly #deps: MessageDetailDeps;
+  readonly #account: string;
+  readonly #signal: AbortSignal;
+
+  constructor(deps: MessageDetailDeps, account: string, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#account = account;
+    this.#signal = signal;
+  }
+
+  find(id: string): Promise<Found | undefined> {
+    const { board, liveReads } = this.#deps;
+    const rows = board.latest(this.#account, 'workflowDlq')?.rows ?? [];
+    const listed = rows.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
+    const known = listed.toSorted((a, b) => a.createdAt - b.createdAt).at(-1);
+    return liveReads.read(this.#account, MOST_REQUESTS, async (api) => {
+      if (known !== undefined) return { run: await this.#run(api, known.workflowRunId, known) };
+      const message = await this.#message(api, id);
+      if (message !== undefined) return { message };
+      const entry = await failedRunById(api, id, this.#signal);
+      if (entry !== undefined) return { run: await this.#run(api, id, entry) };
+      const isRun = this.#actionsOn([id]).some((action) => action.newRunId === id || runOf(action) === id);
+      return isRun ? { run: await this.#run(api, id, undefined) } : undefined;
+    });
+  }
+
+  async #message(api: LogApi, id: string): Promise<MessageView | undefined> {
+    const deadLetter = this.#deadLetter(id);
+    const messageId = deadLetter?.messageId ?? id;
+    const facts = await this.#factsOf(api, messageId);
+    if (facts === undefined && deadLetter === undefined) return undefined;
+    const ids = [messageId, deadLetter?.dlqId, facts?.message.workflowRunId];
+    return messageView(this.#account, messageId, facts, { deadLetter, actions: this.#actionsOn(ids) });
+  }
+
+  async #factsOf(api: LogApi, messageId: string): Promise<MessageFacts | undefined> {
+    try {
+      return await messageFromLog(this.#account, readerOf(api, messageId, this.#signal));
+    } catch (error) {
+      if (this.#signal.aborted || !(error instanceof Error) || error.name !== 'Error') throw error;
+      const message = `The log of account ${this.#account} cannot be used: ${error.message}.`;
+      throw new HttpError(502, 'service_error', message);
+    }
+  }
+
+  #deadLetter(id: string): DeadLetter | undefined {
+    return this.#deps.ledger
+      .deadLetters(this.#account, MOST_DEAD_LETTERS)
+      .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
+  }
+
+  /** Actions on any of the ids, oldest first. */
+  #actionsOn(ids: readonly (string | undefined)[]): ActionRecord[] {
+    const named = ids.filter((id) => id !== undefined);
+    const actions = named.flatMap((id) => this.#deps.ledger.actionsOn(this.#account, id));
+    return [...new Map(actions.map((action) => [action.id, action])).values()].sort((a, b) => a.id - b.id);
+  }
+
+  async #run(api: LogApi, workflowRunId: string, entry: WorkflowDlqEntry | undefined): Promise<WorkflowRunView> {
+    const account = this.#account;
+    const actions = this.#actionsOn([workflowRunId, entry?.dlqId]);
+    const begun = actions.find(({ newRunId }) => newRunId === workflowRunId);
+    const workflowUrl = entry?.workflowUrl ?? actions.map(urlOf).find((url) => url !== undefined);
+    const from = entry?.workflowCreatedAt ?? begun?.at;
+    const { messages, unknown } = await this.#messages(api, { workflowRunId, workflowUrl, from, to: entry?.createdAt });
+    const resumedFrom = this.#deps.ledger.resumedFrom(account, workflowRunId);
+    const [createdAt, failedAt] = [entry?.workflowCreatedAt, entry?.createdAt];
+    return {
+      account,
+      workflowRunId,
+      traceId: workflowTraceIdOf(account, workflowRunId),
+      ...(workflowUrl !== undefined && { workflowUrl }),
+      ...entryView(entry),
+      ...(createdAt !== undefined && { createdAt }),
+      ...(failedAt !== undefined && { failedAt }),
+      ...(resumedFrom !== undefined && { resumedFrom }),
+      resumedAs: actions.flatMap((action) => resumeOf(action, workflowRunId)),
+      messages,
+      timeline: ordered([
+        ...(createdAt === undefined ? [] : [{ at: createdAt, kind: 'created' as const }]),
+        ...(failedAt === undefined ? [] : [{ at: failedAt, kind: 'ended' as const, outcome: 'failed' }]),
+        ...ledgerEvents({ actions }),
+      ]),
+      unknown: [
+        ...(entry === undefined ? ['The run is not in the workflow DLQ: its state is unknown.'] : []),
+        ...(createdAt === undefined ? ['The time of the run’s creation is unknown.'] : []),
+        ...unknown,
+      ],
+    };
+  }
+
+  /** Reads the messages of a run until the read may send no more requests. */
+  async #messages(
+    api: LogApi,
+    run: {
+      readonly workflowRunId: string;
+      readonly workflowUrl: string | undefined;
+      readonly from: number | undefined;
+      readonly to: number | undefined;
+    },
+  ): Promise<{ readonly messages: readonly MessageView[]; readonly unknown: readonly string[] }> {
+    const { workflowRunId, workflowUrl, from, to } = run;
+    if (workflowUrl === undefined)
+      return { messages: [], unknown: ['The workflow’s URL is unknown, so its messages are too.'] };
+    const query = {
+      url: workflowUrl,
+      ...(from !== undefined && { fromDate: from }),
+      ...(to !== undefined && { toDate: to + MARGIN_MS }),
+    };
+    const groups = new Map<string, LogEntry[]>();
+    const unknown: string[] = [];
+    try {
+      for await (const row of entriesOfRun(api, query, workflowRunId, this.#signal)) {
+        const group = groups.get(row.messageId);
+        if (group !== undefined) group.push(row);
+        else groups.set(row.messageId, [row]);
+      }
+    } catch (error) {
+      if (!(error instanceof ReadLimitError)) throw error;
+      unknown.push(`Not all messages of the run were read: ${error.message}.`);
+    }
+    const all = [...groups.values()].toSorted((a, b) => startOf(a) - startOf(b));
+    if (all.length > MOST_MESSAGES)
+      unknown.push(`${all.length - MOST_MESSAGES} more messages of the run are left out.`);
+    if (all.flat().some(({ state }) => state === undefined)) {
+      unknown.push('The log’s entries have no state: show a message by its id for its attempts.');
+    }
+    const messages: MessageView[] = [];
+    for (const entries of all.slice(0, MOST_MESSAGES)) messages.push(await this.#messageOf(entries));
+    return { messages, unknown };
+  }
+
+  async #messageOf(entries: readonly LogEntry[]): Promise<MessageView> {
+    const { messageId } = entries[0]!;
+    const isStated = entries.every(({ state }) => state !== undefined);
+    const facts = isStated ? await messageFromLog(this.#account, () => Promise.resolve(entries)) : undefined;
+    const view = messageView(this.#account, messageId, facts, { actions: [] });
+    return facts === undefined ? { ...view, unknown: ['The log’s entries have no state.'] } : view;
+  }
+}
+
+function startOf(entries: readonly LogEntry[]): number {
+  return Math.min(...entries.map(({ time }) => time));
+}
+
+function runOf({ proposal }: ActionRecord): string | undefined {
+  return 'workflowRunId' in proposal ? proposal.workflowRunId : undefined;
+}
+
+function urlOf({ proposal }: ActionRecord): string | undefined {
+  return 'workflowUrl' in proposal ? proposal.workflowUrl : undefined;
+}
+
+function resumeOf(action: ActionRecord, workflowRunId: string): WorkflowRunView['resumedAs'] {
+  const { newRunId, at, outcome = 'pending' } = action;
+  if (newRunId === undefined || runOf(action) !== workflowRunId) return [];
+  return [{ workflowRunId: newRunId, at, outcome }];
+}
+
+function entryView(entry: WorkflowDlqEntry | undefined): Pick<WorkflowRunView, 'labels'> & Partial<WorkflowRunView> {
+  if (entry === undefined) return { labels: [] };
+  const { dlqId, labels, responseStatus, flowControlKey, failureFunctionState } = entry;
+  return {
+    dlqId,
+    labels,
+    ...(responseStatus !== undefined && { responseStatus }),
+    ...(flowControlKey !== undefined && { flowControlKey }),
+    ...(failureFunctionState !== undefined && { failureFunctionState }),
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * Timeline of one message: what the log says, what the ledger says, in the order of time. A time that no entry has is
+ * absent, and `unknown` says so.
+ */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { MessageState, Postponement } from '#foundation/domain/log-entry.ts';
+import { redact } from '#foundation/domain/redact.ts';
+import type { MessageFacts } from '#observe/tracing/log-trace.ts';
+import { traceIdOf } from '#observe/tracing/trace-ids.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
+import { actionView } from './status.ts';
+import type { ActionView } from './status-views.ts';
+
+/** Attempt to deliver the message. Durations are exact differences of the service's times. */
+interface AttemptView {
+  /** 1 for the first. */
+  readonly number: number;
+  /** Due time; absent if unknown. */
+  readonly dueAt?: number;
+  /** Time when a worker took the message; absent if the log has no such entry. */
+  readonly startedAt?: number;
+  /** Absent while the attempt is in progress. */
+  readonly endedAt?: number;
+  /** Time from due to start. */
+  readonly waitedMs?: number;
+  /** Time from start to end. */
+  readonly durationMs?: number;
+  readonly outcome: 'delivered' | 'failed' | 'in_progress';
+  /** Status of the response; absent if there was none. */
+  readonly responseStatus?: number;
+  /** Class of the failure. */
+  readonly failure?: string;
+  /** Text of the failure from the service. */
+  readonly error?: string;
+  /** Time of the next attempt that the service announced. */
+  readonly nextDeliveryAt?: number;
+}
+
+/** Event of a timeline. `sinceMs` is the time since the event before it. */
+export type TimelineEvent = { readonly at: number; readonly sinceMs?: number } & (
+  | { readonly kind: 'created' | 'due' | 'cancel_requested' }
+  | { readonly kind: 'attempt'; readonly attempt: AttemptView }
+  | { readonly kind: 'ended'; readonly outcome: string }
+  /** A failure callback of the message reached the daemon. */
+  | { readonly kind: 'failure_callback'; readonly responseStatus?: number }
+  /** The daemon acted on the message or its run. */
+  | { readonly kind: 'action'; readonly action: ActionView }
+);
+
+/** One message: `/api/v1/messages/{id}`. */
+export interface MessageView {
+  readonly account: string;
+  readonly messageId: string;
+  readonly traceId: string;
+  /** State of the newest entry; absent if the log has no entry of the message. */
+  readonly state?: MessageState;
+  /** True if no entry ends the message. */
+  readonly isOpen: boolean;
+  readonly createdAt?: number;
+  readonly endedAt?: number;
+  /** `delivered`, `failed` or `cancelled`; absent while the message is open. */
+  readonly outcome?: string;
+  /** Time from creation to end. */
+  readonly totalMs?: number;
+  /** `snapshot` if the log has one entry for the message instead of one for each change. */
+  readonly entryMode?: 'transitions' | 'snapshot';
+  readonly url?: string;
+  readonly topicName?: string;
+  readonly endpointName?: string;
+  readonly queueName?: string;
+  readonly scheduleId?: string;
+  readonly method?: string;
+  readonly maxRetries?: number;
+  readonly labels: readonly string[];
+  readonly flowControlKey?: string;
+  readonly workflowRunId?: string;
+  readonly postponedBy?: Postponement;
+  readonly timeline: readonly TimelineEvent[];
+  /** What the log does not say, in sentences. */
+  readonly unknown: readonly string[];
+}
+
+export interface LedgerFacts {
+  readonly deadLetter?: DeadLetter | undefined;
+  /** Actions on the message, its dead letter, or its run. */
+  readonly actions: readonly ActionRecord[];
+}
+
+/** @param facts undefined if the log has no entry of the message */
+export function messageView(
+  account: string,
+  messageId: string,
+  facts: MessageFacts | undefined,
+  ledger: LedgerFacts,
+): MessageView {
+  const identity = { account, messageId, traceId: traceIdOf(account, messageId) };
+  const events = ledgerEvents(ledger);
+  if (facts === undefined) {
+    const unknown = ['The log has no entry of this message: it may have expired there.'];
+    return {
+      ...identity,
+      isOpen: false,
+      labels: [...(ledger.deadLetter?.labels ?? [])],
+      timeline: ordered(events),
+      unknown,
+    };
+  }
+  const { message, entryMode, entries } = facts;
+  const { createdAt, end, postponedBy } = message;
+  const newest = entries.reduce((a, b) => (b.time > a.time ? b : a));
+  return {
+    ...identity,
+    state: stateOf(facts),
+    isOpen: end === undefined,
+    ...(createdAt !== undefined && { createdAt }),
+    ...(end !== undefined && { endedAt: end.at, outcome: end.outcome }),
+    ...(createdAt !== undefined && end !== undefined && { totalMs: end.at - createdAt }),
+    entryMode,
+    ...described(facts),
+    labels: [...new Set(entries.flatMap(({ labels }) => labels))],
+    ...(postponedBy !== undefined && { postponedBy }),
+    timeline: ordered([...logEvents(facts), ...events]),
+    unknown: unknownOf(facts, newest.time),
+  };
+}
+
+const DESCRIPTION = [
+  'url',
+  'topicName',
+  'endpointName',
+  'queueName',
+  'scheduleId',
+  'method',
+  'maxRetries',
+  'flowControlKey',
+  'workflowRunId',
+] as const satisfies readonly (keyof MessageView)[];
+
+function described({ entries }: MessageFacts): Partial<MessageView> {
+  return Object.fromEntries(
+    DESCRIPTION.flatMap((name) => {
+      const value = entries.find((entry) => entry[name] !== undefined)?.[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** State of the newest entry. Of several entries with one time, the end counts. */
+function stateOf({ entries, message }: MessageFacts): MessageState {
+  const last = Math.max(...entries.map(({ time }) => time));
+  const states = entries.filter(({ time }) => time === last).map(({ state }) => state);
+  const ends: Readonly<Record<string, MessageState>> = {
+    delivered: 'DELIVERED',
+    cancelled: 'CANCELLED',
+    failed: 'FAILED',
+  };
+  const end = message.end && ends[message.end.outcome];
+  return states.find((state) => state === end) ?? states.at(-1)!;
+}
+
+type Event = TimelineEvent extends infer Each ? (Each extends unknown ? Omit<Each, 'sinceMs'> : never) : never;
+
+function logEvents({ message, entries }: MessageFacts): Event[] {
+  const { createdAt, dueAt, attempts, activeSince, end } = message;
+  const events: Event[] = [];
+  if (createdAt !== undefined) events.push({ at: createdAt, kind: 'created' });
+  if (dueAt !== undefined && dueAt !== createdAt) events.push({ at: dueAt, kind: 'due' });
+  for (const [index, attempt] of attempts.entries()) {
+    const { startedAt, endedAt, responseStatus, failure } = attempt;
+    const entry = entries.find(({ time, state }) => time === endedAt && (state === 'ERROR' || state === 'FAILED'));
+    const due = attempt.dueAt;
+    const view: AttemptView = {
+      number: index + 1,
+      ...(due !== undefined && { dueAt: due }),
+      ...(startedAt !== undefined && { startedAt, durationMs: endedAt - startedAt }),
+      ...(startedAt !== undefined && due !== undefined && { waitedMs: startedAt - due }),
+      endedAt,
+      outcome: failure === undefined ? 'delivered' : 'failed',
+      ...(responseStatus !== undefined && { responseStatus }),
+      ...(failure !== undefined && { failure }),
+      ...(failure !== undefined && entry?.error !== undefined && { error: redact(entry.error) }),
+      ...(entry?.nextDeliveryTime !== undefined && { nextDeliveryAt: entry.nextDeliveryTime }),
+    };
+    events.push({ at: startedAt ?? endedAt, kind: 'attempt', attempt: view });
+  }
+  if (activeSince !== undefined) {
+    const view: AttemptView = { number: attempts.length + 1, startedAt: activeSince, outcome: 'in_progress' };
+    events.push({ at: activeSince, kind: 'attempt', attempt: view });
+  }
+  for (const at of new Set(entries.filter(({ state }) => state === 'CANCEL_REQUESTED').map(({ time }) => time))) {
+    events.push({ at, kind: 'cancel_requested' });
+  }
+  if (end !== undefined) events.push({ at: end.at, kind: 'ended', outcome: end.outcome });
+  return events;
+}
+
+export function ledgerEvents({ deadLetter, actions }: LedgerFacts): Event[] {
+  const events: Event[] = actions.map((action) => ({ at: action.at, kind: 'action', action: actionView(action) }));
+  if (deadLetter !== undefined) {
+    const { learnedAt, status } = deadLetter;
+    events.push({ at: learnedAt, kind: 'failure_callback', ...(status !== undefined && { responseStatus: status }) });
+  }
+  return events;
+}
+
+const KINDS: readonly TimelineEvent['kind'][] = [
+  'created',
+  'due',
+  'attempt',
+  'cancel_requested',
+  'ended',
+  'failure_callback',
+  'action',
+];
+
+/** Sorts events by time, and those of one moment in the order of a message's life. */
+export function ordered(events: readonly Event[]): TimelineEvent[] {
+  const sorted = events.toSorted((a, b) => a.at - b.at || KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+  return sorted.map((event, index) => (index === 0 ? event : { ...event, sinceMs: event.at - sorted[index - 1]!.at }));
+}
+
+function unknownOf({ message, entryMode }: MessageFacts, newestAt: number): string[] {
+  const { createdAt, attempts, end } = message;
+  const unseen = attempts.filter(({ startedAt }) => startedAt === undefined).length;
+  return [
+    ...(entryMode === 'snapshot'
+      ? ['The log has one entry for this message: its earlier states and attempts are unknown.']
+      : []),
+    ...(createdAt === undefined ? ['The log has no entry of the creation: it may have expired there.'] : []),
+    ...(unseen > 0 && entryMode !== 'snapshot'
+      ? [`The log has no start of ${unseen} ${unseen === 1 ? 'attempt' : 'attempts'}.`]
+      : []),
+    ...(end === undefined
+      ? [`The log has no end of the message; its newest entry is of ${new Date(newestAt).toISOString()}.`]
+      : []),
+  ];
+}

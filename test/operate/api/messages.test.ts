@@ -1,0 +1,480 @@
+/** Search of the message log, and the timeline of one message or run, over real HTTP and a scripted service. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { LiveReads, type LogApi } from '#operate/api/live-reads.ts';
+import type { MessageDetail } from '#operate/api/message-detail.ts';
+import { MessageSearches, searchMessages, type MessagesView } from '#operate/api/messages.ts';
+import type { LogQuery } from '#service/api.ts';
+import { ServiceError } from '#service/service-error.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { action, ask, ledger, NOW, proposal, serving, world, type World } from '../http/world.ts';
+
+const HOSTILE = `<script>alert("x")</script>'&\u202e`;
+const STILL = new AbortController().signal;
+
+interface Scripted extends LogApi {
+  readonly queries: LogQuery[];
+}
+
+/** Log that applies `messageId`, and returns pages of `count` entries in the given order. */
+function logOf(entries: readonly LogEntry[], dlq: readonly WorkflowDlqEntry[] = []): Scripted {
+  const queries: LogQuery[] = [];
+  return {
+    queries,
+    async listLogs(query) {
+      queries.push(query);
+      const matching = entries.filter(
+        ({ messageId }) => query.messageId === undefined || messageId === query.messageId,
+      );
+      const from = Number(query.cursor ?? 0);
+      const to = from + (query.count ?? 100);
+      const rest = to < matching.length ? { cursor: String(to) } : {};
+      return { value: matching.slice(from, to), dropped: 0, ...rest };
+    },
+    listWorkflowDlq: async (query) => ({
+      value: dlq.filter(({ workflowRunId }) => workflowRunId === query.workflowRunId),
+      dropped: 0,
+    }),
+  };
+}
+
+function entry(messageId: string, at: number, state: LogEntry['state'], more: Partial<LogEntry> = {}): LogEntry {
+  return { messageId, time: NOW + at, labels: [], ...(state !== undefined && { state }), ...more };
+}
+
+interface Used {
+  readonly usedToday: number;
+  readonly allowedPerDay: number;
+}
+
+function readingWorld(
+  api: LogApi,
+  options: { readonly usage?: Used; readonly overrides?: Partial<World> } = {},
+): World {
+  const clock = new ManualClock(NOW);
+  return world({
+    accounts: [{ name: 'production' }, { name: 'bare' }],
+    liveReads: new LiveReads({
+      clock,
+      messageApi: (account) => (account === 'production' ? api : undefined),
+      usage: () => options.usage,
+    }),
+    ...options.overrides,
+  });
+}
+
+async function get<T>(deps: World, path: string): Promise<T> {
+  const { address } = await serving(deps);
+  const { status, text } = await ask(address, path);
+  expect(status, text).toBe(200);
+  return JSON.parse(text) as T;
+}
+
+async function refusal(deps: World, path: string) {
+  const { address } = await serving(deps);
+  const { status, headers, text } = await ask(address, path);
+  const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+  return { status, code: error.code, message: error.message, retryAfter: headers['retry-after'] };
+}
+
+describe('/api/v1/messages', () => {
+  test('a message is one row, with the state of its newest entry and the facts of all', async () => {
+    const api = logOf([
+      entry('m1', 30, 'DELIVERED', { responseStatus: 200, labels: ['b'] }),
+      entry('m2', 25, 'ERROR', { error: HOSTILE, responseStatus: 503, nextDeliveryTime: NOW + 99 }),
+      entry('m1', 20, 'ERROR', { error: 'x', responseStatus: 500 }),
+      entry('m1', 10, 'CREATED', { url: 'https://a.example/x?token=1', workflowRunId: 'r', labels: ['a'] }),
+      entry('m2', 25, 'RETRY'),
+    ]);
+    const { messages, cursor, read } = await get<MessagesView>(readingWorld(api), '/api/v1/messages?limit=200');
+    expect(messages).toEqual([
+      {
+        account: 'production',
+        messageId: 'm1',
+        at: NOW + 30,
+        state: 'DELIVERED',
+        responseStatus: 200,
+        url: 'https://a.example/x',
+        workflowRunId: 'r',
+        labels: ['b'],
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      },
+      expect.objectContaining({ messageId: 'm2', at: NOW + 25, state: 'RETRY' }) as object,
+    ]);
+    expect(messages[1]).not.toHaveProperty('error');
+    expect(cursor).toBeUndefined();
+    expect(read).toEqual({ pages: 1, entries: 5, dropped: 0, mismatched: 0 });
+  });
+
+  test('all filters reach the service, and entries that contradict them are left out', async () => {
+    const api = logOf([
+      entry('m', -5, 'ERROR', { url: 'https://a.example', labels: ['x'] }),
+      entry('m', -6, 'DELIVERED'),
+      entry('m', -7, 'ERROR', { url: 'https://b.example' }),
+      entry('m', -8, 'ERROR', { labels: ['y'] }),
+      entry('m', -9_000_000, 'ERROR'),
+    ]);
+    const path =
+      '/api/v1/messages?account=production&messageId=m&state=ERROR&url=https%3A%2F%2Fa.example&topicName=t' +
+      `&scheduleId=s&queueName=q&label=x&label=z&since=2h&toDate=${NOW}&limit=10`;
+    const { messages, read } = await get<MessagesView>(readingWorld(api), path);
+    expect(api.queries).toEqual([
+      {
+        messageId: 'm',
+        state: 'ERROR',
+        url: 'https://a.example',
+        topicName: 't',
+        scheduleId: 's',
+        queueName: 'q',
+        label: ['x', 'z'],
+        fromDate: NOW - 7_200_000,
+        toDate: NOW,
+        count: 5,
+      },
+    ]);
+    expect(messages.map(({ at }) => at)).toEqual([NOW - 5]);
+    expect(read.mismatched).toBe(4);
+  });
+
+  test('without states in the log, the state is that of the filter, or unknown', async () => {
+    const api = logOf([entry('m', 0, undefined)]);
+    const stateOf = async (filter: string): Promise<unknown> =>
+      (await get<MessagesView>(readingWorld(api), `/api/v1/messages${filter}`)).messages[0]!.state;
+    expect(await stateOf('')).toBeUndefined();
+    expect(await stateOf('?state=DELIVERED')).toBe('DELIVERED');
+    expect(await stateOf('?state=IN_PROGRESS')).toBeUndefined();
+  });
+
+  test('a call sends at most 5 requests, and its cursor continues', async () => {
+    const entries = Array.from({ length: 600 }, (_, at) => entry('m', -at, 'ERROR'));
+    const api = logOf(entries);
+    const deps = readingWorld(api);
+    const { address } = await serving(deps);
+    const first = JSON.parse((await ask(address, '/api/v1/messages?limit=200')).text) as MessagesView;
+    expect(first).toMatchObject({ messages: [{ messageId: 'm', at: NOW }], read: { pages: 5, entries: 500 } });
+    const rest = JSON.parse(
+      (await ask(address, `/api/v1/messages?limit=200&cursor=${first.cursor}`)).text,
+    ) as MessagesView;
+    expect(rest).toMatchObject({ messages: [], read: { pages: 1, entries: 100 } });
+    expect(rest.cursor).toBeUndefined();
+  });
+
+  test('whatever the order of the log: every message once, unless a later page has news, never more than the limit', async () => {
+    const log = fc.array(fc.record({ id: fc.integer({ min: 0, max: 12 }), at: fc.integer({ min: 0, max: 40 }) }), {
+      maxLength: 60,
+    });
+    await fc.assert(
+      fc.asyncProperty(log, fc.integer({ min: 1, max: 9 }), async (facts, limit) => {
+        const api = logOf(facts.map(({ id, at }) => entry(`m${id}`, at, 'ERROR')));
+        const { clock, liveReads, searches } = readingWorld(api);
+        const newest = new Map<string, number>();
+        let cursor: string | undefined;
+        do {
+          const search = { filters: {}, limit, ...(cursor !== undefined && { cursor }) };
+          const page = await searchMessages({ clock, liveReads, searches }, 'production', search, STILL);
+          // A repeated call returns the same rows.
+          const again = await searchMessages({ clock, liveReads, searches }, 'production', search, STILL);
+          if (cursor !== undefined) expect(again.messages).toEqual(page.messages);
+          expect(page.messages.length).toBeLessThanOrEqual(limit);
+          for (const { messageId, at, isUpdate } of page.messages) {
+            expect(isUpdate === true).toBe(newest.has(messageId));
+            expect(at).toBeGreaterThan(newest.get(messageId) ?? -1);
+            newest.set(messageId, at);
+          }
+          cursor = page.cursor;
+        } while (cursor !== undefined);
+        const truth = new Map<string, number>();
+        for (const { id, at } of facts) truth.set(`m${id}`, Math.max(NOW + at, truth.get(`m${id}`) ?? 0));
+        expect(newest).toEqual(truth);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('the memory of searches is bounded', () => {
+    const searches = new MessageSearches();
+    const first = searches.of('first');
+    for (let other = 0; other < 64; other += 1) searches.of(`other ${other}`);
+    expect(searches.of('first')).not.toBe(first);
+  });
+
+  test.each([
+    ['?state=FAILED', 'state must be one of CREATED'],
+    ['?account=bare', 'Account bare has no message API configured'],
+    ['?cursor=x', 'The cursor is invalid; start again without a cursor.'],
+    [`?cursor=${Buffer.from('["a",1,""]').toString('base64url')}`, 'The cursor is invalid'],
+    ['?since=1h&fromDate=1h', 'since and fromDate name the same time'],
+    ['?label=', 'label must not be empty.'],
+    ['?count=5', 'unknown parameters: count; available: account, messageId'],
+    ['?limit=201', 'limit must be an integer from 1 to 200.'],
+  ])('%s is rejected', async (query, message) => {
+    const api = logOf([]);
+    expect((await refusal(readingWorld(api), `/api/v1/messages${query}`)).message).toContain(message);
+    expect(api.queries).toEqual([]);
+  });
+
+  test('with several readable accounts, one must be named', async () => {
+    const api = logOf([]);
+    const liveReads = new LiveReads({ clock: new ManualClock(NOW), messageApi: () => api, usage: () => undefined });
+    expect(await refusal(readingWorld(api, { overrides: { liveReads } }), '/api/v1/messages')).toMatchObject({
+      status: 400,
+      message: 'account is required; it must be one of: production, bare.',
+    });
+    expect((await refusal(world(), '/api/v1/messages')).message).toBe(
+      'account is required; no account has a message API.',
+    );
+  });
+});
+
+describe('the request budget', () => {
+  test('the last tenth of a day’s requests is kept for collectors and policies', async () => {
+    const api = logOf([entry('m', 0, 'ERROR')]);
+    const at = (usedToday: number) => readingWorld(api, { usage: { usedToday, allowedPerDay: 100 } });
+    await get(at(89), '/api/v1/messages');
+    expect(api.queries).toHaveLength(1);
+    for (const path of ['/api/v1/messages', '/api/v1/messages/m']) {
+      const refused = await refusal(at(90), path);
+      expect(refused).toMatchObject({ status: 429, code: 'budget', retryAfter: String((24 - 10.5) * 3_600) });
+      expect(refused.message).toContain('90 of 100 requests of this UTC day are used');
+      expect(refused.message).toContain('Retry at 2026-11-19T00:00:00.000Z');
+    }
+    expect(api.queries).toHaveLength(1);
+  });
+
+  test('two reads of an account run at once; a third one is rejected', async () => {
+    const gate = Promise.withResolvers<void>();
+    const clock = new ManualClock(NOW);
+    const liveReads = new LiveReads({ clock, messageApi: () => logOf([]), usage: () => undefined });
+    const running = [1, 2].map(() => liveReads.read('production', 1, () => gate.promise));
+    const third = liveReads.read('production', 1, () => Promise.resolve(3));
+    await expect(third).rejects.toMatchObject({ status: 503, code: 'busy', headers: { 'Retry-After': '2' } });
+    expect(await liveReads.read('other', 1, () => Promise.resolve(4))).toBe(4);
+    gate.resolve();
+    await Promise.all(running);
+    expect(await liveReads.read('production', 1, () => Promise.resolve(5))).toBe(5);
+  });
+
+  test.each([
+    ['connection', 503, 'service_unavailable', undefined],
+    ['rate_limited', 503, 'service_unavailable', '30'],
+    ['unauthorized', 503, 'service_unavailable', undefined],
+    ['client_error', 502, 'service_error', undefined],
+    ['malformed', 502, 'service_error', undefined],
+    ['budget', 429, 'budget', String((24 - 10.5) * 3_600)],
+  ] as const)('a %s error of the service is status %s with its reason', async (code, status, name, retryAfter) => {
+    const details = {
+      code,
+      operation: 'list-logs',
+      effect: 'none',
+      ...(code === 'rate_limited' && { retryAfterMs: 29_500 }),
+    } as const;
+    const failing = () => Promise.reject(new ServiceError('list-logs: no route to host', details));
+    const deps = readingWorld({ ...logOf([]), listLogs: failing });
+    for (const path of ['/api/v1/messages', '/api/v1/messages/m']) {
+      const refused = await refusal(deps, path);
+      expect(refused).toMatchObject({ status, code: name });
+      expect(refused.message).toContain('list-logs: no route to host');
+      expect(refused.retryAfter).toBe(retryAfter);
+    }
+  });
+});
+
+describe('/api/v1/messages/{id}', () => {
+  test('a message has its attempts with exact times, and the daemon’s own actions', async () => {
+    const api = logOf([
+      entry('m', 0, 'CREATED', { url: 'https://a.example', labels: ['x'], workflowRunId: 'r', maxRetries: 3 }),
+      entry('m', 100, 'ACTIVE'),
+      entry('m', 350, 'ERROR', {
+        responseStatus: 503,
+        error: `${HOSTILE} token=abcdef123456`,
+        nextDeliveryTime: NOW + 1_350,
+      }),
+      entry('m', 350, 'RETRY'),
+      entry('m', 1_400, 'ACTIVE'),
+      entry('m', 1_500, 'DELIVERED', { responseStatus: 200 }),
+    ]);
+    const deps = readingWorld(api, {
+      overrides: {
+        ledger: ledger({ actionsOn: (_account, id) => (id === 'r' ? [action({ id: 5, at: NOW + 2_000 })] : []) }),
+      },
+    });
+    const { account, message } = await get<MessageDetail>(deps, '/api/v1/messages/m');
+    expect(account).toBe('production');
+    expect(message).toMatchObject({
+      messageId: 'm',
+      state: 'DELIVERED',
+      isOpen: false,
+      createdAt: NOW,
+      endedAt: NOW + 1_500,
+      totalMs: 1_500,
+      outcome: 'delivered',
+      entryMode: 'transitions',
+      url: 'https://a.example',
+      labels: ['x'],
+      workflowRunId: 'r',
+      maxRetries: 3,
+      unknown: [],
+    });
+    expect(message!.timeline).toEqual([
+      { at: NOW, kind: 'created' },
+      {
+        at: NOW + 100,
+        sinceMs: 100,
+        kind: 'attempt',
+        attempt: {
+          number: 1,
+          dueAt: NOW,
+          startedAt: NOW + 100,
+          waitedMs: 100,
+          durationMs: 250,
+          endedAt: NOW + 350,
+          outcome: 'failed',
+          responseStatus: 503,
+          failure: 'http',
+          error: `${HOSTILE} token=[secret]`,
+          nextDeliveryAt: NOW + 1_350,
+        },
+      },
+      {
+        at: NOW + 1_400,
+        sinceMs: 1_300,
+        kind: 'attempt',
+        attempt: {
+          number: 2,
+          dueAt: NOW + 1_350,
+          startedAt: NOW + 1_400,
+          waitedMs: 50,
+          durationMs: 100,
+          endedAt: NOW + 1_500,
+          outcome: 'delivered',
+          responseStatus: 200,
+        },
+      },
+      { at: NOW + 1_500, sinceMs: 100, kind: 'ended', outcome: 'delivered' },
+      { at: NOW + 2_000, sinceMs: 500, kind: 'action', action: expect.objectContaining({ id: 5 }) as object },
+    ]);
+  });
+
+  test('what the log does not have is said to be unknown', async () => {
+    const snapshot = await get<MessageDetail>(readingWorld(logOf([entry('m', 5, 'DELIVERED')])), '/api/v1/messages/m');
+    expect(snapshot.message).toMatchObject({ entryMode: 'snapshot', state: 'DELIVERED' });
+    expect(snapshot.message).not.toHaveProperty('createdAt');
+    expect(snapshot.message!.unknown.join(' ')).toContain('one entry for this message');
+
+    const late = logOf([entry('m', 5, 'ERROR', { nextDeliveryTime: NOW + 60 }), entry('m', 50, 'ACTIVE')]);
+    const { message } = await get<MessageDetail>(readingWorld(late), '/api/v1/messages/m');
+    expect(message).toMatchObject({ isOpen: true, state: 'ACTIVE' });
+    expect(message!.unknown).toEqual([
+      'The log has no entry of the creation: it may have expired there.',
+      'The log has no start of 1 attempt.',
+      `The log has no end of the message; its newest entry is of ${new Date(NOW + 50).toISOString()}.`,
+    ]);
+    const [first, second] = message!.timeline;
+    expect(first).toMatchObject({ kind: 'attempt', attempt: { number: 1, endedAt: NOW + 5 } });
+    expect(first).not.toHaveProperty('attempt.startedAt');
+    expect(second).toMatchObject({
+      kind: 'attempt',
+      attempt: { number: 2, startedAt: NOW + 50, outcome: 'in_progress' },
+    });
+  });
+
+  test('a dead letter that the log no longer has is known from its failure callback', async () => {
+    const deadLetter = {
+      account: 'production',
+      dlqId: 'd1',
+      messageId: 'm9',
+      learnedAt: NOW - 5,
+      status: 500,
+      labels: ['x'],
+    };
+    const deps = readingWorld(logOf([]), { overrides: { ledger: ledger({ deadLetters: () => [deadLetter] }) } });
+    for (const id of ['d1', 'm9']) {
+      const { message } = await get<MessageDetail>(deps, `/api/v1/messages/${id}`);
+      expect(message).toMatchObject({ messageId: 'm9', labels: ['x'] });
+      expect(message!.timeline).toEqual([{ at: NOW - 5, kind: 'failure_callback', responseStatus: 500 }]);
+      expect(message!.unknown).toHaveLength(1);
+    }
+  });
+
+  test('a run has its messages and its lineage', async () => {
+    const workflowUrl = 'https://app.example.com/w';
+    const failed: WorkflowDlqEntry = {
+      dlqId: 'd',
+      workflowRunId: 'r2',
+      workflowUrl,
+      workflowCreatedAt: NOW,
+      createdAt: NOW + 900,
+      labels: ['billing'],
+      responseStatus: 500,
+    };
+    const api = logOf(
+      [
+        entry('s2', 600, 'ERROR', { workflowRunId: 'r2', url: workflowUrl }),
+        entry('s1', 10, 'CREATED', { workflowRunId: 'r2', url: workflowUrl }),
+        entry('s1', 300, 'DELIVERED', { workflowRunId: 'r2', url: workflowUrl }),
+        entry('other', 20, 'CREATED', { workflowRunId: 'r9', url: workflowUrl }),
+      ],
+      [failed],
+    );
+    const resume = action({
+      id: 3,
+      at: NOW + 5_000,
+      newRunId: 'r3',
+      outcome: 'verified',
+      proposal: proposal({ workflowRunId: 'r2' }),
+    });
+    const deps = readingWorld(api, {
+      overrides: {
+        ledger: ledger({ actionsOn: () => [resume], resumedFrom: (_account, id) => (id === 'r2' ? 'r1' : undefined) }),
+      },
+    });
+    const { run } = await get<MessageDetail>(deps, '/api/v1/messages/r2?account=production');
+    expect(run).toMatchObject({
+      workflowRunId: 'r2',
+      workflowUrl,
+      dlqId: 'd',
+      createdAt: NOW,
+      failedAt: NOW + 900,
+      responseStatus: 500,
+      labels: ['billing'],
+      resumedFrom: 'r1',
+      resumedAs: [{ workflowRunId: 'r3', at: NOW + 5_000, outcome: 'verified' }],
+      unknown: [],
+    });
+    expect(run!.messages.map(({ messageId, state }) => [messageId, state])).toEqual([
+      ['s1', 'DELIVERED'],
+      ['s2', 'ERROR'],
+    ]);
+    expect(run!.timeline.map(({ kind, at, sinceMs }) => [kind, at - NOW, sinceMs])).toEqual([
+      ['created', 0, undefined],
+      ['ended', 900, 900],
+      ['action', 5_000, 4_100],
+    ]);
+    expect(api.queries.at(-1)).toMatchObject({ url: workflowUrl, fromDate: NOW, toDate: NOW + 600_900 });
+  });
+
+  test('a run with too many messages is shown as far as it was read', async () => {
+    const workflowUrl = 'https://app.example.com/w';
+    const rows = Array.from({ length: 5_000 }, (_, at) => entry(`s${at % 150}`, at, 'ERROR', { workflowRunId: 'r2' }));
+    const failed = { dlqId: 'd', workflowRunId: 'r2', workflowUrl, createdAt: NOW, labels: [] };
+    const api = logOf(rows, [failed]);
+    const { run } = await get<MessageDetail>(readingWorld(api), '/api/v1/messages/r2');
+    expect(api.queries.length).toBeLessThanOrEqual(30);
+    expect(run!.messages).toHaveLength(100);
+    expect(run!.unknown.slice(1)).toEqual([
+      'Not all messages of the run were read: it needs more than 30 requests.',
+      '50 more messages of the run are left out.',
+    ]);
+  });
+
+  test('an unknown id says where it was searched', async () => {
+    const deps = readingWorld(logOf([]));
+    expect(await refusal(deps, `/api/v1/messages/${encodeURIComponent(HOSTILE)}`)).toMatchObject({
+      status: 404,
+      code: 'unknown_id',
+      message: `The id ${HOSTILE} is in no message log and is no failed workflow run (accounts: production).`,
+    });
+  });
+});
