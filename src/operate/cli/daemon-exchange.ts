@@ -1,5 +1,5 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
-import { request as httpRequest, type ClientRequest, type RequestOptions } from 'node:http';
+import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CommandError } from './command.ts';
@@ -42,7 +42,29 @@ export function pathWith(path: string, query: Query): string {
 
 /** @throws {CommandError} if no daemon responds or it rejects the request */
 export async function exchange(call: DaemonCall, asked: Exchange): Promise<Readonly<Record<string, unknown>>> {
-  const { status, text } = await send(call, asked);
+  const answer = await exchangeText(call, asked);
+  if (answer.status !== 200) throw rejected(call, answer).error;
+  return recordOf(call, answer);
+}
+
+export interface TextAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Error of a response that is not a success, with its code; see the daemon's `ErrorCode`. */
+function rejected(
+  call: DaemonCall,
+  answer: Pick<TextAnswer, 'status' | 'text'>,
+): { readonly code: string; readonly error: CommandError } {
+  const { error } = recordOf(call, answer);
+  const { message, code } = isRecord(error) ? error : {};
+  const said = typeof message === 'string' ? printable(message) : `HTTP ${answer.status}`;
+  return { code: String(code), error: new CommandError(`the daemon rejected the request: ${said}`) };
+}
+
+function recordOf(call: DaemonCall, { text }: Pick<TextAnswer, 'text'>): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = withOwnCommands(JSON.parse(text) as unknown, call.command);
@@ -50,10 +72,7 @@ export async function exchange(call: DaemonCall, asked: Exchange): Promise<Reado
     throw new CommandError(`the program on ${placeOf(call)} is not opsd: its response is not JSON`);
   }
   if (!isRecord(value)) throw new CommandError(`the program on ${placeOf(call)} is not opsd`);
-  if (status === 200) return value;
-  const { error } = value;
-  const said = isRecord(error) && typeof error['message'] === 'string' ? printable(error['message']) : `HTTP ${status}`;
-  throw new CommandError(`the daemon rejected the request: ${said}`);
+  return value;
 }
 
 /** Returns true if no program listens at the daemon's place. */
@@ -71,7 +90,8 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function send(call: DaemonCall, asked: Exchange): Promise<{ status: number; text: string }> {
+/** Sends a request and returns its response, whatever it is. @throws {CommandError} if no daemon responds */
+export function exchangeText(call: DaemonCall, asked: Exchange): Promise<TextAnswer> {
   const { signal } = call;
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
@@ -88,7 +108,8 @@ function send(call: DaemonCall, asked: Exchange): Promise<{ status: number; text
       });
       response.on('error', fail);
       response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, text, headers: response.headers });
       });
     });
     sent.on('error', fail);

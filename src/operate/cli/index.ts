@@ -5,6 +5,7 @@ import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
 import type { Command } from './command.ts';
 import { demoCommand } from './commands/demo.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { emulatorCommand } from './commands/emulator.ts';
 import { explainCommand } from './commands/explain.ts';
 import { initCommand } from './commands/init.ts';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   initCommand,
   checkCommand,
   testCommand,
+  doctorCommand,
   statusCommand,
   planCommand,
   applyCommand,

@@ -44,7 +44,7 @@ export async function tryConnections(config: Config, io: CliIo): Promise<readonl
 }
 
 /** Trials of one account. An embedded service starts with the daemon, so it has none. */
-function trialsOf(account: Account): Trial[] {
+export function trialsOf(account: Account): Trial[] {
   const { messageApi, managementApi } = account;
   const { token, tokenFile, actionToken, actionTokenFile, url } = messageApi ?? {};
   const [read, write] = url === 'embedded' ? [] : [secretOf(token, tokenFile), secretOf(actionToken, actionTokenFile)];
@@ -56,7 +56,7 @@ function trialsOf(account: Account): Trial[] {
   ];
 }
 
-function secretOf(value: string | undefined, file: string | undefined): Secret | undefined {
+export function secretOf(value: string | undefined, file: string | undefined): Secret | undefined {
   if (value !== undefined) return Secret.of(value);
   return file === undefined ? undefined : Secret.fromFile(file);
 }

@@ -1,0 +1,86 @@
+/** Checks of the configuration and of the running daemon. */
+import type { Config } from '#config/config.ts';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import { formatDuration } from '#foundation/domain/duration.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { socketPathOf } from '#foundation/platform/socket-path.ts';
+import { textOption, UsageError, type Call } from '../command.ts';
+import { configPath } from '../config-file.ts';
+import { exchange, isNobodyThere, placeOf, type DaemonCall } from '../daemon-exchange.ts';
+import { commandOf, findDaemon } from '../daemon-option.ts';
+import type { Check } from './doctor-check.ts';
+
+interface Configured {
+  /** Absent if it is invalid, or another machine's daemon is checked. */
+  readonly config?: Config;
+  readonly checks: readonly Check[];
+}
+
+export function checkConfiguration({ io, values }: Call): Configured {
+  const isElsewhere = ['url', 'socket'].some((name) => textOption(values, name) !== undefined);
+  if (isElsewhere && textOption(values, 'config') === undefined) {
+    return { checks: [{ check: 'configuration', state: 'skipped', result: 'unknown here; name it with --config' }] };
+  }
+  const file = configPath(values, io.env);
+  const loaded = loadConfig(file, { env: io.env });
+  if (loaded.ok) {
+    const { accounts, policies } = loaded.config;
+    const result = `valid, accounts: ${accounts.length}, policies: ${policies.length}`;
+    return { config: loaded.config, checks: [{ check: 'configuration', subject: file, state: 'ok', result }] };
+  }
+  const [first] = formatProblems(loaded.problems, { color: false }).split('\n');
+  const result = `invalid: ${first}`;
+  const fix = `\`${commandOf({ io, values: {} })(`check ${file}`)}\` shows every problem`;
+  return { checks: [{ check: 'configuration', subject: file, state: 'finding', result, fix }] };
+}
+
+/** Daemon that responds. */
+export interface Running {
+  readonly call: DaemonCall;
+  readonly status: Readonly<Record<string, unknown>>;
+}
+
+/** Checks that the daemon responds, is healthy, and runs with this configuration. */
+export async function checkDaemon(
+  call: Call,
+  config: Config | undefined,
+): Promise<{ readonly running?: Running; readonly checks: readonly Check[] }> {
+  const daemon = await daemonOf(call, config);
+  if (daemon === undefined) return { checks: [] };
+  const subject = placeOf(daemon);
+  let status: Running['status'];
+  try {
+    status = await exchange(daemon, { method: 'GET', path: '/api/v1/status' });
+  } catch (error) {
+    call.io.signal.throwIfAborted();
+    // Without a running daemon, the rest is checked from here.
+    if ('socketPath' in daemon && isNobodyThere(error)) {
+      return { checks: [{ check: 'daemon', subject, state: 'skipped', result: 'no daemon is running' }] };
+    }
+    const fix = 'check the address, the credentials, and the log of the daemon';
+    return { checks: [{ check: 'daemon', subject, state: 'finding', result: errorMessage(error), fix }] };
+  }
+  const running = { call: daemon, status };
+  const up = formatDuration(Math.max(0, Number(status['at']) - Number(status['startedAt'])));
+  const about = { check: 'daemon', subject };
+  const result = `opsd ${String(status['version'])}, up ${up}`;
+  if (status['healthy'] !== true) {
+    const fix = 'read its log, and restart it';
+    return { running, checks: [{ ...about, state: 'finding', result: String(status['healthDetail']), fix }] };
+  }
+  if (config !== undefined && status['configHash'] !== undefined && status['configHash'] !== config.hash) {
+    const said = `${result}, with another configuration than ${config.sourceFile}`;
+    return { running, checks: [{ ...about, state: 'finding', result: said, fix: `\`${daemon.command('reload')}\`` }] };
+  }
+  return { running, checks: [{ ...about, state: 'ok', result }] };
+}
+
+async function daemonOf(call: Call, config: Config | undefined): Promise<DaemonCall | undefined> {
+  const isNamed = ['url', 'socket'].some((name) => textOption(call.values, name) !== undefined);
+  if (isNamed && textOption(call.values, 'config') !== undefined) {
+    throw new UsageError('--config and the address of a daemon name two daemons; remove one of them');
+  }
+  if (isNamed) return findDaemon(call);
+  if (config === undefined) return undefined;
+  return { socketPath: socketPathOf(config.storage.sqlite.path), signal: call.io.signal, command: commandOf(call) };
+}

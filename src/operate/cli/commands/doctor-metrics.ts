@@ -1,0 +1,88 @@
+/** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
+import type { Config } from '#config/config.ts';
+import type { CliIo } from '../command.ts';
+import { exchangeText, isRecord } from '../daemon-exchange.ts';
+import { reach, type Check, type Reached } from './doctor-check.ts';
+import type { Running } from './doctor-daemon.ts';
+import { localHost } from './doctor-webhooks.ts';
+
+const SAMPLE = /^[a-zA-Z_:][\w:]*(?:\{.*\})? (?:[+-]?Inf|NaN|[+-]?\d[\d.eE+-]*)(?: -?\d+)?$/;
+const CHECK = 'scrape';
+
+/** Reads the metrics over the connection of the commands, and over the address for Prometheus. */
+export async function checkScrape({ call }: Running, config: Config | undefined, io: CliIo): Promise<readonly Check[]> {
+  const checks = [metricsCheck(await exchangeText(call, { method: 'GET', path: '/metrics' }))];
+  if (config === undefined) return checks;
+  const { host, port } = config.server.listen;
+  const subject = `${host}:${port}`;
+  if (config.security.server !== undefined) {
+    return [...checks, { check: CHECK, subject, state: 'skipped', result: 'uses TLS or users; not checked from here' }];
+  }
+  const reached = port === 0 ? undefined : await reach(`http://${localHost(host)}:${port}/metrics`, 'GET', io);
+  return reached === undefined ? checks : [...checks, { ...addressCheck(reached), subject }];
+}
+
+function addressCheck(reached: Reached): Check {
+  if ('error' in reached) {
+    const fix = 'check server.listen, and that no other program has the port';
+    return { check: CHECK, state: 'finding', result: `does not respond: ${reached.error}`, fix };
+  }
+  if (reached.status === 401) {
+    return { check: CHECK, state: 'ok', result: 'responds, and requires credentials from Prometheus' };
+  }
+  return metricsCheck(reached);
+}
+
+function metricsCheck({ status, text }: { readonly status: number; readonly text: string }): Check {
+  const fix = 'check that the address is that of opsd';
+  if (status !== 200) return { check: CHECK, state: 'finding', result: `/metrics responds ${status}`, fix };
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  const wrong = lines.find((line) => !SAMPLE.test(line));
+  if (wrong !== undefined) {
+    return { check: CHECK, state: 'finding', result: `/metrics has an invalid line: ${wrong.slice(0, 80)}`, fix };
+  }
+  if (!lines.some((line) => line.startsWith('opsd_build_info'))) {
+    return { check: CHECK, state: 'finding', result: '/metrics has no opsd_build_info', fix };
+  }
+  return { check: CHECK, state: 'ok', result: `/metrics has ${lines.length.toLocaleString('en-US')} samples` };
+}
+
+/** Checks that a Prometheus has samples of a daemon, or finds out why not. */
+export async function checkPrometheus(url: string, config: Config | undefined, io: CliIo): Promise<readonly Check[]> {
+  const base = url.replace(/\/+$/, '');
+  const about = { check: 'prometheus', subject: base };
+  const { host, port } = config?.server.listen ?? { host: 'HOST', port: 10_777 };
+  const fix = `add to its scrape_configs: {job_name: opsd, static_configs: [{targets: ["${host}:${port}"]}]}`;
+  const found = dataOf(await reach(`${base}/api/v1/query?query=opsd_build_info`, 'GET', io));
+  if (typeof found === 'string') {
+    return [
+      { ...about, state: 'finding', result: found, fix: 'check that --prometheus is the base URL of a Prometheus' },
+    ];
+  }
+  const results = rowsOf(found, 'result').map(({ metric }) => (isRecord(metric) ? String(metric['instance']) : ''));
+  if (results.length > 0) return [{ ...about, state: 'ok', result: `scrapes opsd at ${results.join(', ')}` }];
+  const targets = dataOf(await reach(`${base}/api/v1/targets?state=active`, 'GET', io));
+  const down = (typeof targets === 'string' ? [] : rowsOf(targets, 'activeTargets')).find(
+    ({ scrapeUrl, health }) => health === 'down' && URL.parse(String(scrapeUrl))?.port === String(port),
+  );
+  if (down === undefined) return [{ ...about, state: 'finding', result: 'no target is an opsd that is up', fix }];
+  const result = `the target ${String(down['scrapeUrl'])} is down: ${String(down['lastError'])}`;
+  return [{ ...about, state: 'finding', result, fix: 'make that address reachable for Prometheus; see server.listen' }];
+}
+
+/** Field `data` of a response of Prometheus, or the reason why there is none. */
+function dataOf(reached: Reached): Readonly<Record<string, unknown>> | string {
+  if ('error' in reached) return `does not respond: ${reached.error}`;
+  try {
+    const answer: unknown = JSON.parse(reached.text);
+    if (isRecord(answer) && isRecord(answer['data'])) return answer['data'];
+  } catch {
+    // It is not a Prometheus.
+  }
+  return `responds ${reached.status}, and not as a Prometheus`;
+}
+
+function rowsOf(data: Readonly<Record<string, unknown>>, list: string): readonly Readonly<Record<string, unknown>>[] {
+  const rows = data[list];
+  return Array.isArray(rows) ? rows.filter(isRecord) : [];
+}

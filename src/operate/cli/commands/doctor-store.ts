@@ -1,0 +1,82 @@
+/** Checks of the store: that it opens, its permissions, and the space on its disk. */
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { dirname } from 'node:path';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import { checkVersion } from '#storage/sqlite.ts';
+import type { Check } from './doctor-check.ts';
+import type { Running } from './doctor-daemon.ts';
+
+const LEAST_FREE_BYTES = 1_073_741_824;
+
+/** @param running daemon that holds the store; undefined if none runs */
+export function checkStore(path: string, running: Running | undefined): readonly Check[] {
+  const folder = existing(dirname(path));
+  return [
+    { subject: path, ...(running === undefined ? fileCheck(path) : heldCheck(running)), check: 'store' },
+    ...permissionChecks(path, folder),
+    spaceCheck(folder),
+  ];
+}
+
+type Result = Omit<Check, 'check'>;
+
+function heldCheck({ status }: Running): Result {
+  const { storeError } = status;
+  if (typeof storeError !== 'string') return { state: 'ok', result: 'the daemon uses it' };
+  return { state: 'finding', result: storeError, fix: 'docs/audit.md describes how to restore a backup' };
+}
+
+function fileCheck(path: string): Result {
+  if (!existsSync(path)) return { state: 'ok', result: 'the first start creates it' };
+  try {
+    const db = new DatabaseSync(path, { readOnly: true });
+    try {
+      checkVersion(db, path);
+    } finally {
+      db.close();
+    }
+    return { state: 'ok', result: 'opens' };
+  } catch (error) {
+    const fix = 'run opsd as the owner of the store, or restore a backup (docs/audit.md)';
+    return { state: 'finding', result: errorMessage(error), fix };
+  }
+}
+
+function permissionChecks(path: string, folder: string): readonly Check[] {
+  const checks: Check[] = [];
+  if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) {
+    const result = 'other users can read it';
+    checks.push({ check: 'store', subject: path, state: 'finding', result, fix: `chmod 600 ${path}` });
+  }
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch {
+    const fix = 'run opsd as the owner of the folder, or change storage.sqlite.path';
+    checks.push({ check: 'store', subject: folder, state: 'finding', result: 'this user cannot write there', fix });
+  }
+  return checks;
+}
+
+function spaceCheck(folder: string): Check {
+  const { bavail, bsize, blocks } = statfsSync(folder);
+  const free = bavail * bsize;
+  const about = { check: 'disk', subject: folder };
+  const result = `${gigabytes(free)} of ${gigabytes(blocks * bsize)} free`;
+  if (free >= LEAST_FREE_BYTES) return { ...about, state: 'ok', result };
+  return {
+    ...about,
+    state: 'finding',
+    result,
+    fix: 'free at least 1 GiB, or move storage.sqlite.path to another disk',
+  };
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 1_073_741_824).toFixed(1)} GiB`;
+}
+
+/** The folder itself, or its first parent that exists. */
+function existing(folder: string): string {
+  return existsSync(folder) ? folder : existing(dirname(folder));
+}

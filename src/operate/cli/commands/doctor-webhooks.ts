@@ -1,0 +1,69 @@
+/** Checks that receivers of notifications respond, and that the listener for hooks does. */
+import { readFileSync } from 'node:fs';
+import type { Config } from '#config/config.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { CliIo } from '../command.ts';
+import { reach, type Check } from './doctor-check.ts';
+
+interface Receiver {
+  readonly name: string;
+  readonly url?: string;
+  readonly urlFile?: string;
+}
+
+/** @param isRunning the hooks respond only while the daemon runs */
+export async function checkWebhooks(config: Config, isRunning: boolean, io: CliIo): Promise<readonly Check[]> {
+  const { webhook, alertmanager, owners } = config.notifications;
+  const receivers: Receiver[] = [
+    ...(webhook === undefined ? [] : [{ name: 'notifications.webhook', ...webhook }]),
+    ...(alertmanager === undefined ? [] : [{ name: 'notifications.alertmanager', ...alertmanager }]),
+    ...Object.entries(owners).map(([owner, one]) => ({ name: `webhook of ${owner}`, ...one.webhook })),
+  ];
+  const checks: Check[] = [];
+  for (const receiver of receivers) checks.push(await checkReceiver(receiver, io));
+  if (receivers.length === 0) {
+    checks.push({ check: 'webhook', state: 'skipped', result: 'no notifications are configured' });
+  }
+  return [...checks, ...(isRunning ? await checkHooks(config, io) : [])];
+}
+
+async function checkReceiver({ name, url, urlFile }: Receiver, io: CliIo): Promise<Check> {
+  const about = { check: 'webhook', subject: name };
+  let target: string;
+  try {
+    target = url ?? readFileSync(urlFile!, 'utf8').trim();
+  } catch (error) {
+    return { ...about, state: 'finding', result: errorMessage(error), fix: 'make the file readable for the daemon' };
+  }
+  // The rest of the URL may be secret.
+  const { origin } = new URL(target);
+  const reached = await reach(target, 'HEAD', io);
+  if ('error' in reached) {
+    const result = `${origin} does not respond: ${reached.error}`;
+    return { ...about, state: 'finding', result, fix: 'check the URL, and the network and proxy of this machine' };
+  }
+  if (reached.status < 500) return { ...about, state: 'ok', result: `${origin} responds (${reached.status} to HEAD)` };
+  return { ...about, state: 'finding', result: `${origin} responds ${reached.status}`, fix: 'repair the receiver' };
+}
+
+async function checkHooks({ hooks, security }: Config, io: CliIo): Promise<readonly Check[]> {
+  const { listen } = hooks;
+  if (listen === undefined) return [];
+  const about = { check: 'hooks', subject: `${listen.host}:${listen.port}` };
+  if (security.hooks !== undefined) return [{ ...about, state: 'skipped', result: 'uses TLS; not checked from here' }];
+  const reached = await reach(`http://${localHost(listen.host)}:${listen.port}/hooks/`, 'GET', io);
+  if ('error' in reached) {
+    const fix = 'check that no other program has the port, and the log of the daemon';
+    return [{ ...about, state: 'finding', result: `does not respond: ${reached.error}`, fix }];
+  }
+  return [
+    { ...about, state: 'ok', result: 'responds on this machine; whether the service reaches it was not checked' },
+  ];
+}
+
+/** Address for a request from this machine. */
+export function localHost(host: string): string {
+  if (host === '' || host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,75 @@
+import { EXIT, textOption, type Call, type Command } from '../command.ts';
+import { DAEMON_OPTIONS } from '../daemon-option.ts';
+import { OUTPUT_OPTION, outputFormat, painter, textStyle, writeData, type TextStyle } from '../output.ts';
+import type { Check } from './doctor-check.ts';
+import { wrapped } from './state-lines.ts';
+
+export const doctorCommand: Command = {
+  name: 'doctor',
+  summary: 'Check addresses, credentials, clock, names, webhooks, Prometheus and the store, each with its fix.',
+  options: {
+    prometheus: { type: 'string', value: 'URL', help: 'Also check that this Prometheus scrapes the daemon.' },
+    ...DAEMON_OPTIONS,
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'Works with and without a running daemon; with --url it checks only that daemon. It sends GET and HEAD requests, and\n' +
+    'changes nothing. Exit code: 0 if all is well, 3 if there are findings.',
+  examples: ['opsd doctor --config opsd.yaml', 'opsd doctor --prometheus http://127.0.0.1:9090 -o json'],
+  async run(call) {
+    const format = outputFormat(call.values);
+    const checks = await allChecks(call);
+    const findings = checks.filter(({ state }) => state === 'finding').length;
+    if (format === 'table') call.io.stdout.write(checksText(checks, textStyle(call.io)));
+    else await writeData(call.io, format, { findings, checks });
+    return findings === 0 ? EXIT.ok : EXIT.findings;
+  },
+};
+
+async function allChecks(call: Call): Promise<readonly Check[]> {
+  const { io, values } = call;
+  const { checkConfiguration, checkDaemon } = await import('./doctor-daemon.ts');
+  const { checkService } = await import('./doctor-service.ts');
+  const { checkScrape, checkPrometheus } = await import('./doctor-metrics.ts');
+  const { checkWebhooks } = await import('./doctor-webhooks.ts');
+  const { checkStore } = await import('./doctor-store.ts');
+  const { config, checks } = checkConfiguration(call);
+  const daemon = await checkDaemon(call, config);
+  const running = daemon.running;
+  const prometheus = textOption(values, 'prometheus');
+  return [
+    ...checks,
+    ...daemon.checks,
+    ...(config === undefined ? [] : await checkService(config, io)),
+    ...(config === undefined ? [] : await checkWebhooks(config, running !== undefined, io)),
+    ...(running === undefined ? [] : await checkScrape(running, config, io)),
+    ...(prometheus === undefined ? [] : await checkPrometheus(prometheus, config, io)),
+    ...(config === undefined ? [] : checkStore(config.storage.sqlite.path, running)),
+  ];
+}
+
+const MARKS = {
+  ok: { mark: '✓', style: 'green' },
+  finding: { mark: '✗', style: 'red' },
+  skipped: { mark: '–', style: 'dim' },
+} as const;
+
+function checksText(checks: readonly Check[], { color, width }: TextStyle): string {
+  const paint = painter(color);
+  const names = Math.max(...checks.map(({ check }) => check.length));
+  const indent = names + 4;
+  const lines = checks.flatMap(({ check, subject, state, result, fix }) => {
+    const { mark, style } = MARKS[state];
+    const about = subject === undefined ? '' : `${subject}: `;
+    const head = [{ text: `${mark} `, style }, { text: `${check.padEnd(names)}  ` }, { text: `${about}${result}` }];
+    const line = wrapped(head, width, paint, indent);
+    if (fix === undefined) return [line];
+    return [
+      line,
+      wrapped([{ text: ' '.repeat(indent) }, { text: `Fix: ${fix}`, style: 'yellow' }], width, paint, indent),
+    ];
+  });
+  const findings = checks.filter(({ state }) => state === 'finding').length;
+  const end = findings === 0 ? 'No findings.' : `${findings} ${findings === 1 ? 'finding' : 'findings'}.`;
+  return `${lines.join('')}\n${end}\n`;
+}
