@@ -94,6 +94,7 @@ async function opsd(): Promise<Contestant> {
     clock,
     board,
     // The benchmark requests only metrics.
+    operate: () => Promise.reject(new Error('no operations')),
     ledger: {} as Deps['ledger'],
     logger: createLogger({ level: 'error', destination: process.stderr }),
     metrics: (format: Format) => metrics.render(format),

@@ -68,6 +68,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // Puts the server together.
   operate: [PLATFORM, 'operate/http', 'operate/api', 'operate/pages'],
   'operate/http': [DOMAIN, PLATFORM],
+  // Operations of the service that operators send by name.
+  'operate/operations': [DOMAIN, PLATFORM, 'service', 'automate/ledger', 'operate/http'],
   'operate/api': [
     DOMAIN,
     PLATFORM,
@@ -76,6 +78,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe/tracing',
     'automate/ledger',
     'operate/http',
+    'operate/operations',
   ],
   'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http'],

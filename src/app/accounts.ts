@@ -2,8 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
-import type { ServiceClient } from '#service/api.ts';
-import { createClient, type ClientOptions } from '#service/create-client.ts';
+import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
 import type { ApiUsage } from '#operate/api/status-views.ts';
 import type { CollectorTarget } from '#observe/collectors/index.ts';
 import type { Account, Config } from '#config/config.ts';
@@ -25,7 +24,7 @@ interface Connection {
 
 export interface Accounts {
   readonly connections: readonly Connection[];
-  readonly clients: ReadonlyMap<string, ServiceClient>;
+  readonly clients: ReadonlyMap<string, AccountClient>;
   /** Closes every connection. Resolves when the requests in flight have ended, however long that takes. */
   closed(): Promise<unknown>;
   /** Returns the use of each API of an account. */
@@ -42,7 +41,7 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   const { clock, events, random, requestUse } = deps;
   const embedded = await startEmbedded(config, deps);
   if (embedded !== undefined) parts.ending('embedded service', 2_000, () => embedded.stop());
-  const clients = new Map<string, ServiceClient>();
+  const clients = new Map<string, AccountClient>();
   const answers = new AnswerMemory();
   const connections = config.accounts.map((account) => connection(account, embedded, events));
   for (const { account, client: settings } of connections) {

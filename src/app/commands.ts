@@ -26,6 +26,11 @@ export class CommandGate {
     return { ended: Promise.allSettled(this.#underWay), [Symbol.dispose]: open };
   }
 
+  /** Resolves when every command in progress has ended. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
+  }
+
   /** @param work called with a signal that aborts with the given one, and when the engine is replaced */
   async pass<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => T | Promise<T>): Promise<T> {
     while (this.#held !== undefined) await this.#held;

@@ -13,6 +13,7 @@ import { endGeneration } from './exchange.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { openListeners, type AddressChange } from './listeners.ts';
 import { readiness } from './observation.ts';
+import { endInterruptedOperations } from './operations.ts';
 import type { Daemon, DaemonOptions, ExchangeOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
@@ -32,6 +33,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
   const storage = openStorage(first, { clock, events, direct: options.direct }, parts);
+  endInterruptedOperations(storage, options);
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
@@ -42,6 +44,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   let present = await create(first, () => options.handed);
   parts.defer(() => present.close());
   parts.defer(() => present.release());
+  parts.ending('commands in progress', 15_000, () => gate.idle());
   let served = serve(present);
   const listeners = await openListeners(
     { config: first, options, events, storage, security, generation, served: () => served },

@@ -58,7 +58,7 @@ export function watchAccounts(deps: ObservationDeps): void {
 /** Returns the budget of an account, from the configuration and the raises in the ledger. */
 export function budgetKnowledge(config: Config, ledger: Ledger): (account: string) => BudgetKnowledge | undefined {
   const budgets = new Map(config.accounts.map(({ name, budget }) => [name, budget]));
-  return (account) => knownBudget(budgets.get(account), ledger.raises(account, 0));
+  return (account) => knownBudget(budgets.get(account), ledger.budgetChanges(account, 0));
 }
 
 function watch<N extends CollectorName>(

@@ -9,6 +9,7 @@ import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
 import { readiness } from './observation.ts';
+import { operationsOf } from './operations.ts';
 import type { DaemonOptions } from './options.ts';
 import { readingPorts } from './reading.ts';
 import type { Storage } from './storage.ts';
@@ -47,6 +48,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     readiness: () => readiness(board, clock.now() - startedAt),
     policies: () => policies.statuses(),
     engine: commandsOf(gate, () => deps.generation().policies.engine),
+    operate: operationsOf(deps),
     hosts: config.server.hosts,
     tokens: apiTokens(config, events),
     security: security.server,

@@ -41,8 +41,18 @@ export interface Call<T> {
   readonly body?: string | Uint8Array;
   /** Texts of this request that must not appear in a message. */
   readonly hidden?: readonly string[];
+  /** True if a read needs the credential of writes. */
+  readonly actsAsWriter?: true;
   /** @throws {MalformedAnswer} if the response does not match the interface */
-  readonly parse: (body: Buffer, drops: Drops) => T;
+  readonly parse: (body: Buffer, drops: Drops, head: AnswerHead) => T;
+}
+
+/** Response without its body. */
+interface AnswerHead {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  /** Credentials of the request, which must not leave the client with the response. */
+  readonly secrets: readonly string[];
 }
 
 export interface WriteCall<T> extends Call<T> {
@@ -252,7 +262,8 @@ export class ApiConnection implements AsyncDisposable {
     const drops = new Drops();
     let value: T;
     try {
-      value = call.parse(body, drops);
+      const contentType = first(answer.headers['content-type']);
+      value = call.parse(body, drops, { status, contentType, secrets: place.hidden });
     } catch (error) {
       if (!(error instanceof MalformedAnswer)) throw error;
       const what = `the response (status ${status}, ${body.length} bytes) does not match the interface: ${error.message}`;
@@ -294,7 +305,7 @@ export class ApiConnection implements AsyncDisposable {
 
   #authorization(call: Ready<unknown>, place: Place): ReturnType<Credentials> {
     try {
-      return this.#options.credentials({ write: call.method !== 'GET' });
+      return this.#options.credentials({ write: call.method !== 'GET' || call.actsAsWriter === true });
     } catch (cause) {
       const what = cause instanceof Error ? cause.message : 'the credential cannot be read';
       throw serviceError(place, {

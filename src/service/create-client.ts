@@ -5,6 +5,7 @@ import { ApiConnection, type ConnectionDeps } from './connection.ts';
 import { basic, bearer } from './credentials.ts';
 import { createManagementApi } from './management-api.ts';
 import { createMessageApi } from './message-api.ts';
+import { createRawCalls, type RawCalls } from './raw-calls.ts';
 import type { ClientSettings, WireSettings } from './settings.ts';
 import { wireNames } from './wire-names.ts';
 
@@ -18,10 +19,15 @@ export interface ClientOptions {
   readonly limits: ClientSettings;
 }
 
+/** Client with calls by the operation's name, which only operators use. */
+export interface AccountClient extends ServiceClient {
+  readonly raw: RawCalls;
+}
+
 /**
  * Creates the client. No connection is opened before the first request. Dispose the client when it is no longer used.
  */
-export function createClient(options: ClientOptions, deps: ConnectionDeps): ServiceClient {
+export function createClient(options: ClientOptions, deps: ConnectionDeps): AccountClient {
   const { account, limits, messageApi, managementApi } = options;
   const names = wireNames(options.wire);
   const message =
@@ -51,6 +57,7 @@ export function createClient(options: ClientOptions, deps: ConnectionDeps): Serv
   return {
     ...(message && { message: createMessageApi(message, names) }),
     ...(management && { management: createManagementApi(management, names) }),
+    raw: createRawCalls({ message, management, names }),
     usage(api) {
       const connection = api === 'message' ? message : management;
       return connection?.usage() ?? { usedToday: 0, allowedPerDay: limits.requestsPerDay };

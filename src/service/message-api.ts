@@ -12,7 +12,7 @@ import type {
   TriggerRequest,
   WorkflowDlqQuery,
 } from './api.ts';
-import { checkMembers, checkText, checkTexts, checkUrl, MAX_COUNT } from './arguments.ts';
+import { checkMembers, checkTexts, checkUrl, MAX_COUNT } from './arguments.ts';
 import type { ApiConnection, Parsed } from './connection.ts';
 import { publishHeaders, resumeHeaders, triggerHeaders } from './headers.ts';
 import { parseAnything } from './parse/acknowledgement.ts';
@@ -31,6 +31,7 @@ import {
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
 import { buildQuery, count, filterQuery, oneOf, statuses, text, texts, time, type QueryTable } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
+import { checkEndpoints } from './value-kinds.ts';
 import type { WireNames } from './wire-names.ts';
 
 const LOG_STATES: readonly LogStateFilter[] = [
@@ -95,7 +96,7 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     async addEndpoints(urlGroup, endpoints, { signal }) {
       const operation = 'add-endpoints';
       const path = `/v2/topics/${pathSegment(operation, 'urlGroup', urlGroup)}/endpoints`;
-      const body = JSON.stringify({ endpoints: checkEndpoints(operation, endpoints) });
+      const body = JSON.stringify({ endpoints: checkEndpoints(operation, 'endpoints', endpoints) });
       await connection.write(
         { operation, method: 'POST', path, headers: JSON_TYPE, body, parse: parseAnything },
         signal,
@@ -247,20 +248,6 @@ function dlqSelection(operation: string, selection: { readonly dlqIds: NonEmpty<
     }
   }
   return filterQuery(operation, selection, DLQ_QUERY);
-}
-
-function checkEndpoints(
-  operation: string,
-  endpoints: Parameters<MessageApi['addEndpoints']>[1],
-): readonly { readonly url: string; readonly name?: string }[] {
-  if (!Array.isArray(endpoints) || endpoints.length === 0) {
-    throw new InvalidRequestError(operation, 'endpoints must be a list with at least one endpoint');
-  }
-  return endpoints.map((endpoint: { readonly url: string; readonly name?: string }) => {
-    checkMembers(operation, endpoint, ['url', 'name']);
-    const url = checkUrl(operation, 'url', endpoint.url);
-    return endpoint.name === undefined ? { url } : { url, name: checkText(operation, 'name', endpoint.name) };
-  });
 }
 
 function pageOf<T>(parsed: Parsed<{ readonly rows: readonly T[]; readonly cursor?: string }>): Page<T> {

@@ -31,6 +31,7 @@ export const ACTION_QUERIES = {
   step: `${ACTIONS} WHERE i.campaign = ? AND i.step = ? ORDER BY i.id`,
   recent: `${ACTIONS} ORDER BY i.id DESC LIMIT ?`,
   action: `${ACTIONS} WHERE i.id = ?`,
+  claim: `${ACTIONS} WHERE i.account = ? AND i.target = ? AND i.active = 1`,
   on: `${ACTIONS} WHERE i.id IN (
       SELECT id FROM intents WHERE target = ?1 UNION SELECT id FROM intents WHERE subject = ?1
       UNION SELECT intent_id FROM outcomes WHERE new_run_id = ?1
@@ -42,7 +43,10 @@ type ActionReads = Pick<Intents, 'intentsWithoutOutcome' | 'unsettled' | 'oldest
   Pick<Usage, 'lastIntentAt' | 'lastUnknownAt' | 'resumedTries'> &
   Pick<Raises, 'raises'> &
   Pick<Campaigns, 'stepActs'> &
-  Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'action'>;
+  Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'action'> & {
+    /** Action with the active claim on an entry. */
+    claimOf(account: string, dlqId: string): ActionRecord | undefined;
+  };
 
 export function createActionReads({ db }: Journal): ActionReads {
   const prepare = (name: keyof typeof ACTION_QUERIES) => db.prepare(ACTION_QUERIES[name]);
@@ -59,6 +63,7 @@ export function createActionReads({ db }: Journal): ActionReads {
   const selectStep = prepare('step');
   const selectRecent = prepare('recent');
   const selectAction = prepare('action');
+  const selectClaim = prepare('claim');
   const selectOn = prepare('on');
 
   const unsettled = (): ActionRecord[] => selectUnsettled.all().map(actionOf);
@@ -106,6 +111,10 @@ export function createActionReads({ db }: Journal): ActionReads {
     recentActions: (limit) => selectRecent.all(limit).map(actionOf),
     action(id): ActionRecord | undefined {
       const row = selectAction.get(id);
+      return row === undefined ? undefined : actionOf(row);
+    },
+    claimOf(account, dlqId): ActionRecord | undefined {
+      const row = selectClaim.get(account, dlqId);
       return row === undefined ? undefined : actionOf(row);
     },
     actionsOn: (account, id) => selectOn.all(id, account ?? null).map(actionOf),

@@ -9,6 +9,7 @@ import type { ActionOutcome, Intents, Reservation } from '#automate/ledger/inten
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
+import type { OperationClaims } from './ledger-operations.ts';
 import { intentOf } from './ledger-rows.ts';
 
 /** Outcomes that a later reading will replace. */
@@ -25,7 +26,7 @@ interface Authority {
 export function createIntents(
   { db, epoch, change }: Journal,
   caps: Caps,
-  authority: Authority,
+  { authority, operations }: { readonly authority: Authority; readonly operations: OperationClaims },
 ): Pick<Intents, 'reserve' | 'recordOutcome'> & Pick<History, 'isClaimed' | 'actionOn'> {
   const insertIntent = db.prepare(
     `INSERT INTO intents
@@ -57,6 +58,9 @@ export function createIntents(
     if (claim !== undefined) {
       return { ok: false, guard: 'claim', reason: `already sent as action ${Number(claim['id'])}` };
     }
+    const taken = operations.claimOf(proposal.account, proposal.target);
+    if (taken !== undefined)
+      return { ok: false, guard: 'claim', reason: `already sent by an operator as operation ${taken.operation}` };
     const full = caps.objection(proposal, at, limits);
     return full === undefined ? undefined : { ok: false, guard: 'caps', reason: full };
   }
@@ -108,8 +112,11 @@ export function createIntents(
         const { policy, account } = proposal;
         tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });
       }),
-    isClaimed: (account, target) => selectClaim.get(account, target) !== undefined,
-    actionOn: (account, dlqId) => selectClaim.get(account, dlqId)?.['action'] as Proposal['action'] | undefined,
+    isClaimed: (account, target) =>
+      selectClaim.get(account, target) !== undefined || operations.claimOf(account, target) !== undefined,
+    actionOn: (account, dlqId) =>
+      (selectClaim.get(account, dlqId)?.['action'] as Proposal['action'] | undefined) ??
+      operations.claimOf(account, dlqId)?.action,
   };
 }
 

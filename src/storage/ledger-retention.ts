@@ -58,6 +58,8 @@ export function createPrune({ db, change }: Journal): (now: number) => Pruned {
     'DELETE FROM triggers WHERE at < ?',
     'DELETE FROM alerts WHERE is_firing = 0 AND at < ?',
     'DELETE FROM dead_letters WHERE learned_at < ?',
+    'DELETE FROM operation_claims WHERE operation_id IN (SELECT id FROM operations WHERE at < ?)',
+    'DELETE FROM operations WHERE at < ?',
     `DELETE FROM campaigns WHERE state = 'ended' AND begun_at < ?
        AND NOT EXISTS (SELECT 1 FROM intents WHERE campaign = campaigns.id)`,
   ].map((sql) => db.prepare(sql));

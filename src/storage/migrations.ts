@@ -236,4 +236,20 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE workflow_dlq_fold RENAME TO workflow_dlq_aggregation;
   ALTER TABLE series_fold RENAME TO series_aggregation;
   `,
+  `
+  -- Operations of operators. outcome is null until the response; to_usd is 0 for an unlimited budget.
+  CREATE TABLE operations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL, operation TEXT NOT NULL, account TEXT NOT NULL, by TEXT NOT NULL,
+    from_usd INTEGER, to_usd INTEGER, outcome TEXT, ended_at INTEGER
+  ) STRICT;
+  CREATE INDEX operations_open ON operations (id) WHERE outcome IS NULL;
+  CREATE INDEX operations_budget ON operations (account, at) WHERE to_usd IS NOT NULL;
+  CREATE INDEX operations_at ON operations (at);
+  CREATE TABLE operation_claims (
+    account TEXT NOT NULL, target TEXT NOT NULL, action TEXT NOT NULL,
+    operation_id INTEGER NOT NULL REFERENCES operations (id), PRIMARY KEY (account, target)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX operation_claims_operation ON operation_claims (operation_id);
+  `,
 ];

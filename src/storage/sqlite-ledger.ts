@@ -7,6 +7,7 @@ import { createCaps } from './ledger-caps.ts';
 import { createDeadLetters } from './ledger-dead-letters.ts';
 import { createIntents } from './ledger-intents.ts';
 import { createJournal } from './ledger-journal.ts';
+import { createOperationClaims, createOperations } from './ledger-operations.ts';
 import { createPauses } from './ledger-pauses.ts';
 import { createPlans } from './ledger-plans.ts';
 import { createPolicyState } from './ledger-policy-state.ts';
@@ -25,6 +26,12 @@ export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
   const journal = createJournal(store, audit);
   const trust = createTrust(journal, audit);
   const caps = createCaps(store.db);
+  const claims = createOperationClaims(journal);
+  const reads = createActionReads(journal);
+  const operations = createOperations(journal, claims, (account, dlqId) => {
+    const claimed = reads.claimOf(account, dlqId);
+    return claimed && `action ${claimed.id} of policy ${claimed.proposal.policy} has it`;
+  });
   return {
     instance: store.instance,
     epoch: store.epoch,
@@ -34,8 +41,13 @@ export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
     },
     adopt: trust.adopt,
     ...createRuns(journal),
-    ...createIntents(journal, caps, trust),
-    ...createActionReads(journal),
+    ...createIntents(journal, caps, { authority: trust, operations: claims }),
+    ...reads,
+    ...operations,
+    budgetChanges: (account, since) =>
+      [...reads.raises(account, since), ...operations.budgetsByOperators(account, since)].toSorted(
+        (a, b) => a.at - b.at,
+      ),
     // Until an operator adopts the store, actions that it does not have may have used up every window.
     used: (scope, since) => (trust.mustBeAdopted() === undefined ? caps.used(scope, since) : Number.MAX_SAFE_INTEGER),
     ...createPauses(journal),

@@ -17,7 +17,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   });
 
   function known(account: string): KnownBudget | undefined {
-    const found = knownBudget(accounts.get(account)?.budget, deps.ledger.raises(account, 0));
+    const found = knownBudget(accounts.get(account)?.budget, deps.ledger.budgetChanges(account, 0));
     // Without a limit there is nothing to raise. A budget of unknown age may be outdated.
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
@@ -42,7 +42,7 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
       const asserted = accounts.get(account)?.budget;
       const doubt =
         budget &&
-        budgetDoubt(asserted, deps.ledger.raises(account, 0), {
+        budgetDoubt(asserted, deps.ledger.budgetChanges(account, 0), {
           known: budget,
           since: deps.ledger.accountSince(account),
           now: deps.clock.now(),

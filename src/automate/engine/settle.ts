@@ -141,8 +141,8 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
 function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
-  if (ledger.raises(account, at + 1).length > 0) {
-    return 'a later raise replaced it';
+  if (ledger.budgetChanges(account, at + 1).length > 0) {
+    return 'a later change replaced it';
   }
   if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;
   return 'the configuration has a later budget';

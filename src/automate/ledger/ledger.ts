@@ -6,6 +6,7 @@
 import type { Campaigns } from './campaigns.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
+import type { Operations } from './operations.ts';
 import type { Pauses } from './pauses.ts';
 import type { Plans } from './plans.ts';
 import type { Reports } from './reports.ts';
@@ -28,6 +29,7 @@ export interface Ledger
     Raises,
     Campaigns,
     Pauses,
+    Operations,
     SignalInbox,
     Signals,
     Reports {}

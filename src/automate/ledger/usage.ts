@@ -1,4 +1,5 @@
 /** Use of caps, and raises of the budget. */
+import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import type { ActionOutcome } from './intents.ts';
 
@@ -29,6 +30,8 @@ export interface Raises {
     readonly toUsd: number;
     readonly outcome?: ActionOutcome;
   }[];
+  /** Raises, and changes of the budget by operators, since `since` that may have had an effect, oldest first. */
+  budgetChanges(account: string, since: number): readonly BudgetRaise[];
   /**
    * Records that the store has watched an account from now on, unless it already does. An account with another `id` is
    * another account. `adopt` forgets it, since raises may be missing.

@@ -37,7 +37,7 @@ export function engineFacts(
   }
 
   function known(account: string): KnownBudget | undefined {
-    const found = knownBudget(asserted(), ledger.raises(account, 0));
+    const found = knownBudget(asserted(), ledger.budgetChanges(account, 0));
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
   }
@@ -78,7 +78,7 @@ export function engineFacts(
       const says = asserted();
       // The test states all raises, so none is missing.
       const of = budget && { known: budget, since: -Infinity, now: clock.now() };
-      const doubt = of && budgetDoubt(says, ledger.raises(account, 0), of);
+      const doubt = of && budgetDoubt(says, ledger.budgetChanges(account, 0), of);
       return {
         spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() },
         ...(budget !== undefined && { known: budget }),

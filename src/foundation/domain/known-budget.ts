@@ -13,7 +13,7 @@ export interface BudgetAssertion {
   readonly maxAge: number;
 }
 
-/** Raise by the daemon that may have had an effect. */
+/** Change of the budget through the daemon that may have had an effect. */
 export interface BudgetRaise {
   /** Epoch milliseconds. */
   readonly at: number;
@@ -21,6 +21,8 @@ export interface BudgetRaise {
   readonly toUsd: number;
   /** Outcome in the ledger; absent while the request is in progress. */
   readonly outcome?: string;
+  /** True if an operator set the amount, which may be lower than the previous one, or unlimited. */
+  readonly isByOperator?: boolean;
 }
 
 export const BUDGET_ORIGINS = ['configuration', 'ledger'] as const;
@@ -54,14 +56,15 @@ const DEFAULT_MAX_AGE_MS = 45 * DAY_MS;
 /**
  * Returns true if the configuration asserts a later budget than this raise set. The configuration names a day without a
  * time zone. If the raise may be of that day, only a higher amount is later, because a raise only increases the budget.
+ * A change by an operator of that day always counts as later.
  */
 export function isOvertaken(
   asserted: BudgetAssertion | undefined,
-  { at, toUsd }: Pick<BudgetRaise, 'at' | 'toUsd'>,
+  { at, toUsd, isByOperator }: Pick<BudgetRaise, 'at' | 'toUsd' | 'isByOperator'>,
 ): boolean {
   if (asserted?.assertedOn === undefined) return false;
   const { begins, ends } = spanOf(asserted.assertedOn);
-  return at < begins || (at < ends && dollarsOf(asserted) > toUsd);
+  return at < begins || (at < ends && isByOperator !== true && dollarsOf(asserted) > toUsd);
 }
 
 /** Returns the earliest start and the latest end of a day in any time zone. */

@@ -11,8 +11,11 @@ import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Signals } from '#automate/ledger/signals.ts';
 import type { Decided, EngineCommands } from '#automate/ledger/commands.ts';
+import type { Operation } from '#service/operations.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
+import type { Performed } from '../operations/perform.ts';
+import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
 import type { ApiUsage, LabelView } from './status-views.ts';
 
@@ -38,6 +41,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   /** Engine, for operators' commands. */
   readonly engine: Commands;
   readonly state: StateCommands;
+  /** Performs an operation of the service. Rejects with an `OperationError`. */
+  operate(operation: Operation, asked: AskedOperation): Promise<Performed>;
   /** Loads the configuration again; absent if it has no file. */
   reload?(by: string): Promise<ReloadOutcome>;
   readonly accounts: readonly {

@@ -3,6 +3,7 @@ import type { ApiRoute } from './api-deps.ts';
 import { STATUS_ROUTES } from './api-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
 import { MESSAGE_ROUTES } from './message-routes.ts';
+import { OPERATION_ROUTES } from './operation-routes.ts';
 import { READING_ROUTES } from './reading-routes.ts';
 
 export const API_ROUTES: readonly ApiRoute[] = [
@@ -10,4 +11,5 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...READING_ROUTES,
   ...MESSAGE_ROUTES,
   ...COMMAND_ROUTES,
+  ...OPERATION_ROUTES,
 ];

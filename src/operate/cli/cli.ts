@@ -19,7 +19,7 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
     if (command === undefined) return nounWithoutVerb(topic, args, io);
     const { values, positionals } = parseArguments(command, args);
     if (values['help'] === true) {
-      io.stdout.write(helpOf(topic));
+      io.stdout.write(command.helpOf?.(positionals) ?? helpOf(topic));
       return EXIT.ok;
     }
     await using parts = new AsyncDisposableStack();

@@ -79,6 +79,8 @@ export interface Command {
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** Additional text for `opsd help COMMAND`. */
   readonly details?: string;
+  /** Help for these positional arguments; undefined for the help of the command. */
+  readonly helpOf?: (positionals: readonly string[]) => string | undefined;
   /** Complete command lines, as a user types them. */
   readonly examples: readonly [string, string, ...string[]];
   readonly run: (call: Call) => Promise<number>;

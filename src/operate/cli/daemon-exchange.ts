@@ -54,7 +54,7 @@ export interface TextAnswer {
 }
 
 /** Error of a response that is not a success, with its code; see the daemon's `ErrorCode`. */
-function rejected(
+export function rejected(
   call: DaemonCall,
   answer: Pick<TextAnswer, 'status' | 'text'>,
 ): { readonly code: string; readonly error: CommandError } {

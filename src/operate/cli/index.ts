@@ -1,4 +1,5 @@
 /** Commands, in the order of the help. */
+import { apiCommand } from './commands/api.ts';
 import { applyCommand } from './commands/apply.ts';
 import { approveCommand } from './commands/approve.ts';
 import { auditCommand } from './commands/audit.ts';
@@ -56,6 +57,7 @@ export const COMMANDS: readonly Command[] = [
   auditCommand,
   stateCommand,
   traceCommand,
+  apiCommand,
   metricsCommand,
   schemaCommand,
   versionCommand,

@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'service_error'
   | 'service_unavailable'
   | 'rate_limited'
+  | 'unconfirmed'
   | 'store_unavailable'
   | 'stopping'
   | 'internal';

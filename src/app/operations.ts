@@ -1,0 +1,70 @@
+/** Operations of the service that operators send by name, across a replacement of the engine. */
+import { fileSwitch } from '#foundation/platform/file-switch.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { ApiDeps } from '#operate/api/api-deps.ts';
+import { performOperation } from '#operate/operations/perform.ts';
+import type { OperationDeps } from '#operate/operations/ports.ts';
+import { createTokenFiles } from '#operate/operations/token-file.ts';
+import type { CommandGate } from './commands.ts';
+import type { Generation } from './generation.ts';
+import { budgetKnowledge } from './observation.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Storage } from './storage.ts';
+
+/** Records that the outcome of operations is unknown if an earlier process ended before it arrived. */
+export function endInterruptedOperations({ ledger }: Storage, { clock, logger }: DaemonOptions): void {
+  try {
+    const operations = ledger.endInterruptedOperations(clock.now());
+    if (operations > 0)
+      logger.warn({ operations }, 'operations were interrupted, their outcome is unknown; see opsd audit');
+  } catch (error) {
+    logger.error({ error: errorMessage(error) }, 'interrupted operations could not be recorded');
+  }
+}
+
+interface OperationsDeps {
+  readonly gate: CommandGate;
+  readonly events: EventBus;
+  readonly storage: Storage;
+  /** Current generation, which may be another one when an operation is sent. */
+  readonly generation: () => Generation;
+}
+
+/** Files of tokens of this process: a file is in one rotation at a time. */
+const tokenFiles = createTokenFiles();
+
+/** A configuration is not replaced while an operation is in progress. */
+export function operationsOf({ gate, generation, ...deps }: OperationsDeps): ApiDeps['operate'] {
+  return (operation, asked) =>
+    gate.pass(asked.signal, () => performOperation(operation, asked, depsOf(generation(), deps)));
+}
+
+function depsOf(
+  { config, accounts, policies, clock }: Generation,
+  { events, storage: { ledger } }: Pick<OperationsDeps, 'events' | 'storage'>,
+): OperationDeps {
+  const { killSwitchFile } = config.engine;
+  return {
+    accounts: accounts.connections.map(({ account: { name, messageApi }, target: { accountId } }) => ({
+      name,
+      raw: accounts.clients.get(name)!.raw,
+      hasActionToken: messageApi?.actionToken !== undefined || messageApi?.actionTokenFile !== undefined,
+      ...(accountId !== undefined && { accountId }),
+      ...(messageApi?.tokenFile !== undefined && { tokenFile: messageApi.tokenFile }),
+      ...(messageApi?.actionTokenFile !== undefined && { actionTokenFile: messageApi.actionTokenFile }),
+    })),
+    ledger,
+    clock,
+    paused() {
+      const pauses = new Map([
+        ...policies.engine.unwrittenPauses(),
+        ...ledger.pauses().map((p) => [p.scope, p.reason] as const),
+      ]);
+      return pauses.get('engine') ?? (killSwitchFile && fileSwitch(killSwitchFile));
+    },
+    budgetUsd: (account) => budgetKnowledge(config, ledger)(account)?.knownUsd,
+    onUnrecorded: (message) => events.emit({ type: 'store.failed', operation: 'end of an operation', message }),
+    tokenFiles,
+  };
+}

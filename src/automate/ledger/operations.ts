@@ -1,0 +1,37 @@
+/** Operations that an operator sends by name, outside of any policy. */
+import type { ActionType } from '#foundation/domain/plan.ts';
+
+/** `unknown`: the response was lost, or the daemon stopped before it arrived. */
+export type OperationOutcome = 'accepted' | 'rejected' | 'unknown';
+
+export interface BegunOperation {
+  /** Name of the interface: `rotate-token`. */
+  readonly operation: string;
+  readonly account: string;
+  /** Names of its keys. Values are never recorded, since they may be messages or secrets. */
+  readonly keys: readonly string[];
+  readonly by: string;
+  readonly at: number;
+  /** Id of the account or index. */
+  readonly target?: string;
+  /** Entries on which it acts: no other action may act on them. */
+  readonly claims?: { readonly action: ActionType; readonly dlqIds: readonly string[] };
+  /** New budget, in US dollars, and the known one. Infinity if unlimited. */
+  readonly budget?: { readonly fromUsd?: number; readonly toUsd: number };
+}
+
+type Begun = { readonly ok: true; readonly id: number } | { readonly ok: false; readonly reason: string };
+
+export interface Operations {
+  /**
+   * Records a write before it is sent, durably and in the audit log. @throws if that cannot be written; nothing may be
+   * sent then
+   */
+  beginOperation(begun: BegunOperation): Begun;
+  endOperation(
+    id: number,
+    end: { readonly at: number; readonly outcome: OperationOutcome; readonly detail?: string },
+  ): void;
+  /** Records an unknown outcome for operations that an earlier process did not end. @returns their number */
+  endInterruptedOperations(at: number): number;
+}

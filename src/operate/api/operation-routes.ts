@@ -1,0 +1,86 @@
+/** Route of the service's operations, by the interface's names. docs/api.md documents it. */
+import { nearest } from '#foundation/domain/suggest.ts';
+import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
+import { allow } from '../http/access.ts';
+import { readBytes } from '../http/body.ts';
+import { parseBounded } from '../http/bounded-json.ts';
+import { HttpError, type Reply } from '../http/reply.ts';
+import { leastRole } from '../operations/perform.ts';
+import { OperationError } from '../operations/operation-error.ts';
+import type { ApiContext, ApiRoute } from './api-deps.ts';
+
+export const OPERATION_ROUTES: readonly ApiRoute[] = [
+  { path: '/api/v1/operations/{id}', method: 'POST', handle: operation },
+];
+
+/** Header with facts for the operator that are not in the response, each URI-encoded. */
+const NOTE_HEADER = 'Opsd-Note';
+
+/** Maximum size of a request: messages are published with it. */
+const MAX_BODY_BYTES = 8 * 1_048_576;
+
+const STATUS = {
+  bad_request: 400,
+  unconfirmed: 409,
+  refused: 409,
+  store_unavailable: 503,
+  service_error: 502,
+} as const satisfies Readonly<Record<OperationError['code'], number>>;
+
+/** Responds with the service's response, with secrets masked. */
+async function operation(context: ApiContext): Promise<Reply> {
+  const { deps, access, signal, id } = context;
+  const found = named(id);
+  const command = `opsd api ${found.name}`;
+  allow(context, leastRole(found), command);
+  context.mayTakeLong();
+  const { account, confirm, ...given } = await readKeys(context);
+  try {
+    const { answer, notes } = await deps.operate(found, {
+      given,
+      ...(account !== undefined && { account: textOf('account', account) }),
+      ...(confirm !== undefined && { confirm: textOf('confirm', confirm) }),
+      isLocal: access.isLocal,
+      signal,
+      allow: (role) => allow(context, role, command),
+    });
+    return {
+      status: answer.status,
+      contentType: answer.contentType ?? 'application/octet-stream',
+      body: { parts: [answer.body], gzip: () => Promise.resolve([answer.body]) },
+      ...(notes.length > 0 && { headers: { [NOTE_HEADER]: notes.map((note) => encodeURIComponent(note)) } }),
+    };
+  } catch (error) {
+    if (!(error instanceof OperationError)) throw error;
+    throw new HttpError(STATUS[error.code], error.code, error.message);
+  }
+}
+
+function named(name: string): Operation {
+  const found = operationNamed(name);
+  if (found !== undefined) return found;
+  const names = OPERATIONS.map((one) => one.name);
+  const meant = nearest(name, names);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const message = `The service has no operation ${name.slice(0, 80)}.${hint} Operations: ${names.join(', ')}.`;
+  throw new HttpError(404, 'not_found', message);
+}
+
+async function readKeys({ request }: ApiContext): Promise<Readonly<Record<string, unknown>>> {
+  const bytes = await readBytes(request, MAX_BODY_BYTES);
+  let value: unknown;
+  try {
+    value = bytes.length === 0 ? {} : parseBounded(bytes, bytes.toString('utf8'));
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    throw new HttpError(400, 'bad_request', 'The body must be a JSON object with the keys of the operation.');
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new HttpError(400, 'bad_request', 'The body must be a JSON object with the keys of the operation.');
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new HttpError(400, 'bad_request', `${name} must be text.`);
+}

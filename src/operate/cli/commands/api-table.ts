@@ -1,0 +1,46 @@
+/** Response of any operation as a table. */
+import { redactData } from '#foundation/domain/redact.ts';
+import { printable, textTable } from '../output.ts';
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Longest cell. The other formats have everything. */
+const MAX_CELL = 60;
+
+/** Returns a list as a table, and any other value as its fields. */
+export function answerTable(answer: unknown): string {
+  const value = redactData(answer);
+  if (!isRow(value)) return Array.isArray(value) ? listTable(value) : `${cell(value)}\n`;
+  const fields = Object.entries(value);
+  const lists = fields.filter(([, inner]) => Array.isArray(inner) && inner.some(isRow));
+  // A page: its rows, and where it goes on.
+  const [list] = lists;
+  const isPage = list !== undefined && fields.every(([, inner]) => inner === list[1] || typeof inner !== 'object');
+  if (!isPage)
+    return textTable(
+      ['FIELD', 'VALUE'],
+      fields.map(([name, inner]) => [name, cell(inner)]),
+    );
+  const rest = fields.filter(([, inner]) => inner !== list[1]).map(([name, inner]) => `${name}: ${cell(inner)}\n`);
+  return listTable(list[1] as unknown[]) + rest.join('');
+}
+
+function listTable(rows: readonly unknown[]): string {
+  if (rows.length === 0) return 'The list is empty.\n';
+  const records = rows.map((row) => (isRow(row) ? row : { value: row }));
+  const columns = [...new Set(records.flatMap((row) => Object.keys(row)))];
+  return textTable(
+    columns,
+    records.map((row) => columns.map((column) => cell(row[column]))),
+  );
+}
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = printable(typeof value === 'string' ? value : JSON.stringify(value));
+  return text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL - 1)}…`;
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,77 @@
+/** Raw calls: an operation by its name, and the service's response unchanged. */
+import type { ApiConnection, Parsed } from './connection.ts';
+import { maskedJson, maskedTexts } from './mask-secrets.ts';
+import { operationNamed, type Operation } from './operations.ts';
+import { readValues, type OperationValues } from './operation-values.ts';
+import { rawRequest } from './raw-request.ts';
+import { InvalidRequestError } from './service-error.ts';
+import type { WireNames } from './wire-names.ts';
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly contentType: string | undefined;
+  /** Received body, with `[secret]` in place of secrets. */
+  readonly body: Buffer;
+}
+
+export interface RawCalls {
+  /** Checks a request without sending it. @throws {InvalidRequestError} */
+  check(operation: Operation, values: OperationValues): void;
+  /**
+   * Sends an operation. A read may be repeated, a write never is. Rejects as the other methods of the client do.
+   *
+   * @param onBody called first with the original response body, as the only holder of its secrets
+   */
+  send(
+    operation: Operation,
+    values: OperationValues,
+    call: { readonly signal: AbortSignal; readonly onBody?: (body: string) => void },
+  ): Promise<RawAnswer>;
+  /** Reads with the credential of writes, to check a new one. */
+  tryWriter(call: { readonly signal: AbortSignal }): Promise<void>;
+}
+
+export interface RawConnections {
+  readonly message?: ApiConnection | undefined;
+  readonly management?: ApiConnection | undefined;
+  readonly names: WireNames;
+}
+
+export function createRawCalls({ message, management, names }: RawConnections): RawCalls {
+  const connectionOf = ({ name, api }: Operation): ApiConnection => {
+    const connection = api === 'message' ? message : management;
+    if (connection !== undefined) return connection;
+    throw new InvalidRequestError(name, `the account has no ${api} API in the configuration`);
+  };
+
+  return {
+    check(operation, values) {
+      connectionOf(operation);
+      rawRequest(operation, values, names);
+    },
+
+    async send(operation, values, { signal, onBody }) {
+      const { name, api } = operation;
+      const { method, ...request } = rawRequest(operation, values, names);
+      const connection = connectionOf(operation);
+      const parse: Parameters<ApiConnection['read']>[0]['parse'] = (body, _drops, { status, contentType, secrets }) => {
+        onBody?.(body.toString('utf8'));
+        // The connection frees the body after this call.
+        const masked = api === 'management' ? maskedJson(body) : Buffer.from(body);
+        const credentials = secrets.filter((secret) => !request.hidden.includes(secret));
+        return { status, contentType, body: maskedTexts(masked, credentials) };
+      };
+      const call = { operation: name, ...request, parse };
+      const answer =
+        method === 'GET' ? await connection.read(call, signal) : await connection.write({ ...call, method }, signal);
+      return (answer as Parsed<RawAnswer>).value;
+    },
+
+    async tryWriter({ signal }) {
+      const read = operationNamed('list-url-groups')!;
+      const { path } = rawRequest(read, readValues(read, {}), names);
+      const call = { operation: read.name, path, actsAsWriter: true as const, parse: () => undefined };
+      await connectionOf(read).read(call, signal);
+    },
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * Request of an operation, from its values. A bulk operation without ids or a filter is rejected here: no caller can
+ * send it.
+ */
+import { checkOneOf, checkUrl } from './arguments.ts';
+import type { RequestHeaders } from './headers.ts';
+import type { Operation, OperationKey } from './operations.ts';
+import type { OperationValues } from './operation-values.ts';
+import { destinationPath, pathSegment, shownDestination } from './path.ts';
+import { buildQuery, type QueryValue } from './query.ts';
+import { InvalidRequestError } from './service-error.ts';
+import { textOf, type Headers, type OperationValue } from './value-kinds.ts';
+import type { WireNames } from './wire-names.ts';
+
+export interface RawRequest {
+  readonly method: Operation['method'];
+  readonly path: string;
+  readonly shownPath: string;
+  readonly headers: RequestHeaders;
+  readonly body?: string;
+  /** Texts that must not appear in a message. */
+  readonly hidden: readonly string[];
+}
+
+/** @throws {InvalidRequestError} */
+export function rawRequest(operation: Operation, values: OperationValues, names: WireNames): RawRequest {
+  const { name, method } = operation;
+  checkSelection(operation, values);
+  const parts = new RequestParts(operation, names);
+  for (const [key, value] of Object.entries(values)) parts.add(key, value);
+  const { query, headers, body, hidden } = parts;
+  const [path, shownPath] = pathOf(operation, values, names);
+  return {
+    method,
+    path: path + buildQuery(name, query),
+    shownPath,
+    headers,
+    ...(body !== undefined && { body }),
+    hidden,
+  };
+}
+
+/** Ids of the entries on which a bulk operation acts; undefined if filters select them. */
+export function selectedIds(values: OperationValues): readonly string[] | undefined {
+  return values['dlqIds'] as readonly string[] | undefined;
+}
+
+/**
+ * Rejects a bulk call that would act on everything, or on other entries than its caller thinks. Pages and times alone
+ * select everything.
+ */
+export function checkSelection({ name, bulk, keys }: Operation, values: OperationValues): void {
+  if (bulk === undefined) return;
+  const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
+  if (selectedIds(values) !== undefined) {
+    const [ignored] = queried.filter((key) => key !== 'dlqIds');
+    if (ignored === undefined) return;
+    throw new InvalidRequestError(name, `with dlqIds the service ignores ${ignored}; remove one of them`);
+  }
+  if (!queried.some((key) => keys[key]!.selects === true)) {
+    const filters = Object.keys(keys).filter((key) => keys[key]!.selects === true);
+    throw new InvalidRequestError(name, `it would act on everything; it needs one of ${filters.join(', ')}`);
+  }
+  if (bulk === 'message-dlq' && values['toDate'] === undefined)
+    throw new InvalidRequestError(name, 'without dlqIds, toDate is required, because later dead letters would match');
+}
+
+class RequestParts {
+  readonly query: [string, QueryValue][] = [];
+  readonly headers: RequestHeaders = {};
+  readonly hidden: string[] = [];
+  body: string | undefined;
+  readonly #operation: Operation;
+  readonly #names: WireNames;
+  readonly #fields: Record<string, OperationValue> = {};
+
+  constructor(operation: Operation, names: WireNames) {
+    this.#operation = operation;
+    this.#names = names;
+  }
+
+  add(key: string, value: OperationValue): void {
+    const spec = this.#operation.keys[key]!;
+    const wire = spec.wire ?? key;
+    switch (spec.in) {
+      case 'query':
+        this.query.push([wire, value as QueryValue]);
+        return;
+      case 'header':
+        this.#header(wire, spec, value);
+        return;
+      case 'content-type':
+        this.headers['Content-Type'] = this.#checked(key, textOf(value));
+        return;
+      case 'body':
+        this.#fields[wire === 'msgsvc_id' ? this.#names.accountIdField : wire] =
+          spec.kind === 'plan' ? this.#plan(key, value) : value;
+        this.headers['Content-Type'] = 'application/json';
+        this.body = JSON.stringify(this.#fields);
+        return;
+      case 'raw':
+        if (this.#operation.name === 'trigger') this.headers['Content-Type'] = 'text/plain';
+        this.body = textOf(value);
+        this.hidden.push(this.body);
+        return;
+      case 'path':
+      case 'daemon':
+    }
+  }
+
+  #header(wire: string, { kind }: OperationKey, value: OperationValue): void {
+    if (kind !== 'headers') {
+      const text = Array.isArray(value) ? value.join(',') : textOf(value);
+      this.headers[this.#names.header(wire)] = this.#checked(wire, text);
+      return;
+    }
+    for (const [name, text] of Object.entries(value as Headers)) {
+      this.headers[this.#names.header(`${wire}-${name}`)] = this.#checked(`${wire}-${name}`, text);
+      this.hidden.push(text);
+    }
+  }
+
+  /** Values are latin1 on the wire. Line breaks cannot occur in checked texts. */
+  #checked(name: string, text: string): string {
+    if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text;
+    throw new InvalidRequestError(
+      this.#operation.name,
+      `the header ${name} contains a character that is not valid in an HTTP header: encode it`,
+    );
+  }
+
+  /** Plan names have the installation's product. The interface's own names are accepted as well. */
+  #plan(key: string, value: OperationValue): string {
+    const { plans } = this.#names;
+    const own = ['paid', 'msgsvc_fixed_1m', 'msgsvc_fixed_10m', 'msgsvc_fixed_100m'].indexOf(textOf(value));
+    return checkOneOf(this.#operation.name, key, own === -1 ? value : plans[own], plans);
+  }
+}
+
+/** @returns the path, and the path for messages: URLs of destinations may contain secrets */
+function pathOf({ name, path, keys }: Operation, values: OperationValues, names: WireNames): [string, string] {
+  let shown = path.replace('/v2/{product}', names.managementPath('').replace(/\/$/, ''));
+  let real = shown;
+  for (const [key, { kind, in: place }] of Object.entries(keys)) {
+    if (place !== 'path') continue;
+    const value = values[key];
+    const isUrl = kind === 'destination' || kind === 'url';
+    const segment =
+      kind === 'destination'
+        ? destinationPath(name, value)
+        : kind === 'url'
+          ? checkUrl(name, key, value)
+          : pathSegment(name, key, value);
+    real = real.replace(`{${key}}`, () => segment);
+    shown = shown.replace(`{${key}}`, () => (isUrl ? shownDestination(textOf(value)) : segment));
+  }
+  return [real, shown];
+}
