@@ -6,14 +6,14 @@ import { dashboards } from '../../dashboards/index.ts';
 import { UIDS } from '../../dashboards/parts/links.ts';
 import { rendered } from '../../dashboards/rendered.ts';
 import { lint } from '../support/dashboard-lint.ts';
-import type { DashboardJson, PanelJson } from '../support/dashboard-lint.ts';
+import type { Dashboard, Panel } from '../support/grafana/dashboard.ts';
 
 const AT = join(import.meta.dirname, '../../dashboards');
 
 const uids = dashboards.map(({ uid }) => uid ?? '');
 
-function parsed(path: string): Record<string, unknown> {
-  return JSON.parse(readFileSync(join(AT, path), 'utf8')) as Record<string, unknown>;
+function parsed(path: string): unknown {
+  return JSON.parse(readFileSync(join(AT, path), 'utf8'));
 }
 
 describe('rendered dashboards', () => {
@@ -40,7 +40,7 @@ describe('rendered dashboards', () => {
   });
 
   test.each(uids)('%s follows every rule', (uid) => {
-    expect(lint(parsed(`json/${uid}.json`) as DashboardJson, { uids: UIDS })).toEqual([]);
+    expect(lint(parsed(`json/${uid}.json`) as Dashboard, { uids: UIDS })).toEqual([]);
   });
 
   test.each(uids)('%s asks for its datasource when it is imported manually, and is otherwise equal', (uid) => {
@@ -64,13 +64,13 @@ describe('rendered dashboards', () => {
 });
 
 describe('the deliveries', () => {
-  const { panels } = parsed('json/opsd-deliveries.json') as { panels: PanelJson[] };
+  const { panels } = parsed('json/opsd-deliveries.json') as { panels: Panel[] };
   const lines = panels.filter(({ type }) => type === 'timeseries');
 
   test('lead from each line of latency to traces of messages', () => {
     const targets = lines.flatMap(({ targets: all = [] }) => all).filter(({ expr = '' }) => expr.includes('_quantile'));
     expect(targets).toHaveLength(3);
-    expect(targets.every((target) => 'exemplar' in target && target.exemplar === true)).toBe(true);
+    expect(targets.every((target) => target.exemplar)).toBe(true);
   });
 
   test('lead from each destination to itself alone, and to its workflows', () => {
@@ -104,7 +104,7 @@ describe('docs/dashboards.md', () => {
   });
 
   test('names a panel of the overview for each of the ten questions, and dashboards that its links lead to', () => {
-    const overview = parsed('json/opsd-overview.json') as { panels: PanelJson[] };
+    const overview = parsed('json/opsd-overview.json') as { panels: Panel[] };
     const questions = rows('## The first ten questions');
     expect(questions).toHaveLength(10);
     for (const [question, first = '', then = ''] of questions) {
@@ -119,7 +119,7 @@ describe('docs/dashboards.md', () => {
     const looks = rows('## More questions');
     expect(looks.length).toBeGreaterThan(10);
     for (const [uid = '', question, titles = ''] of looks) {
-      const { panels } = parsed(`json/${named(uid)[0]}.json`) as { panels: PanelJson[] };
+      const { panels } = parsed(`json/${named(uid)[0]}.json`) as { panels: Panel[] };
       expect(named(titles), question).not.toEqual([]);
       expect(panels.map(({ title }) => title)).toEqual(expect.arrayContaining(named(titles)));
     }

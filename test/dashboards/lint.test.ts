@@ -1,7 +1,7 @@
 /** Each rule of the linter finds its error: a valid dashboard, changed in one way. */
 import { describe, expect, test } from 'vitest';
 import { lint, RULES } from '../support/dashboard-lint.ts';
-import type { DashboardJson, PanelJson } from '../support/dashboard-lint.ts';
+import type { Dashboard, Panel } from '../support/grafana/dashboard.ts';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 const MATCHERS = 'account=~"$account",job=~"$job",instance=~"$instance"';
@@ -10,7 +10,7 @@ const COUNT = { defaults: { unit: 'short' } };
 const ATTEMPTS = `sum(increase(msgsvc_message_attempts_total{${MATCHERS}}[10m]))`;
 const CARRIED = '${datasource:queryparam}&${account:queryparam}&${job:queryparam}&${instance:queryparam}';
 
-function panel(more: Partial<PanelJson> & { readonly expr?: string; readonly legend?: string } = {}): PanelJson {
+function panel(more: Partial<Panel> & { readonly expr?: string; readonly legend?: string } = {}): Panel {
   const { expr = GOOD, legend = '{{destination}}', ...rest } = more;
   return {
     id: 1,
@@ -38,7 +38,7 @@ const VARIABLES = [
   variable('instance'),
 ];
 
-function sample(more: Partial<DashboardJson> = {}): DashboardJson {
+function sample(more: Partial<Dashboard> = {}): Dashboard {
   return {
     uid: 'opsd-sample',
     title: 'Sample',
@@ -51,14 +51,14 @@ function sample(more: Partial<DashboardJson> = {}): DashboardJson {
   };
 }
 
-const of = (...panels: PanelJson[]): DashboardJson => sample({ panels });
+const of = (...panels: Panel[]): Dashboard => sample({ panels });
 const uids = ['opsd-sample', 'opsd-dlq'];
 
 const UNKNOWN = { type: 'special', options: { match: 'null+nan', result: { color: 'text' } } };
 const ENDLESS = { type: 'range', options: { from: 1e300, to: null, result: { text: 'unlimited' } } };
 
 /** Samples that each rule must find. A rule without a sample fails the test below. */
-const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
+const BAD: Readonly<Record<keyof typeof RULES, readonly Dashboard[]>> = {
   'a panel has a title, and no other has it': [
     of(panel({ title: ' ' })),
     of(panel(), panel({ id: 2, gridPos: { x: 12, y: 0, w: 12, h: 8 } })),
@@ -90,7 +90,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
   ],
   'the datasource is a variable everywhere': [
     of(panel({ datasource: { uid: 'P1809' } })),
-    of(panel({ targets: [{ expr: GOOD, legendFormat: '' }] })),
+    of(panel({ targets: [{ refId: 'A', expr: GOOD, legendFormat: '' }] })),
     sample({ annotations: { list: [{ name: 'Actions', expr: GOOD, datasource: { uid: 'P1809' } }] } }),
     sample({ templating: { list: [...VARIABLES, { ...variable('version', ''), datasource: { uid: 'P1809' } }] } }),
   ],
@@ -137,7 +137,11 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
   ],
   'a legend names labels of the result': [of(panel({ legend: '{{code}}' })), of(panel({ legend: '{{account}}' }))],
   'several queries of a panel have their own names': [
-    of(panel({ targets: [1, 2].map(() => ({ expr: GOOD, legendFormat: '{{destination}}', datasource })) })),
+    of(
+      panel({
+        targets: ['A', 'B'].map((refId) => ({ refId, expr: GOOD, legendFormat: '{{destination}}', datasource })),
+      }),
+    ),
   ],
   'ids are unique': [of(panel(), panel({ title: 'More', gridPos: { x: 12, y: 0, w: 12, h: 8 } }))],
   'panels stand within 24 columns and apart': [
@@ -164,7 +168,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
       panel({
         fieldConfig: {
           defaults: { unit: 'mps' },
-          overrides: [{ properties: [{ id: 'links', value: [{ title: 'DLQ', url: '/d/opsd-dlq' }] }] }],
+          overrides: [{ matcher: {}, properties: [{ id: 'links', value: [{ title: 'DLQ', url: '/d/opsd-dlq' }] }] }],
         },
       }),
     ),
@@ -177,7 +181,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
         type: 'bargauge',
         expr: ATTEMPTS,
         legend: '',
-        fieldConfig: { defaults: { unit: 'short', mappings: [{ type: 'value' }] } },
+        fieldConfig: { defaults: { unit: 'short', mappings: [{ type: 'value', options: {} }] } },
       }),
     ),
   ],
@@ -202,7 +206,7 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly DashboardJson[]>> = {
       panel({
         fieldConfig: {
           defaults: { unit: 'mps' },
-          overrides: [{ properties: [{ id: 'mappings', value: [ENDLESS] }] }],
+          overrides: [{ matcher: {}, properties: [{ id: 'mappings', value: [ENDLESS] }] }],
         },
       }),
     ),

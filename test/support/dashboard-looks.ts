@@ -1,39 +1,31 @@
 /** Rules about Grafana's interpretation of a panel's JSON, which can differ from its appearance. */
-import type { DashboardJson, PanelJson } from './dashboard-lint.ts';
+import type { Dashboard, Mapping, Panel } from './grafana/dashboard.ts';
 
-interface Mapping {
-  readonly type?: string;
-  readonly options?: { readonly from?: number | null; readonly to?: number | null; readonly match?: string };
-}
-
-type Rule = (dashboard: DashboardJson) => string[];
+type Rule = (dashboard: Dashboard) => string[];
 
 export const LOOKS: Readonly<Record<string, Rule>> = {
   // Otherwise it has the color of the lowest value: "lasts, or not known" would be red.
   'what is not known has no colour of a value': perPanel(['stat', 'bargauge'], (panel) =>
-    mappingsOf(panel).some(({ type, options }) => type === 'special' && options?.match === 'null+nan')
+    mappingsOf(panel).some(({ type, options }) => type === 'special' && options['match'] === 'null+nan')
       ? []
       : ['no mapping'],
   ),
   // $__rate_interval is minutes in a view of an hour, and hours in a view of a month.
   'a number of just now is of as long ago whatever is shown': perPanel(['stat', 'bargauge'], ({ targets = [] }) =>
-    targets.filter(({ expr = '' }) => /\$__(rate_)?interval/.test(expr)).map(({ refId = 'A' }) => refId),
+    targets.filter(({ expr = '' }) => /\$__(rate_)?interval/.test(expr)).map(({ refId }) => refId),
   ),
   // The text for a table without rows also appears in each empty cell.
   'an empty cell is no empty table': perPanel(['table'], ({ transformations = [], fieldConfig }) => {
-    const organize = transformations.find(({ id }) => id === 'organize')?.options as
-      | { readonly renameByName?: Readonly<Record<string, string>> }
-      | undefined;
     const own = (title: string): boolean =>
       (fieldConfig?.overrides ?? []).some(
-        ({ matcher, properties }) => matcher?.options === title && properties.some(({ id }) => id === 'noValue'),
+        ({ matcher, properties }) => matcher.options === title && properties.some(({ id }) => id === 'noValue'),
       );
-    return Object.values(organize?.renameByName ?? {}).filter((title) => !own(title));
+    return Object.values(organized(transformations)).filter((title) => !own(title));
   }),
   // Grafana reads a null end as 0.
   'a range of a mapping has both ends': perPanel(undefined, (panel) =>
     mappingsOf(panel)
-      .filter(({ type, options }) => type === 'range' && (options?.from == null || options.to == null))
+      .filter(({ type, options }) => type === 'range' && (options['from'] == null || options['to'] == null))
       .map(({ options }) => JSON.stringify(options)),
   ),
   // If equal states are merged, colors by thresholds turn the thresholds into states, and mappings are ignored.
@@ -47,15 +39,22 @@ export const LOOKS: Readonly<Record<string, Rule>> = {
   ),
 };
 
-function perPanel(types: readonly string[] | undefined, check: (panel: PanelJson) => readonly string[]): Rule {
-  return ({ panels = [] }) =>
+/** Returns a rule for panels of these types, or of all. Rows are not panels. */
+export function perPanel(types: readonly string[] | undefined, check: (panel: Panel) => readonly string[]): Rule {
+  return ({ panels }) =>
     panels
       .filter(({ type }) => type !== 'row' && (types?.includes(type) ?? true))
       .flatMap((panel) => check(panel).map((what) => `${panel.title}: ${what}`));
 }
 
-function mappingsOf({ fieldConfig }: PanelJson): readonly Mapping[] {
+/** Returns the titles of a table's columns. */
+export function organized(transformations: NonNullable<Panel['transformations']>): Readonly<Record<string, string>> {
+  const organize = transformations.find(({ id }) => id === 'organize')?.options;
+  return (organize?.['renameByName'] ?? {}) as Readonly<Record<string, string>>;
+}
+
+function mappingsOf({ fieldConfig }: Panel): readonly Mapping[] {
   const properties = (fieldConfig?.overrides ?? []).flatMap((override) => override.properties);
   const own = properties.flatMap(({ id, value }) => (id === 'mappings' ? (value as Mapping[]) : []));
-  return [...((fieldConfig?.defaults?.mappings ?? []) as Mapping[]), ...own];
+  return [...(fieldConfig?.defaults?.mappings ?? []), ...own];
 }

@@ -1,16 +1,9 @@
 /** Content of a panel over a few series, evaluated by the real promtool. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Dashboard } from './grafana/dashboard.ts';
 import { start } from './program.ts';
 import { tempDir } from './temp-dir.ts';
-
-interface DashboardJson {
-  readonly panels: readonly {
-    readonly title: string;
-    readonly targets?: readonly { readonly refId: string; readonly expr: string }[];
-  }[];
-  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] };
-}
 
 export interface PanelCase {
   readonly says: string;
@@ -35,11 +28,11 @@ export const always = (value: number | string): string => Array.from({ length: 6
 function exprOf(panel: string): string {
   const [uid, title, refId = 'A'] = panel.split('/');
   const path = join(import.meta.dirname, `../../dashboards/json/${uid}.json`);
-  const { panels, annotations } = JSON.parse(readFileSync(path, 'utf8')) as DashboardJson;
+  const { panels, annotations } = JSON.parse(readFileSync(path, 'utf8')) as Dashboard;
   const target =
     annotations.list.find(({ name }) => `@${name}` === title) ??
     panels.find((one) => one.title === title)?.targets?.find((one) => one.refId === refId);
-  if (target === undefined) throw new Error(`there is no panel ${panel}`);
+  if (target?.expr === undefined) throw new Error(`there is no panel ${panel}`);
   const times = target.expr
     .replaceAll('$__rate_interval', '5m')
     .replaceAll('$__range', '1h')

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 export interface Dashboard {
   readonly uid: string;
   readonly title: string;
+  readonly schemaVersion?: number;
   readonly panels: readonly Panel[];
+  readonly links?: readonly Link[];
   readonly templating: { readonly list: readonly Variable[] };
   readonly annotations: { readonly list: readonly Annotation[] };
 }
@@ -13,7 +15,10 @@ export interface Dashboard {
 export interface Panel {
   readonly id: number;
   readonly type: string;
+  readonly pluginVersion?: string;
   readonly title?: string;
+  readonly description?: string;
+  readonly links?: readonly Link[];
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly datasource?: DataSource;
   readonly targets?: readonly Target[];
@@ -25,6 +30,14 @@ export interface Panel {
   readonly maxDataPoints?: number | null;
   /** Panels of a collapsed row. */
   readonly panels?: readonly Panel[];
+}
+
+export interface Link {
+  readonly title?: string;
+  readonly type?: string;
+  readonly url?: string;
+  readonly includeVars?: boolean;
+  readonly keepTime?: boolean;
 }
 
 export interface DataSource {
@@ -70,15 +83,20 @@ interface Threshold {
   readonly value: number | null;
 }
 
+export interface Mapping {
+  readonly type: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
 export interface FieldSettings {
   readonly unit?: string;
   readonly decimals?: number;
   readonly min?: number;
   readonly max?: number;
-  readonly displayName?: string;
+  readonly links?: readonly Link[];
   readonly color?: { readonly mode?: string; readonly fixedColor?: string };
   readonly thresholds?: { readonly steps?: readonly Threshold[] };
-  readonly mappings?: readonly { readonly type: string; readonly options: Readonly<Record<string, unknown>> }[];
+  readonly mappings?: readonly Mapping[];
   readonly noValue?: string;
   readonly custom?: Readonly<Record<string, unknown>>;
 }
@@ -86,7 +104,7 @@ export interface FieldSettings {
 interface FieldConfig {
   readonly defaults?: FieldSettings;
   readonly overrides?: readonly {
-    readonly matcher: { readonly id: string; readonly options?: unknown };
+    readonly matcher: { readonly id?: string; readonly options?: unknown };
     readonly properties: readonly { readonly id: string; readonly value?: unknown }[];
   }[];
 }
