@@ -95,3 +95,7 @@ export interface Spoiler {
 }
 
 export const always = (): boolean => true;
+
+export function when(fits: Spoiler['fits'], spoil: Spoiler['spoil']): Spoiler {
+  return { fits, spoil };
+}

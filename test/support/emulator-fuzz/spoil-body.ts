@@ -1,5 +1,5 @@
 /** Faults of the body: as JSON, as text, as bytes, and in its transfer. */
-import { always, type Draft, type Framing, type Spoiler } from './draft.ts';
+import { always, type Draft, type Framing, when, type Spoiler } from './draft.ts';
 import type { Fields, FuzzOperation } from './operations.ts';
 import { WRONG_FIELDS } from './wrong-values.ts';
 
@@ -56,67 +56,46 @@ const FRAMINGS: Readonly<Record<Exclude<Framing, 'good' | 'garbage-after'>, read
 };
 
 export const BODY_SPOILERS: readonly Spoiler[] = [
-  {
-    fits: hasJson,
-    spoil(draft) {
-      const wrong = draft.pick(NO_OBJECT);
-      draft.refuse(`body ${wrong}`, ['body']).body = Buffer.from(wrong);
-    },
-  },
-  {
-    fits: hasNeeded,
-    spoil: (draft) => void (draft.refuse('no body', needed(draft)).body = Buffer.alloc(0)),
-  },
-  {
-    fits: hasNeeded,
-    spoil: (draft) => void (draft.refuse('an empty object', needed(draft)).body = Buffer.from('{}')),
-  },
-  {
-    fits: hasJson,
-    spoil: (draft) => void (draft.refuse('no UTF-8', ['body']).body = draft.pick(NO_UTF8)),
-  },
-  {
-    fits: hasFields,
-    spoil(draft) {
-      const [name, { kind }] = draft.pick(Object.entries(draft.operation.body as Fields));
-      const wrong = draft.pick(WRONG_FIELDS[kind]);
-      draft.fields.set(name, wrong);
-      // A body that was replaced as a whole stays so.
-      draft.refuse(`field ${name} = ${wrong}`, [name, ...(draft.body === undefined ? [] : ['body'])]);
-    },
-  },
-  {
-    fits: ({ api, body }) => api === 'control' && typeof body === 'object',
-    spoil(draft) {
+  when(hasJson, (draft) => {
+    const wrong = draft.pick(NO_OBJECT);
+    draft.refuse(`body ${wrong}`, ['body']).body = Buffer.from(wrong);
+  }),
+  when(hasNeeded, (draft) => void (draft.refuse('no body', needed(draft)).body = Buffer.alloc(0))),
+  when(hasNeeded, (draft) => void (draft.refuse('an empty object', needed(draft)).body = Buffer.from('{}'))),
+  when(hasJson, (draft) => void (draft.refuse('no UTF-8', ['body']).body = draft.pick(NO_UTF8))),
+  when(hasFields, (draft) => {
+    const [name, { kind }] = draft.pick(Object.entries(draft.operation.body as Fields));
+    const wrong = draft.pick(WRONG_FIELDS[kind]);
+    draft.fields.set(name, wrong);
+    // A body that was replaced as a whole stays so.
+    draft.refuse(`field ${name} = ${wrong}`, [name, ...(draft.body === undefined ? [] : ['body'])]);
+  }),
+  when(
+    ({ api, body }) => api === 'control' && typeof body === 'object',
+    (draft) => {
       const name = draft.pick(['unknown', '__proto__', 'constructor', 'u'.repeat(300)]);
       draft.fields.set(name, '1');
       draft.refuse(`field ${name}`, [name]);
     },
-  },
-  {
-    fits: always,
-    spoil(draft) {
-      draft.refuse('a body over the limit', ['body']).body = Buffer.alloc(TOO_LARGE, draft.pick(['x', ' ', '[']));
-    },
-  },
-  {
-    fits: ({ body }) => body !== 'none',
-    spoil(draft) {
+  ),
+  when(always, (draft) => {
+    draft.refuse('a body over the limit', ['body']).body = Buffer.alloc(TOO_LARGE, draft.pick(['x', ' ', '[']));
+  }),
+  when(
+    ({ body }) => body !== 'none',
+    (draft) => {
       const types = ['text/plain', 'multipart/form-data', 'x', ';;;', 'application/json; charset=utf-99', '', '\u00ff'];
       const type = draft.pick([...types, `x/${'y'.repeat(5_000)}`, 'application/json; charset=utf-16']);
       draft.change(`content type ${type}`, []).headers.push(`Content-Type: ${type}`);
     },
-  },
+  ),
   ...Object.entries(FRAMINGS).map(([framing, where]): Spoiler => ({
     fits: always,
     spoil: (draft) => void (draft.refuse(framing, where).framing = framing as Framing),
   })),
-  {
-    fits: always,
-    spoil(draft) {
-      if (draft.framing === 'good') draft.change('garbage after').framing = 'garbage-after';
-    },
-  },
+  when(always, (draft) => {
+    if (draft.framing === 'good') draft.change('garbage after').framing = 'garbage-after';
+  }),
 ];
 
 function needed({ operation }: Draft): readonly string[] {

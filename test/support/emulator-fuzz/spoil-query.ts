@@ -1,5 +1,5 @@
 /** Faults of the query. */
-import { always, type Draft, type Spoiler } from './draft.ts';
+import { always, type Draft, when, type Spoiler } from './draft.ts';
 import type { FuzzOperation } from './operations.ts';
 import { OTHER_CURSORS, WRONG_QUERY } from './wrong-values.ts';
 
@@ -25,53 +25,35 @@ const ODD = [
 ];
 
 export const QUERY_SPOILERS: readonly Spoiler[] = [
-  {
-    fits: hasQuery,
-    spoil(draft) {
-      const { operation } = draft;
-      const entries = Object.entries(operation.query).filter(([, { kind }]) => kind in WRONG_QUERY);
-      const [name, { kind }] = draft.pick(entries);
-      const wrong = [...WRONG_QUERY[kind]!, ...(kind === 'cursor' ? OTHER_CURSORS[operation.name]! : [])];
-      draft.refuse(`query ${name}`, [name]).query.push(`${name}=${draft.pick(wrong)}`);
-    },
-  },
-  {
-    fits: hasQuery,
-    spoil(draft) {
-      const [name, { kind }] = draft.pick(Object.entries(draft.operation.query));
-      draft.change(`repeated query ${name}`, [name]).query.push(`${name}=1`, `${name}=1`);
-      draft.bad ||= kind !== 'texts' && kind !== 'integers';
-    },
-  },
-  {
-    fits: hasQuery,
-    spoil(draft) {
-      const name = nameOf(draft);
-      draft.change(`odd query ${name}`, [name, '""']).query.push(`${name}=${draft.pick(ODD)}`);
-    },
-  },
-  {
-    fits: ownQuery,
-    spoil(draft) {
-      const name = draft.pick(['unknown', 'Cursor', '__proto__', 'count%20', '%63ounty', 'x[]', 'u'.repeat(500)]);
-      draft.refuse(`unknown query ${name}`, [decodeURIComponent(name).slice(0, 50)]).query.push(`${name}=1`);
-    },
-  },
-  {
-    fits: ownQuery,
-    spoil(draft) {
-      const name = nameOf(draft);
-      const wrong = draft.pick(['%', '%zz', '%f', '%ff', '%C3%28', '%E0%A4%A']);
-      draft.refuse(`percent-encoding of query ${name}`, [name]).query.push(`${name}=${wrong}`);
-    },
-  },
-  {
-    fits: always,
-    spoil(draft) {
-      const size = draft.pick([20_000, 100_000, 1_000_000]);
-      draft.refuse('huge query', ['headers']).query.push(`x=${'9'.repeat(size)}`);
-    },
-  },
+  when(hasQuery, (draft) => {
+    const { operation } = draft;
+    const entries = Object.entries(operation.query).filter(([, { kind }]) => kind in WRONG_QUERY);
+    const [name, { kind }] = draft.pick(entries);
+    const wrong = [...WRONG_QUERY[kind]!, ...(kind === 'cursor' ? OTHER_CURSORS[operation.name]! : [])];
+    draft.refuse(`query ${name}`, [name]).query.push(`${name}=${draft.pick(wrong)}`);
+  }),
+  when(hasQuery, (draft) => {
+    const [name, { kind }] = draft.pick(Object.entries(draft.operation.query));
+    draft.change(`repeated query ${name}`, [name]).query.push(`${name}=1`, `${name}=1`);
+    draft.bad ||= kind !== 'texts' && kind !== 'integers';
+  }),
+  when(hasQuery, (draft) => {
+    const name = nameOf(draft);
+    draft.change(`odd query ${name}`, [name, '""']).query.push(`${name}=${draft.pick(ODD)}`);
+  }),
+  when(ownQuery, (draft) => {
+    const name = draft.pick(['unknown', 'Cursor', '__proto__', 'count%20', '%63ounty', 'x[]', 'u'.repeat(500)]);
+    draft.refuse(`unknown query ${name}`, [decodeURIComponent(name).slice(0, 50)]).query.push(`${name}=1`);
+  }),
+  when(ownQuery, (draft) => {
+    const name = nameOf(draft);
+    const wrong = draft.pick(['%', '%zz', '%f', '%ff', '%C3%28', '%E0%A4%A']);
+    draft.refuse(`percent-encoding of query ${name}`, [name]).query.push(`${name}=${wrong}`);
+  }),
+  when(always, (draft) => {
+    const size = draft.pick([20_000, 100_000, 1_000_000]);
+    draft.refuse('huge query', ['headers']).query.push(`x=${'9'.repeat(size)}`);
+  }),
 ];
 
 function nameOf(draft: Draft): string {
