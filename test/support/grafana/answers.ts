@@ -1,7 +1,7 @@
 /** Results of a dashboard's panels and annotations from a real Prometheus. */
 import type { Prometheus, Series } from '../prometheus.ts';
 import { asking, type Dashboard, type DataSource, type Panel, type Target } from './dashboard.ts';
-import { interpolate, stepOf, type Choice, type Scope } from './variables.ts';
+import { interpolate, SCRAPE_INTERVAL_MS, stepOf, type Choice, type Scope } from './variables.ts';
 
 /** View of a user. */
 export interface View {
@@ -19,17 +19,9 @@ export interface Answer {
   readonly series: readonly Series[];
 }
 
-/** Grafana's default. */
-const SCRAPE_INTERVAL_MS = 15_000;
-const POINTS = 1_000;
-
-export function scopeOf(view: View, panel: Pick<Panel, 'maxDataPoints' | 'interval'> = {}, target?: Target): Scope {
-  const least = target?.interval || panel.interval;
-  const intervalMs = stepOf(view.toMs - view.fromMs, {
-    points: panel.maxDataPoints ?? POINTS,
-    leastMs: least ? lengthOf(least) : SCRAPE_INTERVAL_MS,
-  });
-  return { ...view, intervalMs, scrapeIntervalMs: SCRAPE_INTERVAL_MS };
+export function scopeOf(view: View, { interval }: Pick<Panel, 'interval'> = {}): Scope {
+  const leastMs = interval ? lengthOf(interval) : SCRAPE_INTERVAL_MS;
+  return { ...view, intervalMs: stepOf(view.toMs - view.fromMs, leastMs) };
 }
 
 /** Returns both forms for a target that requests both. */
@@ -40,7 +32,7 @@ export async function answersOf(
 ): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const panel of asking(dashboard)) {
-    for (const target of (panel.targets ?? []).filter(({ hide }) => hide !== true)) {
+    for (const target of panel.targets ?? []) {
       const where = `${dashboard.uid}: ${panel.title}: ${target.refId}`;
       try {
         answers.push(...(await answered(panel, target, { prometheus, view })));
@@ -58,7 +50,7 @@ async function answered(
   { prometheus, view }: { readonly prometheus: Pick<Prometheus, 'instant' | 'range'>; readonly view: View },
 ): Promise<readonly Answer[]> {
   checkDatasource(target.datasource ?? panel.datasource, view.choices);
-  const scope = scopeOf(view, panel, target);
+  const scope = scopeOf(view, panel);
   const promql = interpolate(target.expr ?? '', scope);
   const span = { from: view.fromMs / 1_000, to: view.toMs / 1_000, step: scope.intervalMs / 1_000 };
   const answers: Answer[] = [];
@@ -97,7 +89,7 @@ export async function annotationsOf(
     if (annotation.datasource?.type === 'grafana' || annotation.datasource?.type === 'datasource') continue;
     checkDatasource(annotation.datasource, view.choices);
     const scope = scopeOf(view);
-    const expr = annotation.expr ?? annotation.target?.expr;
+    const { expr } = annotation;
     if (expr === undefined) throw new Error(`${uid}: the annotation ${annotation.name} asks nothing`);
     const span = { from: view.fromMs / 1_000, to: view.toMs / 1_000, step: scope.intervalMs / 1_000 };
     found.push({ name: annotation.name, series: await prometheus.range(interpolate(expr, scope), aligned(span)) });

@@ -27,7 +27,6 @@ export interface Panel {
   readonly transformations?: readonly { readonly id: string; readonly options?: Readonly<Record<string, unknown>> }[];
   /** Smallest interval, such as `30s`. */
   readonly interval?: string | null;
-  readonly maxDataPoints?: number | null;
   /** Panels of a collapsed row. */
   readonly panels?: readonly Panel[];
 }
@@ -51,10 +50,7 @@ export interface Target {
   readonly expr?: string;
   readonly instant?: boolean;
   readonly range?: boolean;
-  readonly hide?: boolean;
   readonly exemplar?: boolean;
-  readonly format?: string;
-  readonly interval?: string;
   readonly legendFormat?: string;
 }
 
@@ -62,20 +58,15 @@ export interface Variable {
   readonly name: string;
   readonly type: string;
   readonly query?: string | { readonly query?: string };
-  readonly regex?: string;
   readonly datasource?: DataSource | null;
-  readonly includeAll?: boolean;
   readonly allValue?: string | null;
   readonly multi?: boolean;
-  readonly current?: { readonly value?: string | readonly string[] };
 }
 
 interface Annotation {
   readonly name: string;
   readonly datasource?: DataSource | null;
-  readonly enable?: boolean;
   readonly expr?: string;
-  readonly target?: { readonly expr?: string };
 }
 
 interface Threshold {

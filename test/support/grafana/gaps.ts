@@ -40,7 +40,7 @@ export async function gapsOf(
 
 export async function viewOf(
   dashboard: Dashboard,
-  prometheus: Pick<Prometheus, 'ask' | 'instant'>,
+  prometheus: Pick<Prometheus, 'ask'>,
   { seconds, toMs = Date.now(), picking }: Pick<Look, 'seconds' | 'toMs' | 'picking'>,
 ): Promise<View & Awaited<ReturnType<typeof choose>>> {
   const fromMs = toMs - seconds * 1_000;
