@@ -17,7 +17,7 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
-import { type Clock, systemClock } from '#foundation/platform/clock.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -26,6 +26,7 @@ import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
+import { clockOf } from './fast-clock.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
 import { testEmulator } from './test-emulator.ts';
 
@@ -76,11 +77,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   const emulator = await testEmulator({ time: 'virtual', startAt: START, random });
   const now = (): number => emulator.control.clock().now;
   // Waits of the client use real time, those of the daemon the service's time.
-  const waiting: Clock = {
-    now,
-    monotonic: () => systemClock.monotonic() * HURRY,
-    after: (ms, run) => systemClock.after(ms / HURRY, run),
-  };
+  const waiting = clockOf(emulator, HURRY);
   const clock: Clock = { ...waiting, monotonic: now };
   const bus = new EventBus();
   const events: OpsEvent[] = [];

@@ -54,6 +54,16 @@ export interface Campaign<Truth> {
   readonly check?: (metrics: Exposition) => void;
 }
 
+/** Lost, truncated and failed responses to an operation. */
+export function losses(operation: string): readonly FaultRule[] {
+  const kinds: readonly FaultRule['fault'][] = [
+    { kind: 'lost' },
+    { kind: 'truncated' },
+    { kind: 'status', status: 503 },
+  ];
+  return kinds.map((fault) => ({ operations: [operation], probability: 0.1, fault }));
+}
+
 export interface Kills {
   readonly kills: number;
   readonly seed: number;

@@ -1,8 +1,7 @@
 /** Messages that are delivered, retried, failed and canceled while the daemon that counts their log is killed. */
 import { expect } from 'vitest';
 import type { Answer } from './http-sink.ts';
-import type { Campaign, CampaignBed } from './kill-campaign.ts';
-import { ACCOUNT } from './kill-campaign.ts';
+import { ACCOUNT, losses, type Campaign, type CampaignBed } from './kill-campaign.ts';
 import { logTruth, toldByMetrics, type LogTruth } from './log-truth.ts';
 import { logsUntil, publish } from './service.ts';
 import { until } from './until.ts';
@@ -35,9 +34,7 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
       accountStats: { enabled: false }`,
     hasBegun: (metrics) => metrics.value('opsd_log_watermark_timestamp_seconds') !== undefined,
     faults: [
-      { ...listing, probability: 0.1, fault: { kind: 'lost' } },
-      { ...listing, probability: 0.1, fault: { kind: 'truncated' } },
-      { ...listing, probability: 0.1, fault: { kind: 'status', status: 503 } },
+      ...losses('list-logs'),
       { ...listing, probability: 0.1, fault: { kind: 'duplicate', share: 0.3 } },
       { ...listing, fault: LATE },
     ],

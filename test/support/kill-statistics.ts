@@ -5,7 +5,7 @@
 import { expect } from 'vitest';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import type { Exposition } from './exposition.ts';
-import { ACCOUNT, type Campaign, type CampaignBed } from './kill-campaign.ts';
+import { ACCOUNT, losses, type Campaign, type CampaignBed } from './kill-campaign.ts';
 import { publish, trigger } from './service.ts';
 
 const MINUTE = 60_000;
@@ -59,9 +59,7 @@ export function killedStatistics({ emulator, service, sinkUrl, below }: Campaign
       urlGroups: { enabled: false }`,
     hasBegun: (metrics) => metrics.value('msgsvc_account_used_messages_total') !== undefined,
     faults: [
-      { operations, probability: 0.1, fault: { kind: 'lost' } },
-      { operations, probability: 0.1, fault: { kind: 'truncated' } },
-      { operations, probability: 0.1, fault: { kind: 'status', status: 503 } },
+      ...losses('get-account-stats'),
       { operations, probability: 0.3, fault: { kind: 'duplicate', share: 0.3 } },
       // At most as late as the settle time.
       { operations, fault: { kind: 'late', ms: 150_000, share: 0.3 } },

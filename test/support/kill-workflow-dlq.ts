@@ -4,7 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { Exposition } from './exposition.ts';
-import { ACCOUNT, type Campaign, type CampaignBed } from './kill-campaign.ts';
+import { ACCOUNT, losses, type Campaign, type CampaignBed } from './kill-campaign.ts';
 import { removeRuns, resumeRuns, trigger } from './service.ts';
 import { until } from './until.ts';
 
@@ -52,9 +52,7 @@ export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: Campaig
     },
     hasBegun: (metrics) => metrics.value('opsd_workflow_dlq_listing_complete') === 1,
     faults: [
-      { operations, probability: 0.1, fault: { kind: 'lost' } },
-      { operations, probability: 0.1, fault: { kind: 'truncated' } },
-      { operations, probability: 0.1, fault: { kind: 'status', status: 503 } },
+      ...losses('list-workflow-dlq'),
       { operations, probability: 0.2, fault: { kind: 'duplicate', share: 0.3 } },
     ],
     async alive() {

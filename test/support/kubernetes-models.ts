@@ -20,7 +20,7 @@ import { tempDir } from './temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
+export const MODELS = {
   ConfigMap,
   Deployment,
   Namespace,
@@ -31,12 +31,12 @@ const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>
   Service,
   ServiceAccount,
   ServiceMonitor,
-};
+} as const;
 
 /** Returns complaints about values: a wrong type, a missing field. */
 export function invalidValues(manifests: readonly Manifest[]): string[] {
   return manifests.flatMap((manifest) => {
-    const Model = MODELS[manifest.kind];
+    const Model = (MODELS as Readonly<Record<string, new (data: never) => { validate(): void }>>)[manifest.kind];
     if (Model === undefined) return [`no model of ${manifest.kind}`];
     try {
       new Model(manifest as never).validate();

@@ -1,15 +1,8 @@
 /** Renders manifests as users do, with the kustomize of kubectl. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { IPrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule';
-import type { IServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
-import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
-import type { INetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
-import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
-import type { IPersistentVolumeClaim } from 'kubernetes-models/v1/PersistentVolumeClaim';
-import type { IService } from 'kubernetes-models/v1/Service';
-import type { IServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import { parseAllDocuments } from 'yaml';
+import type { MODELS } from './kubernetes-models.ts';
 import { installed } from './program.ts';
 
 export const KUBERNETES = join(import.meta.dirname, '../../deploy/kubernetes');
@@ -37,25 +30,16 @@ export function kustomize(folder: string): readonly Manifest[] {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
 
-interface Kinds {
-  ConfigMap: IConfigMap;
-  Deployment: IDeployment;
-  NetworkPolicy: INetworkPolicy;
-  PersistentVolumeClaim: IPersistentVolumeClaim;
-  PrometheusRule: IPrometheusRule;
-  Service: IService;
-  ServiceAccount: IServiceAccount;
-  ServiceMonitor: IServiceMonitor;
-}
+type Kind = keyof typeof MODELS;
 
-export type Of<K extends keyof Kinds> = Kinds[K] & Manifest;
+export type Of<K extends Kind> = NonNullable<ConstructorParameters<(typeof MODELS)[K]>[0]> & Manifest;
 
-export function all<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K): Of<K>[] {
+export function all<K extends Kind>(manifests: readonly Manifest[], kind: K): Of<K>[] {
   return manifests.filter((manifest) => manifest.kind === kind) as Of<K>[];
 }
 
 /** Returns the single object of this kind and name. */
-export function only<K extends keyof Kinds>(manifests: readonly Manifest[], kind: K, name = 'opsd'): Of<K> {
+export function only<K extends Kind>(manifests: readonly Manifest[], kind: K, name = 'opsd'): Of<K> {
   const found = all(manifests, kind).filter(({ metadata }) => metadata.name === name);
   if (found.length !== 1) throw new Error(`${found.length} objects are ${kind} ${name}`);
   return found[0]!;

@@ -7,18 +7,7 @@ import { catalog } from '#observe/catalog/catalog.ts';
 import type { LogHistogram } from '#observe/aggregation/log-histograms.ts';
 import type { TotalsStore } from '#observe/aggregation/totals.ts';
 import type { Exposition } from './exposition.ts';
-
-export interface TruthRow {
-  readonly time: number;
-  readonly messageId: string;
-  readonly state: string;
-  readonly url?: string;
-  readonly topicName?: string;
-  readonly queueName?: string;
-  readonly nextDeliveryTime?: number;
-  readonly responseStatus?: number;
-  readonly error?: string;
-}
+import type { LogRow } from './service.ts';
 
 /** Values by name and label values, separated by spaces. Series that never counted anything are omitted. */
 export interface LogTruth {
@@ -55,9 +44,9 @@ export function total({ counters }: LogTruth, metric: string): number {
 }
 
 /** @param rows every entry, in the order in which the service wrote them */
-export function logTruth(rows: Iterable<TruthRow>): LogTruth {
+export function logTruth(rows: Iterable<LogRow>): LogTruth {
   const truth = new Truth();
-  const lives = new Map<string, TruthRow[]>();
+  const lives = new Map<string, LogRow[]>();
   for (const row of rows) {
     truth.count(`msgsvc_log_events_total ${row.state}`);
     const life = lives.get(row.messageId);
@@ -68,7 +57,7 @@ export function logTruth(rows: Iterable<TruthRow>): LogTruth {
   return truth.told();
 }
 
-function live(life: readonly TruthRow[], truth: Truth): void {
+function live(life: readonly LogRow[], truth: Truth): void {
   const [created] = life;
   const destination = destinationOf(created!);
   const first = Math.max(created!.time, created!.nextDeliveryTime ?? 0);
@@ -106,7 +95,7 @@ function live(life: readonly TruthRow[], truth: Truth): void {
   else truth.fly(destination);
 }
 
-function destinationOf({ topicName, queueName, url }: TruthRow): string {
+function destinationOf({ topicName, queueName, url }: LogRow): string {
   return topicName ?? queueName ?? new URL(url!).host;
 }
 

@@ -148,12 +148,7 @@ function spelled(value: number): string {
 }
 
 function written({ name, labels }: Sample, more: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries({ ...labels, ...more }).map(
-    ([key, value]) =>
-      `${key}="${value
-        .replaceAll('\\', String.raw`\\`)
-        .replaceAll('"', String.raw`\"`)
-        .replaceAll('\n', String.raw`\n`)}"`,
-  );
+  // JSON escapes a text without control characters in the same way.
+  const pairs = Object.entries({ ...labels, ...more }).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return `${name}{${pairs.join(',')}}`;
 }

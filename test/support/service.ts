@@ -61,20 +61,10 @@ export function logsUntil(service: Service, toDate: number): Promise<LogRow[]> {
   return pages<LogRow>(service, `/v2/logs?toDate=${toDate}`, (page) => page['logs']!.map(slim));
 }
 
+const FIELDS = 'time messageId state url topicName queueName labels nextDeliveryTime responseStatus error'.split(' ');
+
 function slim(row: LogRow): LogRow {
-  const { time, messageId, state, url, topicName, queueName, labels, nextDeliveryTime, responseStatus, error } = row;
-  return {
-    time,
-    messageId,
-    state,
-    url,
-    ...(topicName !== undefined && { topicName }),
-    ...(queueName !== undefined && { queueName }),
-    ...(labels !== undefined && { labels }),
-    ...(nextDeliveryTime !== undefined && { nextDeliveryTime }),
-    ...(responseStatus !== undefined && { responseStatus }),
-    ...(error !== undefined && { error }),
-  };
+  return Object.fromEntries(Object.entries(row).filter(([field]) => FIELDS.includes(field))) as unknown as LogRow;
 }
 
 export function failedRuns(service: Service): Promise<FailedRun[]> {

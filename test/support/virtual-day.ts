@@ -12,7 +12,6 @@ import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
-import { type Clock, systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { type Random, seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -20,6 +19,7 @@ import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT, context, target } from '../observe/collectors/fake-context.ts';
+import { clockOf } from './fast-clock.ts';
 import { DayTraffic } from './day-traffic.ts';
 import { logTruth, toldByStore, total, type LogTruth } from './log-truth.ts';
 import { logsUntil, TEST_TOKEN } from './service.ts';
@@ -138,7 +138,7 @@ interface Day {
 /** One process: it runs until it ends, or the day is over. */
 async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined> {
   const { emulator, random } = day;
-  const clock = hurried(() => emulator.control.clock().now);
+  const clock = clockOf(emulator, HURRY);
   using store = openStore(day.path);
   const totals = createTotals(store);
   const aggregations = createLogAggregationStore(store, totals);
@@ -195,13 +195,4 @@ async function next(day: Day): Promise<void> {
   faults.add({ operations: ['list-logs'], fault: DOWN });
   day.outages += 1;
   day.downUntil = poll + 1 + Math.floor(random() * 60);
-}
-
-/** The service's time. Waits next to it run twenty times as fast. */
-function hurried(now: () => number): Clock {
-  return {
-    now,
-    monotonic: () => systemClock.monotonic() * HURRY,
-    after: (ms, run) => systemClock.after(ms / HURRY, run),
-  };
 }
