@@ -24,6 +24,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
+import { NOTHING_KNOWN } from '../automate/engine/world.ts';
 import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { clockOf } from './fast-clock.ts';
@@ -150,18 +151,12 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     killSwitch: () => undefined,
     runSoon: (policy) => void soon.add(policy),
     facts: {
+      ...NOTHING_KNOWN,
       deliveries() {
         while (ended.length > 0 && ended[0]!.at <= now() - WINDOW_MS) ended.shift();
         return { delivered: ended.filter(({ delivered }) => delivered).length, all: ended.length };
       },
-      refusedAt: () => undefined,
-      clockSkewMs: () => 0,
-      steadySince: () => -Infinity,
-      preconditions: () => {
-        throw new Error('no policy of this test has preconditions');
-      },
       budget: (account) => known.budget(account),
-      resumeEnded: () => false,
       dlqMessages: (account) => known.dlqMessages(account),
     },
   });

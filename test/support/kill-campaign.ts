@@ -33,9 +33,10 @@ export interface CampaignBed {
 }
 
 export interface Campaign<Truth> {
-  /** The account's keys in the configuration, besides its APIs, and other top-level keys. */
-  readonly account: string;
-  readonly telemetry?: string;
+  /** Settings of the collectors that run. */
+  readonly collectors: Readonly<Record<string, object>>;
+  /** Settings of the metrics' labels. */
+  readonly labels?: object;
   /** Creates the state before the first start of the daemon. */
   readonly before?: () => void;
   /** Returns true if counting has begun. */
@@ -136,18 +137,21 @@ async function kill(daemon: Program): Promise<void> {
   await daemon.ended;
 }
 
-function configOf(url: string, { account, telemetry = '' }: Pick<Campaign<unknown>, 'account' | 'telemetry'>): string {
+const ALL_COLLECTORS = ['logs', 'workflowDlq', 'urlGroups', 'accountStats'];
+
+function configOf(url: string, { collectors, labels = {} }: Pick<Campaign<unknown>, 'collectors' | 'labels'>): string {
+  const others = Object.fromEntries(ALL_COLLECTORS.map((name) => [name, { enabled: false }]));
+  // JSON is YAML.
   return `
 server: { listen: "127.0.0.1:0" }
 storage: { sqlite: { path: opsd.db } }
-telemetry: { metrics: { newSeriesZeroFor: 0s, debug: true, ${telemetry} } }
+telemetry: { metrics: { newSeriesZeroFor: 0s, debug: true, labels: ${JSON.stringify(labels)} } }
 accounts:
   - name: production
     messageApi: { url: "${url}", token: ${TEST_TOKEN} }
     managementApi: { url: "${url}", accountId: ${ACCOUNT}, username: user, password: password }
     client: { requestsPerSecond: 200 }
-    collectors:
-${account}
+    collectors: ${JSON.stringify({ ...others, ...collectors })}
 `;
 }
 

@@ -27,11 +27,7 @@ export function killedLogs({ emulator, service, sinkUrl, below, kills }: Campaig
   const to = (path: string, headers: Record<string, string> = {}): Promise<string> =>
     publish(service, `${sinkUrl}/${path}`, { 'Svc-Retry-Delay': '400', ...headers });
   return {
-    account: `
-      logs: { every: 1s, lag: 1s, sweep: { every: 2s, reach: 5s } }
-      workflowDlq: { enabled: false }
-      urlGroups: { enabled: false }
-      accountStats: { enabled: false }`,
+    collectors: { logs: { every: '1s', lag: '1s', sweep: { every: '2s', reach: '5s' } } },
     hasBegun: (metrics) => metrics.value('opsd_log_watermark_timestamp_seconds') !== undefined,
     faults: [
       ...losses('list-logs'),

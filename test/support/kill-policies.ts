@@ -292,6 +292,7 @@ function startDaemon({ emulator, config }: Bed): Program {
 
 function configOf(of: { proxy: string; folder: string; hooks: string; hook: string; signingKey: string }): string {
   const yesterday = new Date(systemClock.now() - 86_400_000).toISOString().slice(0, 10);
+  const due = (name: string): string => `name: ${name}, account: production, mode: enforce, every: 1s`;
   const limits = (caps: { hour: number; day: number }): string => `maxPerHour: ${caps.hour}, maxPerDay: ${caps.day}`;
   return `
 server: { listen: "127.0.0.1:0" }
@@ -312,44 +313,21 @@ hooks:
   listen: ${of.hooks}
   callbacks: { production: { token: callback-token, signingKeys: "${of.signingKey}", url: "${of.hook}" } }
 policies:
-  - name: resume-billing
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-    limits: { ${limits(CAPS.resume)}, attempts: { max: ${CAPS.attempts}, backoff: [1s] } }
-    ramp: { start: 2, settle: 1s }
-  - name: delete-gone
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    where: has(entry.status) && entry.status == 404
-    action: { type: workflow-dlq.delete, archive: { dir: ${of.folder}/archive }, grace: 1h }
-    limits: { ${limits(CAPS.runDelete)}, maxMatchedShare: 1 }
-  - name: delete-hopeless
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: message-dlq, anyLabel: [hopeless] }
-    where: '"hopeless" in entry.labels'
-    action: { type: message-dlq.delete }
-    limits: { ${limits(CAPS.messageDelete)}, maxMatchedShare: 1 }
-  - name: prune-newsletter
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: message-dlq, anyLabel: [newsletter], failedBefore: 2h }
-    action: { type: message-dlq.prune }
-    limits: { ${limits(CAPS.prune)}, maxPerRun: 3 }
-  - name: raise-budget
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: account-budget }
-    where: spend.monthUsd >= 0.0 && budget.knownUsd > 0.0
-    action: { type: budget.raise, step: { usd: 20 }, ceilingUsd: ${CAPS.ceilingUsd}, confirm: { readings: 2, apart: 1m } }
-    limits: { minInterval: 1h, maxPerMonth: ${CAPS.raisesPerMonth}, maxRaisePerMonthUsd: 9980 }
+  - { ${due('resume-billing')}, select: { resource: workflow-dlq, anyLabel: [billing] },
+      action: { type: workflow-dlq.resume, retries: 0 }, ramp: { start: 2, settle: 1s },
+      limits: { ${limits(CAPS.resume)}, attempts: { max: ${CAPS.attempts}, backoff: [1s] } } }
+  - { ${due('delete-gone')}, select: { resource: workflow-dlq, anyLabel: [billing] },
+      where: 'has(entry.status) && entry.status == 404',
+      action: { type: workflow-dlq.delete, archive: { dir: ${of.folder}/archive }, grace: 1h },
+      limits: { ${limits(CAPS.runDelete)}, maxMatchedShare: 1 } }
+  - { ${due('delete-hopeless')}, select: { resource: message-dlq, anyLabel: [hopeless] },
+      where: '"hopeless" in entry.labels', action: { type: message-dlq.delete },
+      limits: { ${limits(CAPS.messageDelete)}, maxMatchedShare: 1 } }
+  - { ${due('prune-newsletter')}, select: { resource: message-dlq, anyLabel: [newsletter], failedBefore: 2h },
+      action: { type: message-dlq.prune }, limits: { ${limits(CAPS.prune)}, maxPerRun: 3 } }
+  - { ${due('raise-budget')}, select: { resource: account-budget },
+      where: spend.monthUsd >= 0.0 && budget.knownUsd > 0.0, action: { type: budget.raise, step: { usd: 20 },
+      ceilingUsd: ${CAPS.ceilingUsd}, confirm: { readings: 2, apart: 1m } },
+      limits: { minInterval: 1h, maxPerMonth: ${CAPS.raisesPerMonth}, maxRaisePerMonthUsd: 9980 } }
 `;
 }

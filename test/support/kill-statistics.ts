@@ -52,11 +52,7 @@ export function killedStatistics({ emulator, service, sinkUrl, below }: Campaign
   }
 
   return {
-    account: `
-      accountStats: { every: 1s }
-      logs: { enabled: false }
-      workflowDlq: { enabled: false }
-      urlGroups: { enabled: false }`,
+    collectors: { accountStats: { every: '1s' } },
     hasBegun: (metrics) => metrics.value('msgsvc_account_used_messages_total') !== undefined,
     faults: [
       ...losses('get-account-stats'),

@@ -41,12 +41,8 @@ export function killedWorkflowDlq({ emulator, service, sinkUrl, below }: Campaig
   }
 
   return {
-    account: `
-      workflowDlq: { every: 1s, full: 10s }
-      logs: { enabled: false }
-      accountStats: { enabled: false }
-      urlGroups: { enabled: false }`,
-    telemetry: `labels: { workflow: { max: ${PLACES} } }`,
+    collectors: { workflowDlq: { every: '1s', full: '10s' } },
+    labels: { workflow: { max: PLACES } },
     before() {
       emulator.control.seed({ failedRuns: [{ url: `${sinkUrl}/bad/order`, count: BEFORE, status: 503 }] });
     },

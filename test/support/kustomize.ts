@@ -35,7 +35,7 @@ type Kind = keyof typeof MODELS;
 export type Of<K extends Kind> = NonNullable<ConstructorParameters<(typeof MODELS)[K]>[0]> & Manifest;
 
 export function all<K extends Kind>(manifests: readonly Manifest[], kind: K): Of<K>[] {
-  return manifests.filter((manifest) => manifest.kind === kind) as Of<K>[];
+  return manifests.filter((manifest) => manifest.kind === kind);
 }
 
 /** Returns the single object of this kind and name. */

@@ -96,7 +96,7 @@ function live(life: readonly LogRow[], truth: Truth): void {
 }
 
 function destinationOf({ topicName, queueName, url }: LogRow): string {
-  return topicName ?? queueName ?? new URL(url!).host;
+  return topicName ?? queueName ?? new URL(url).host;
 }
 
 /** Returns the reason of an error of the tests' destinations that gave no response. */

@@ -64,8 +64,10 @@ export async function otlpSink(): Promise<OtlpSink> {
 /** @throws {Error} when the body does not match its headers */
 function decodeTraces({ headers, body }: Pick<SunkRequest, 'headers' | 'body'>): SunkSpan[] {
   const plain = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-  if (headers['content-type'] === 'application/x-protobuf') return fromProtobuf(plain);
-  if (headers['content-type'] === 'application/json') return fromJson(JSON.parse(plain.toString('utf8')));
+  if (headers['content-type'] === 'application/x-protobuf')
+    return fromJson(decoded(plain, REQUEST) as unknown as JsonRequest);
+  if (headers['content-type'] === 'application/json')
+    return fromJson(JSON.parse(plain.toString('utf8')) as JsonRequest);
   throw new Error(`unexpected content type ${headers['content-type']}`);
 }
 
@@ -112,6 +114,11 @@ interface JsonRequest {
   }[];
 }
 
+/** Converts nanoseconds to milliseconds. A fraction below a millisecond remains visible. */
+function millis(value: string): number {
+  return Number(BigInt(value) / 1_000n) / 1_000;
+}
+
 function fromJson(request: JsonRequest): SunkSpan[] {
   return request.resourceSpans.flatMap(({ resource, scopeSpans, schemaUrl: ofResource = '' }) =>
     scopeSpans.flatMap(({ scope, spans, schemaUrl: ofScope = '' }) =>
@@ -121,8 +128,8 @@ function fromJson(request: JsonRequest): SunkSpan[] {
         parentSpanId: span.parentSpanId ?? '',
         name: span.name,
         kind: KINDS[span.kind ?? 0]!,
-        startMs: millis(BigInt(span.startTimeUnixNano)),
-        endMs: millis(BigInt(span.endTimeUnixNano)),
+        startMs: millis(span.startTimeUnixNano),
+        endMs: millis(span.endTimeUnixNano),
         status: STATUSES[span.status?.code ?? 0]!,
         attributes: jsonAttributes(span.attributes),
         links: (span.links ?? []).map(({ traceId, spanId, flags = 0 }) => ({ traceId, spanId, flags })),
@@ -144,84 +151,60 @@ function jsonValue(value: JsonValue): AttributeValue {
   return value.stringValue ?? value.boolValue ?? value.doubleValue ?? null;
 }
 
-// Protobuf wire format: each message as its fields by number, in order
+// Protobuf wire format, decoded to the JSON mapping
 
+/** An integer as a number; fixed-width and nested values as bytes. */
 type Field = bigint | Buffer;
-type Message = ReadonlyMap<number, readonly Field[]>;
+/** Fields of a message by number: name, conversion, and whether it may repeat. */
+type Shape = Readonly<Record<number, readonly [name: string, convert: (field: never) => unknown, repeats?: 'repeats']>>;
 
-function fromProtobuf(body: Buffer): SunkSpan[] {
-  return messages(parse(body), 1).flatMap((resourceSpans) => {
-    const resource = attributes(messages(resourceSpans, 1)[0] ?? new Map(), 1);
-    return messages(resourceSpans, 2).flatMap((scopeSpans) => {
-      const scope = text(messages(scopeSpans, 1)[0] ?? new Map(), 1);
-      const schemas = [text(resourceSpans, 3), text(scopeSpans, 3)] as const;
-      return messages(scopeSpans, 2).map((span) => ({ ...spanOf(span), resource, scope, schemas }));
-    });
-  });
-}
+const hex = (bytes: Buffer): string => bytes.toString('hex');
+const text = (bytes: Buffer): string => bytes.toString('utf8');
+const nanos = (bytes: Buffer): string => String(bytes.readBigUInt64LE());
+const anyValue = (bytes: Buffer): unknown => decoded(bytes, ANY_VALUE);
+const message = (shape: Shape) => (bytes: Buffer) => decoded(bytes, shape);
 
-function spanOf(span: Message): Omit<SunkSpan, 'resource' | 'scope' | 'schemas'> {
-  const status = messages(span, 15)[0];
-  return {
-    traceId: bytes(span, 1).toString('hex'),
-    spanId: bytes(span, 2).toString('hex'),
-    parentSpanId: bytes(span, 4).toString('hex'),
-    name: text(span, 5),
-    kind: KINDS[Number(number(span, 6))]!,
-    startMs: millis(number(span, 7)),
-    endMs: millis(number(span, 8)),
-    status: STATUSES[status === undefined ? 0 : Number(number(status, 3))]!,
-    attributes: attributes(span, 9),
-    links: messages(span, 13).map((link) => ({
-      traceId: bytes(link, 1).toString('hex'),
-      spanId: bytes(link, 2).toString('hex'),
-      flags: Number(number(link, 6)),
-    })),
-  };
-}
+const ANY_VALUE: Shape = {
+  1: ['stringValue', text],
+  2: ['boolValue', (value: bigint) => value === 1n],
+  3: ['intValue', (value: bigint) => Number(BigInt.asIntN(64, value))],
+  4: ['doubleValue', (bytes: Buffer) => bytes.readDoubleLE()],
+  5: ['arrayValue', message({ 1: ['values', anyValue, 'repeats'] })],
+};
+const KEY_VALUE = message({ 1: ['key', text], 2: ['value', anyValue] });
+const LINK = message({
+  1: ['traceId', hex],
+  2: ['spanId', hex],
+  6: ['flags', (bytes: Buffer) => bytes.readUInt32LE()],
+});
+const SPAN = message({
+  1: ['traceId', hex],
+  2: ['spanId', hex],
+  4: ['parentSpanId', hex],
+  5: ['name', text],
+  6: ['kind', Number],
+  7: ['startTimeUnixNano', nanos],
+  8: ['endTimeUnixNano', nanos],
+  9: ['attributes', KEY_VALUE, 'repeats'],
+  13: ['links', LINK, 'repeats'],
+  15: ['status', message({ 3: ['code', Number] })],
+});
+const SCOPE_SPANS = message({
+  1: ['scope', message({ 1: ['name', text] })],
+  2: ['spans', SPAN, 'repeats'],
+  3: ['schemaUrl', text],
+});
+const RESOURCE = message({ 1: ['attributes', KEY_VALUE, 'repeats'] });
+const RESOURCE_SPANS = message({
+  1: ['resource', RESOURCE],
+  2: ['scopeSpans', SCOPE_SPANS, 'repeats'],
+  3: ['schemaUrl', text],
+});
+const REQUEST: Shape = { 1: ['resourceSpans', RESOURCE_SPANS, 'repeats'] };
 
-function attributes(message: Message, field: number): Record<string, AttributeValue> {
-  return Object.fromEntries(
-    messages(message, field).map((pair) => [text(pair, 1), anyValue(messages(pair, 2)[0] ?? new Map())]),
-  );
-}
-
-function anyValue(value: Message): AttributeValue {
-  if (value.has(1)) return text(value, 1);
-  if (value.has(2)) return number(value, 2) === 1n;
-  if (value.has(3)) return Number(BigInt.asIntN(64, number(value, 3)));
-  if (value.has(4)) {
-    const bits = Buffer.alloc(8);
-    bits.writeBigUInt64LE(number(value, 4));
-    return bits.readDoubleLE();
-  }
-  if (value.has(5)) return messages(messages(value, 5)[0] ?? new Map(), 1).map(anyValue);
-  return null;
-}
-
-/** Converts nanoseconds to milliseconds. A fraction below a millisecond remains visible. */
-function millis(nanos: bigint): number {
-  return Number(nanos / 1_000n) / 1_000;
-}
-
-function messages(message: Message, field: number): Message[] {
-  return (message.get(field) ?? []).map((value) => parse(value as Buffer));
-}
-
-function bytes(message: Message, field: number): Buffer {
-  return (message.get(field)?.at(-1) as Buffer | undefined) ?? Buffer.alloc(0);
-}
-
-function text(message: Message, field: number): string {
-  return bytes(message, field).toString('utf8');
-}
-
-function number(message: Message, field: number): bigint {
-  return (message.get(field)?.at(-1) as bigint | undefined) ?? 0n;
-}
-
-function parse(buffer: Buffer): Message {
-  const fields = new Map<number, Field[]>();
+/** Returns the fields that the shape names. */
+function decoded(buffer: Buffer, shape: Shape): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
   let at = 0;
   const varint = (): bigint => {
     let value = 0n;
@@ -241,22 +224,24 @@ function parse(buffer: Buffer): Message {
       case 0:
         return varint();
       case 1:
-        return take(8).readBigUInt64LE();
+        return take(8);
       case 2:
         return take(Number(varint()));
       case 5:
-        return BigInt(take(4).readUInt32LE());
+        return take(4);
       default:
         throw new Error(`unexpected protobuf wire type ${wireType}`);
     }
   };
   while (at < buffer.length) {
     const tag = Number(varint());
-    const field = tag >>> 3;
-    const parsed = value(tag & 7);
-    const known = fields.get(field);
-    if (known === undefined) fields.set(field, [parsed]);
-    else known.push(parsed);
+    const field = value(tag & 7);
+    const known = shape[tag >>> 3];
+    if (known === undefined) continue;
+    const [name, convert, repeats] = known;
+    const converted = convert(field as never);
+    if (repeats === undefined) fields[name] = converted;
+    else fields[name] = [...((fields[name] as unknown[] | undefined) ?? []), converted];
   }
   return fields;
 }

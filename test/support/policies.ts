@@ -3,23 +3,10 @@
  */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
-import type {
-  BudgetPolicy,
-  MessageDeletePolicy,
-  Policy,
-  PrunePolicy,
-  ResumePolicy,
-  WorkflowDeletePolicy,
-} from '#automate/policies/policy.ts';
+import type { Policy } from '#automate/policies/policy.ts';
 import { policySettings, type PolicySettings } from '#automate/policies/settings.ts';
 
-interface Policies {
-  readonly 'workflow-dlq.resume': ResumePolicy;
-  readonly 'workflow-dlq.delete': WorkflowDeletePolicy;
-  readonly 'message-dlq.delete': MessageDeletePolicy;
-  readonly 'message-dlq.prune': PrunePolicy;
-  readonly 'budget.raise': BudgetPolicy;
-}
+type PolicyOf<T extends ActionType> = Extract<Policy, { readonly action: { readonly type: T } }>;
 
 type Mapping = Readonly<Record<string, unknown>>;
 
@@ -56,9 +43,8 @@ export function policySettingsOf(type: ActionType, over: Mapping = {}): PolicySe
  *
  * @throws {Error} when the policy would not load
  */
-export function policyOf<T extends ActionType>(type: T, over: Mapping = {}): Policies[T] {
-  const policy: Policy = compilePolicy(policySettingsOf(type, over), 'policies/test.yaml:1');
-  return policy as Policies[T];
+export function policyOf<T extends ActionType>(type: T, over: Mapping = {}): PolicyOf<T> {
+  return compilePolicy(policySettingsOf(type, over), 'policies/test.yaml:1') as PolicyOf<T>;
 }
 
 function merged(base: Mapping, over: Mapping): Mapping {
