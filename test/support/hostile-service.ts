@@ -13,28 +13,16 @@ export interface Harm {
 }
 
 export const HARMS: readonly Harm[] = [
-  {
-    what: 'a row that nests',
-    answer: () => whole(listing(rowWith(`"header":${nested(2 * MIB)}`))),
-  },
+  { what: 'a row that nests', answer: () => whole(listing(rowWith(`"header":${nested(2 * MIB)}`))) },
   { what: 'rows that are empty lists', answer: () => whole(listing(filled('[]'))) },
   { what: 'rows that are empty objects', answer: () => whole(listing(filled('{}'))) },
   { what: 'a row of many keys', answer: () => whole(listing(`{${manyKeys(600_000)}}`)) },
   { what: 'a long id', answer: () => whole(listing(rowWith('"more":0', 'i'.repeat(MOST / 6 - 100)))) },
   { what: 'a long text', answer: () => whole(listing(rowWith(`"error":"${'語'.repeat(MOST / 6 - 100)}"`))) },
   { what: 'pages without end', answer: () => pagesWithoutEnd },
-  {
-    what: 'a body without end',
-    answer: () => endless(Buffer.alloc(MIB, ' '), 'body'),
-  },
-  {
-    what: 'a body of tiny chunks',
-    answer: () => endless(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks'),
-  },
-  {
-    what: 'errors with long bodies',
-    answer: () => whole(`"${'e'.repeat(MOST)}"`, 503),
-  },
+  { what: 'a body without end', answer: () => endless(Buffer.alloc(MIB, ' '), 'body') },
+  { what: 'a body of tiny chunks', answer: () => endless(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks') },
+  { what: 'errors with long bodies', answer: () => whole(`"${'e'.repeat(MOST)}"`, 503) },
   {
     what: 'long headers',
     answer: () => (_request, response: ServerResponse) =>

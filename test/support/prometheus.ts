@@ -13,12 +13,10 @@ export interface Series {
 }
 
 interface Exemplars {
-  readonly seriesLabels: Readonly<Record<string, string>>;
   readonly exemplars: readonly { readonly labels: Readonly<Record<string, string>> }[];
 }
 
 interface Target {
-  readonly scrapePool: string;
   readonly lastError: string;
   readonly health: string;
 }
@@ -33,18 +31,7 @@ export interface PrometheusOptions {
   readonly backfill?: (dataFolder: string) => Promise<void>;
 }
 
-export interface Prometheus {
-  readonly url: string;
-  /** Returns the data of a response of the HTTP API, below /api/v1/. A warning is an error. */
-  readonly ask: <T>(path: string, parameters?: Readonly<Record<string, string>>) => Promise<T>;
-  readonly instant: (promql: string, atSeconds?: number) => Promise<readonly Series[]>;
-  readonly range: (promql: string, span: Span) => Promise<readonly Series[]>;
-  /** Returns the first value; NaN when there is none. */
-  readonly value: (promql: string) => Promise<number>;
-  readonly exemplars: (promql: string) => Promise<readonly Exemplars[]>;
-  readonly targets: () => Promise<readonly Target[]>;
-  readonly stop: () => void;
-}
+export type Prometheus = Awaited<ReturnType<typeof prometheus>>;
 
 /** Epoch seconds, and seconds. */
 interface Span {
@@ -73,7 +60,7 @@ interface Row {
 }
 
 /** @param program path of `prometheus` */
-export async function prometheus(program: string, options: PrometheusOptions): Promise<Prometheus> {
+export async function prometheus(program: string, options: PrometheusOptions) {
   const folder = tempDir();
   const data = join(folder, 'data');
   mkdirSync(data);
@@ -111,7 +98,8 @@ function configuration({ jobs, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOp
   });
 }
 
-function questions(url: string): Omit<Prometheus, 'url' | 'stop'> {
+function questions(url: string) {
+  /** Returns the data of a response of the HTTP API, below /api/v1/. A warning is an error. */
   async function ask<T>(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<T> {
     const response = await fetch(`${url}/api/v1/${path}?${new URLSearchParams(parameters).toString()}`);
     return await dataOf<T>(response, path);
@@ -121,7 +109,7 @@ function questions(url: string): Omit<Prometheus, 'url' | 'stop'> {
   return {
     ask,
     instant,
-    range: async (promql, { from, to, step }) =>
+    range: async (promql: string, { from, to, step }: Span) =>
       seriesOf(
         await ask<Result>('query_range', {
           query: promql,
@@ -130,8 +118,9 @@ function questions(url: string): Omit<Prometheus, 'url' | 'stop'> {
           step: String(step),
         }),
       ),
-    value: async (promql) => (await instant(promql))[0]?.points[0]?.[1] ?? Number.NaN,
-    exemplars: (promql) =>
+    /** Returns the first value; NaN when there is none. */
+    value: async (promql: string) => (await instant(promql))[0]?.points[0]?.[1] ?? Number.NaN,
+    exemplars: (promql: string) =>
       ask<readonly Exemplars[]>('query_exemplars', { query: promql, start: '0', end: String(Date.now() / 1_000 + 60) }),
     targets: async () => (await ask<{ activeTargets: readonly Target[] }>('targets')).activeTargets,
   };

@@ -1,6 +1,5 @@
 /** Stores with content in most tables, and random damage to their pages. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
@@ -11,6 +10,7 @@ import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { intentFor } from './ledger-facts.ts';
+import { tempDir } from './temp-dir.ts';
 
 const PAGE_BYTES = 4_096;
 
@@ -88,40 +88,35 @@ function damageOf(pageCount: number): fc.Arbitrary<Damage> {
  * @returns the number of rejected stores
  */
 export function damagesFound(options: { readonly runs: number; readonly seed?: number }): number {
-  const folder = mkdtempSync(join(tmpdir(), 'opsd-'));
-  try {
-    const path = join(folder, 'opsd.db');
-    filledStore(path)[Symbol.dispose]();
-    const whole = readFileSync(path);
-    const mark = readFileSync(`${path}.clean`);
-    const content = contentOf(path);
-    let refused = 0;
-    fc.assert(
-      fc.property(damageOf(whole.length / PAGE_BYTES), fc.boolean(), (damage, isMarked) => {
-        const bytes = Buffer.from(whole);
-        damage(bytes);
-        writeFileSync(path, bytes);
-        rmSync(`${path}-wal`, { force: true });
-        if (isMarked) writeFileSync(`${path}.clean`, mark);
-        else rmSync(`${path}.clean`, { force: true });
-        let store;
-        try {
-          store = openStore(path);
-        } catch (error) {
-          expect(error).toBeInstanceOf(StoreError);
-          refused += 1;
-          return;
-        }
-        // Value that the opening itself writes.
-        store.db.exec(`UPDATE meta SET value = '1' WHERE key = 'epoch'`);
-        store[Symbol.dispose]();
-        const now = contentOf(path);
-        expect([...content.keys()].filter((table) => now.get(table) !== content.get(table))).toEqual([]);
-      }),
-      { numRuns: options.runs, ...(options.seed !== undefined && { seed: options.seed }) },
-    );
-    return refused;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const path = join(tempDir(), 'opsd.db');
+  filledStore(path)[Symbol.dispose]();
+  const whole = readFileSync(path);
+  const mark = readFileSync(`${path}.clean`);
+  const content = contentOf(path);
+  let refused = 0;
+  fc.assert(
+    fc.property(damageOf(whole.length / PAGE_BYTES), fc.boolean(), (damage, isMarked) => {
+      const bytes = Buffer.from(whole);
+      damage(bytes);
+      writeFileSync(path, bytes);
+      rmSync(`${path}-wal`, { force: true });
+      if (isMarked) writeFileSync(`${path}.clean`, mark);
+      else rmSync(`${path}.clean`, { force: true });
+      let store;
+      try {
+        store = openStore(path);
+      } catch (error) {
+        expect(error).toBeInstanceOf(StoreError);
+        refused += 1;
+        return;
+      }
+      // Value that the opening itself writes.
+      store.db.exec(`UPDATE meta SET value = '1' WHERE key = 'epoch'`);
+      store[Symbol.dispose]();
+      const now = contentOf(path);
+      expect([...content.keys()].filter((table) => now.get(table) !== content.get(table))).toEqual([]);
+    }),
+    { numRuns: options.runs, ...(options.seed !== undefined && { seed: options.seed }) },
+  );
+  return refused;
 }

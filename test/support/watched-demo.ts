@@ -13,8 +13,6 @@ export interface WatchedDemo {
   readonly prometheus: Prometheus;
   /** Epoch seconds: younger data was scraped, older data is generated. */
   readonly liveSince: number;
-  /** Epoch seconds of the start of the generated history. */
-  readonly pastSince: number;
 }
 
 export const RULE_PATHS = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
@@ -46,5 +44,5 @@ export async function watchedDemo(
         { days: DAYS, now, labels: { job: 'opsd', instance: new URL(url).host } },
       ),
   });
-  return { url, prometheus: watching, liveSince: now, pastSince: now - DAYS * 86_400 };
+  return { url, prometheus: watching, liveSince: now };
 }
