@@ -14,6 +14,8 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
     io.stderr.write(helpOf([]));
     return EXIT.usage;
   }
+  // Its words are an unfinished command line.
+  if (argv[0] === '__complete') return (await import('./complete.ts')).complete(argv.slice(1), io, programs);
   try {
     const { command, topic, args } = namedCommand(withoutAlias(argv));
     if (command === undefined) return nounWithoutVerb(topic, args, io);

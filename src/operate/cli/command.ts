@@ -48,6 +48,9 @@ export interface CliPrograms {
   direct(options: DirectNeeds & { readonly config: Config }): Promise<DirectDaemon>;
 }
 
+/** Names that the daemon knows, for completion. */
+export type NameSource = 'account' | 'policy' | 'plan' | 'flow-control-key';
+
 export interface OptionSpec {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
@@ -56,6 +59,8 @@ export interface OptionSpec {
   readonly help: string;
   /** The option may be repeated. */
   readonly multiple?: true;
+  /** Values for completion. */
+  readonly names?: NameSource;
 }
 
 export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
@@ -75,7 +80,13 @@ export interface Command {
   /** One line. */
   readonly summary: string;
   /** Positional arguments: `POLICY…`; absent if there are none. */
-  readonly operands?: { readonly usage: string; readonly min: number; readonly max: number };
+  readonly operands?: {
+    readonly usage: string;
+    readonly min: number;
+    readonly max: number;
+    /** Values for completion. */
+    readonly names?: NameSource | readonly string[];
+  };
   readonly options: Readonly<Record<string, OptionSpec>>;
   /** Additional text for `opsd help COMMAND`. */
   readonly details?: string;

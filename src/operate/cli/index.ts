@@ -5,10 +5,12 @@ import { approveCommand } from './commands/approve.ts';
 import { auditCommand } from './commands/audit.ts';
 import { checkCommand } from './commands/check.ts';
 import type { Command } from './command.ts';
+import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { emulatorCommand } from './commands/emulator.ts';
 import { explainCommand } from './commands/explain.ts';
+import { flowControlListCommand } from './commands/flow-control.ts';
 import { initCommand } from './commands/init.ts';
 import { metricsCommand } from './commands/metrics.ts';
 import { pauseCommand } from './commands/pause.ts';
@@ -58,7 +60,9 @@ export const COMMANDS: readonly Command[] = [
   stateCommand,
   traceCommand,
   apiCommand,
+  flowControlListCommand,
   metricsCommand,
   schemaCommand,
+  completionCommand,
   versionCommand,
 ];

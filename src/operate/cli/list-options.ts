@@ -8,6 +8,7 @@ import { WATCH_OPTION } from './watch.ts';
 export const ACCOUNT_OPTION: OptionSpec = {
   type: 'string',
   value: 'NAME',
+  names: 'account',
   help: 'Account; required if there are several.',
 };
 

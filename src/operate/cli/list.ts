@@ -12,12 +12,16 @@ export interface Listing<Row> {
   readonly query?: Query;
   /** Field of the response that has the rows. */
   readonly key: string;
+  /** False if the route returns all rows at once, and takes no limit. */
+  readonly isPaged?: false;
   readonly columns: readonly Column<Row>[];
   readonly id: (row: Row) => string;
   /** Collectors that a daemon needs for it; see `DirectNeeds`. */
   readonly collectors: DirectNeeds['collectors'];
   /** Sentence for an empty list, with what would fill it. */
   readonly empty: string;
+  /** Remark about the response, for stderr. */
+  readonly note?: (data: Answer<Row>['data']) => string | undefined;
 }
 
 /** Rows that are requested at once. */
@@ -44,14 +48,15 @@ interface Answer<Row> {
 async function readPages<Row>(
   { stderr }: CliIo,
   daemon: DaemonCall,
-  { path, query = {}, key }: Listing<Row>,
+  { path, query = {}, key, isPaged }: Listing<Row>,
   limit: number,
 ): Promise<Answer<Row>> {
   const rows: Row[] = [];
   let cursor: string | undefined;
   for (;;) {
     const count = Math.min(PAGE, limit - rows.length);
-    const data = await exchange(daemon, { method: 'GET', path: pathWith(path, { ...query, limit: count, cursor }) });
+    const page = isPaged === false ? {} : { limit: count, cursor };
+    const data = await exchange(daemon, { method: 'GET', path: pathWith(path, { ...query, ...page }) });
     if (!Array.isArray(data[key]))
       throw new CommandError(`the response of ${path} has no ${key}; check that it is opsd`);
     rows.push(...(data[key] as Row[]));
@@ -67,20 +72,29 @@ async function shown<Row>(
   io: CliIo,
   format: ListFormat,
   { data, rows }: Answer<Row>,
-  { columns, id, empty }: Listing<Row>,
+  { columns, id, empty, note }: Listing<Row>,
   limit: number,
 ): Promise<Shown> {
   if (format === 'json' || format === 'yaml') return { text: await dataText(format, data) };
-  if (format === 'name') return { text: rows.map((row) => `${printable(id(row))}\n`).join('') };
-  if (rows.length === 0) return { text: '', note: `${empty}\n` };
-  const at = typeof data['at'] === 'number' ? data['at'] : io.clock.now();
-  const isWide = format === 'wide';
-  const { width } = textStyle(io);
-  const text = listTable(
-    columns.filter((column) => isWide || column.isWide !== true),
-    rows,
-    { at, ...(!isWide && width !== undefined && { width }) },
-  );
-  const hasMore = typeof data['cursor'] === 'string' && data['cursor'] !== '';
-  return { text, ...(hasMore && { note: `The first ${limit}; more with --limit.\n` }) };
+  const shownRows = rows.slice(0, limit);
+  const hasMore = rows.length > limit || (typeof data['cursor'] === 'string' && data['cursor'] !== '');
+  const notes = [
+    ...(rows.length === 0 && format !== 'name' ? [empty] : []),
+    ...(hasMore ? [`The first ${limit}; more with --limit.`] : []),
+    note?.(data),
+  ].filter((text) => text !== undefined);
+  return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join('') };
+
+  function textOf(): string {
+    if (format === 'name') return shownRows.map((row) => `${printable(id(row))}\n`).join('');
+    if (rows.length === 0) return '';
+    const at = typeof data['at'] === 'number' ? data['at'] : io.clock.now();
+    const isWide = format === 'wide';
+    const { width } = textStyle(io);
+    return listTable(
+      columns.filter((column) => isWide || column.isWide !== true),
+      shownRows,
+      { at, ...(!isWide && width !== undefined && { width }) },
+    );
+  }
 }

@@ -70,14 +70,14 @@ test('pages are followed up to the limit, with a progress line on a terminal onl
   const sink = await daemonWith(rows(1_250));
   const plain = await listed(sink, ['--limit', '250', '-o', 'name']);
   expect(plain.stdout.split('\n')).toHaveLength(251);
-  expect(plain.stderr).toBe('');
+  expect(plain.stderr).toBe('The first 250; more with --limit.\n');
   expect(sink.requests.map(({ url }) => /limit=\d+(&cursor=\d+)?/.exec(url)![0])).toEqual([
     'limit=100',
     'limit=100&cursor=100',
     'limit=50&cursor=200',
   ]);
   const seen = await listed(sink, ['--limit', '201', '-o', 'name'], { isTTY: true });
-  expect(seen.stderr).toBe('\r100 rows read…\r\u001B[K\r200 rows read…\r\u001B[K');
+  expect(seen.stderr).toBe('\r100 rows read…\r\u001B[K\r200 rows read…\r\u001B[KThe first 201; more with --limit.\n');
 });
 
 test('a cursor that does not advance ends the list', async () => {

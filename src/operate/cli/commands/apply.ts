@@ -11,7 +11,7 @@ import { actText, counted } from './plan-acts.ts';
 export const applyCommand: Command = {
   name: 'apply',
   summary: 'Apply the actions of a plan that are still valid now.',
-  operands: { usage: 'PLAN', min: 1, max: 1 },
+  operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
     'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +

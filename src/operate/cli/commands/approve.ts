@@ -4,7 +4,7 @@ import { decide, DECIDE_OPTIONS } from './decide.ts';
 export const approveCommand: Command = {
   name: 'approve',
   summary: 'Approve a pending plan.',
-  operands: { usage: 'PLAN', min: 1, max: 1 },
+  operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: DECIDE_OPTIONS,
   details:
     'The runs of the policy then apply it, the first of them at once: exactly the shown actions, under all guards.\n' +

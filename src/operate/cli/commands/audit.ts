@@ -10,9 +10,9 @@ import { SINCE_OPTION, timeOption } from '../list-options.ts';
 export const auditCommand: Command = {
   name: 'audit',
   summary: 'Show the audit log, or check it for changes and gaps.',
-  operands: { usage: '[verify]', min: 0, max: 1 },
+  operands: { usage: '[verify]', min: 0, max: 1, names: ['verify'] },
   options: {
-    policy: { type: 'string', value: 'NAME', help: 'Only records of this policy.' },
+    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only records of this policy.' },
     since: SINCE_OPTION,
     id: { type: 'string', value: 'ID', help: 'Records that name this entry, run, plan, campaign or intent.' },
     head: {

@@ -7,7 +7,7 @@ export const pauseCommand: Command = {
   name: 'pause',
   summary: 'Pause all policies, or one: no more requests are sent.',
   options: {
-    policy: { type: 'string', value: 'NAME', help: 'Only this policy; default: all policies.' },
+    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only this policy; default: all policies.' },
     reason: REASON_OPTION,
     ...DAEMON_OPTIONS,
     output: OUTPUT_OPTION,

@@ -8,7 +8,7 @@ import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts'
 export const planCommand: Command = {
   name: 'plan',
   summary: 'Show what policies would do now, without doing it.',
-  operands: { usage: '[POLICY…]', min: 0, max: Infinity },
+  operands: { usage: '[POLICY…]', min: 0, max: Infinity, names: 'policy' },
   options: {
     once: { type: 'boolean', help: 'Overrule limits for this plan only; requires --set and --reason.' },
     set: {

@@ -4,7 +4,7 @@ import { decide, DECIDE_OPTIONS } from './decide.ts';
 export const rejectCommand: Command = {
   name: 'reject',
   summary: 'Reject a plan.',
-  operands: { usage: 'PLAN', min: 1, max: 1 },
+  operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: DECIDE_OPTIONS,
   details: 'The policy continues and makes another plan later. To stop it: opsd pause --policy POLICY.',
   examples: ['opsd reject 9f3c2a', "opsd reject 9f3c2a --yes --reason 'the runs are obsolete'"],

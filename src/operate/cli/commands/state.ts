@@ -6,7 +6,7 @@ import { commandOf, findSocket, SOCKET_OPTION } from '../daemon-option.ts';
 export const stateCommand: Command = {
   name: 'state',
   summary: 'Back up the store, restore it, and adopt a restored store.',
-  operands: { usage: 'backup FILE | restore FILE | adopt', min: 1, max: 2 },
+  operands: { usage: 'backup FILE | restore FILE | adopt', min: 1, max: 2, names: ['backup', 'restore', 'adopt'] },
   options: {
     reason: { type: 'string', value: 'TEXT', help: 'adopt: reason why this store may act, recorded in the audit log.' },
     config: CONFIG_OPTION,

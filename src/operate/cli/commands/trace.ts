@@ -11,7 +11,7 @@ import { OUTPUT_OPTION, outputFormat, printable, usesColor, writeData } from '..
 export const traceCommand: Command = {
   name: 'trace',
   summary: 'Print the trace id of a message, or its trace.',
-  operands: { usage: 'id|show ID', min: 2, max: 2 },
+  operands: { usage: 'id|show ID', min: 2, max: 2, names: ['id', 'show'] },
   options: {
     account: { type: 'string', value: 'NAME', help: 'Account of the id; default: the only one configured.' },
     workflow: { type: 'boolean', help: 'ID is a workflow run: print the trace id of its steps. Only with id.' },

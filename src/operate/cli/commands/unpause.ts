@@ -8,7 +8,7 @@ export const unpauseCommand: Command = {
   name: 'unpause',
   summary: 'Lift pauses, and the halts of groups.',
   options: {
-    policy: { type: 'string', value: 'NAME', help: 'Only this policy; default: every pause.' },
+    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only this policy; default: every pause.' },
     group: { type: 'string', value: 'GROUP', help: 'Only this halted group of the policy.' },
     reason: REASON_OPTION,
     yes: YES_OPTION,

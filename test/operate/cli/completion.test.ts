@@ -1,0 +1,138 @@
+/** Completion: its candidates, and the script of bash as bash runs it. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { onTestFinished } from 'vitest';
+import { ALL_COMMANDS } from '#operate/cli/help.ts';
+import { ledger, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
+import { httpSink } from '../../support/http-sink.ts';
+import { start } from '../../support/program.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+import { opsd, terminal, type TerminalOptions } from './terminal.ts';
+
+/** Candidates for the last word. Nothing may be on stderr, and the exit code is 0. */
+async function completed(words: readonly string[], options: TerminalOptions = {}): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await opsd(['__complete', ...words], options);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout.split('\n').slice(0, -1);
+}
+
+/** Socket of a daemon with a policy, a plan, an account, and two policies with hostile names. */
+async function daemon(): Promise<string> {
+  const socketPath = join(tempDir(), 's');
+  const policies = ['resume-billing', 'resume:eu', 'a b', 'x\u001B[2J', 'line\nbreak'];
+  const deps = world({
+    policies: () => policies.map((name) => ({ ...RESUME_BILLING, name })),
+    ledger: ledger({ storedPlans: () => [storedPlan()] }),
+    accounts: [{ name: 'production' }, { name: 'staging' }],
+  });
+  await serving(deps, { socketPath });
+  return socketPath;
+}
+
+describe('without a daemon', () => {
+  test('commands and nouns are completed', async () => {
+    const first = new Set(ALL_COMMANDS.map(({ name }) => name.split(' ')[0]));
+    expect(new Set(await completed(['']))).toEqual(first);
+    expect(await completed(['unp'])).toEqual(['unpause']);
+    expect(await completed(['flow-control', ''])).toEqual(['list']);
+    expect(await completed(['help', 'flow-control', ''])).toEqual(['list']);
+    expect(await completed(['help', 'unp'])).toEqual(['unpause']);
+  });
+
+  test('options are completed, once each, and their values', async () => {
+    expect(await completed(['pause', '--re'])).toEqual(['--reason']);
+    expect(await completed(['pause', '--reason', 'x', '--re'])).toEqual([]);
+    expect(await completed(['plan', '--set', 'a=1', '--se'])).toEqual(['--set']);
+    expect(await completed(['flow-control', 'list', '-o', ''])).toEqual(['table', 'json', 'yaml', 'name', 'wide']);
+    expect(await completed(['pause', '--output', 'j'])).toEqual(['json']);
+    expect(await completed(['run', '--config', ''])).toEqual([]);
+    expect(await completed(['completion', ''])).toEqual(['bash', 'zsh', 'fish']);
+    expect(await completed(['audit', ''])).toEqual(['verify']);
+  });
+
+  test.each([
+    [['unknown', '']],
+    [['plan', '']],
+    [['pause', '--policy', '']],
+    [['apply', '--socket', '/none', '']],
+    [[]],
+  ])('%j fails silently', async (words) => {
+    const all = words.length === 0 ? ALL_COMMANDS.length : 0;
+    expect((await completed(words)).length).toBeLessThanOrEqual(all);
+  });
+});
+
+describe('with a daemon', () => {
+  test.each([
+    [['plan', 'resume-b'], ['resume-billing']],
+    [
+      ['pause', '--policy', ''],
+      ['resume-billing', 'resume:eu'],
+    ],
+    [['apply', ''], ['9f3c2a']],
+    [['flow-control', 'list', '--account', 'p'], ['production']],
+  ])('%j completes the names that it knows', async ([command, ...words], names) => {
+    const socket = await daemon();
+    const verb = command === 'flow-control' ? [words.shift()!] : [];
+    expect(await completed([command!, ...verb, '--socket', socket, ...words])).toEqual(names);
+  });
+
+  test('a daemon that does not answer in time is left out', async () => {
+    const never = await httpSink(() => new Promise(() => undefined));
+    const { io, programs } = terminal();
+    const { complete } = await import('#operate/cli/complete.ts');
+    const done = complete(['plan', '--url', never.url, ''], io, programs);
+    await until({ what: 'the request' }, () => never.requests.length > 0);
+    await (io.clock as import('#foundation/platform/manual-clock.ts').ManualClock).advance(1_000);
+    expect(await done).toBe(0);
+  });
+});
+
+describe('opsd completion', () => {
+  test.each(['bash', 'zsh', 'fish'])('prints a script for %s that calls the program as it was typed', async (shell) => {
+    const { code, stdout } = await opsd(['completion', shell]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('__complete');
+    expect(stdout).not.toMatch(/\bopsd __complete/);
+  });
+
+  test('of an unknown shell is wrong usage', async () => {
+    expect(await opsd(['completion', 'csh'])).toMatchObject({ code: 64 });
+  });
+
+  test.each([
+    ['opsd unp', ['unpause']],
+    ['opsd completion ', ['bash', 'zsh', 'fish']],
+    ['opsd pause --socket SOCKET --policy resume:', ['eu']],
+    ['opsd pause --socket SOCKET --policy resume-', ['resume-billing']],
+    ['opsd pause --reas', ['--reason']],
+    ['opsd xyzzy ', []],
+  ])('in bash, %j has its candidates', async (typed, candidates) => {
+    const socket = await daemon();
+    const folder = tempDir();
+    const program = join(folder, 'opsd');
+    writeFileSync(
+      program,
+      `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, '../../../src/opsd.js')}" "$@"\n`,
+    );
+    chmodSync(program, 0o755);
+    const script = join(folder, 'script');
+    writeFileSync(script, (await opsd(['completion', 'bash'])).stdout);
+    const line = typed.replace('SOCKET', socket);
+    const test = `source "$1"; COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; _opsd; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const bash = start('bash', ['-uc', test, 'bash', script, line], {
+      env: { PATH: `${folder}:${process.env['PATH']}` },
+    });
+    onTestFinished(() => bash.kill('SIGKILL'));
+    expect(await bash.ended).toMatchObject({ code: 0 });
+    expect(bash.stderr()).toBe('');
+    expect(
+      bash
+        .stdout()
+        .split('\n')
+        .filter((word) => word !== ''),
+    ).toEqual(candidates);
+  });
+});
