@@ -104,6 +104,7 @@ async function opsd(): Promise<Contestant> {
     engine: {} as Deps['engine'],
     state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     accounts: [],
+    incidents: {} as Deps['incidents'],
     outages: () => [],
     links: [],
     ...emptyPorts(),

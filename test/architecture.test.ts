@@ -13,7 +13,7 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   observe: ['foundation', 'service'],
   automate: ['foundation', 'service', 'observe/observations'],
   operate: ['foundation', 'service', 'observe', 'automate', 'storage', 'config', 'emulator'],
-  storage: ['foundation', 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
+  storage: ['foundation', 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
   config: ['foundation', 'automate/policies'],
   emulator: ['foundation/platform'],
 };
@@ -34,6 +34,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'observe/catalog': [DOMAIN],
   'observe/aggregation': [DOMAIN, PLATFORM, 'observe/catalog'],
   'observe/observations': [DOMAIN, PLATFORM, EVENTS],
+  // Groups what the board and the ledger have; it reads nothing itself.
+  'observe/incidents': [DOMAIN, PLATFORM, EVENTS, 'observe/observations'],
   'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
   'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
   'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation'],
@@ -75,6 +77,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     PLATFORM,
     'service',
     'observe/observations',
+    'observe/incidents',
     'observe/tracing',
     'automate/ledger',
     'operate/http',
@@ -103,7 +106,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'storage',
   ],
 
-  storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'automate/ledger', 'operate/notifications'],
+  // It implements the ports of these rooms.
+  storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in
   // the file.
   config: [DOMAIN, PLATFORM, 'automate/policies'],

@@ -34,22 +34,21 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const security = createSecurity(first, clock);
   const storage = openStorage(first, { clock, events, direct: options.direct }, parts);
   endInterruptedOperations(storage, options);
+  const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
-    createGeneration({ config, options, events, storage, security, flowControlHistory, handed });
-  const serve = (next: Generation) =>
-    servedBy(next, { options, events, storage, security, gate, generation, startedAt });
+    createGeneration({ config, ...own, flowControlHistory, handed, address: () => address });
+  const serve = (next: Generation) => servedBy(next, { ...own, gate, generation, startedAt });
 
+  let address: string | undefined;
   let present = await create(first, () => options.handed);
   parts.defer(() => present.close());
   parts.defer(() => present.release());
   parts.ending('commands in progress', 15_000, () => gate.idle());
   let served = serve(present);
-  const listeners = await openListeners(
-    { config: first, options, events, storage, security, generation, served: () => served },
-    parts,
-  );
+  const listeners = await openListeners({ config: first, ...own, generation, served: () => served }, parts);
+  address = listeners.address;
   present.start();
   // Ends first: no new run starts, and running ones may finish before their dependencies end.
   parts.defer(() => present.stop());

@@ -9,6 +9,7 @@ import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import { createFacts } from '#automate/engine/facts.ts';
 import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
+import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -18,6 +19,7 @@ import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { ListenerSecurities } from './listener-security.ts';
+import { watchIncidents } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
@@ -38,6 +40,8 @@ interface GenerationDeps {
   readonly security: ListenerSecurities;
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
+  /** Base URL of the daemon's pages; undefined before they are served. */
+  readonly address: () => string | undefined;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }
@@ -49,6 +53,7 @@ export interface Generation {
   readonly flowControlHistory: FlowControlHistory;
   readonly accounts: Accounts;
   readonly policies: Policies;
+  readonly incidents: IncidentWatch;
   readonly metrics: Metrics;
   readonly clock: VerifiedClock;
   /** Health of the scheduler. */
@@ -108,15 +113,14 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     handed,
   });
 
+  const grouped = { accounts, board, attempts, policies, scheduler, clock: verified };
+  const incidents = hearing.use(watchIncidents({ ...deps, ...grouped }));
   const budget = budgetKnowledge(config, ledger);
-  const metrics = hearing.use(
-    startMetrics({ config, options, events, storage, board, accounts, spans, policies, budget, security, handed }),
-  );
+  const observed = { board, accounts, spans, policies, incidents, budget };
+  const metrics = hearing.use(startMetrics({ config, options, events, storage, security, handed, ...observed }));
   const { engine } = policies;
   startNotifications(deps, engine, parts);
-  const noteReload = (by?: string): void => {
-    if (options.reload !== undefined) tellOfReload(options.reload.state(), { engine, events }, by);
-  };
+  const noteReload = (by?: string) => options.reload && tellOfReload(options.reload.state(), { engine, events }, by);
   noteReload();
   startDeliveryLines(deps, parts);
 
@@ -153,6 +157,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     flowControlHistory,
     accounts,
     policies,
+    incidents,
     metrics,
     clock: verified,
     health,

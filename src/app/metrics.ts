@@ -3,6 +3,7 @@ import { readStoreFiles } from '#storage/backup-folder.ts';
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
+import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
 import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
@@ -22,13 +23,15 @@ interface MeteringDeps {
   readonly accounts: Accounts;
   readonly spans: SpanExport | undefined;
   readonly policies: Policies;
+  readonly incidents: IncidentWatch;
   readonly budget: MetricsDeps['budget'];
   readonly security: ListenerSecurities;
   readonly handed: Handover | undefined;
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
-  const { config, options, events, storage, board, accounts, spans, policies, budget, security, handed } = deps;
+  const { config, options, events, storage, board, accounts, spans, policies, incidents, budget, security, handed } =
+    deps;
   const { store, backups } = storage;
   const { reload } = options;
   const audited = handed?.audited ?? { records: 0, failures: 0 };
@@ -53,6 +56,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     }),
     usage: (account, api) => accounts.clients.get(account)!.usage(api),
     policies: () => policies.statuses(),
+    incidents: () => incidents.counts(),
     engine: () => policies.engine.readings(),
     ...(budget !== undefined && { budget }),
     audit: () => {

@@ -8,6 +8,7 @@ import { commandsOf, type CommandGate } from './commands.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
+import { servedIncidents } from './incidents.ts';
 import { readiness } from './observation.ts';
 import { operationsOf } from './operations.ts';
 import type { DaemonOptions } from './options.ts';
@@ -31,7 +32,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { options, events, storage, security, gate, startedAt } = deps;
   const { clock, logger, reload } = options;
   const { ledger } = storage;
-  const { config, board, policies, metrics, accounts, attempts } = generation;
+  const { config, board, policies, incidents, metrics, accounts, attempts } = generation;
   return {
     command: ownCommand(
       options.env,
@@ -73,6 +74,15 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
       ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
     })),
     outages: (account: string) => attempts.outages(account),
+    incidents: servedIncidents(incidents, {
+      config,
+      storage,
+      accounts,
+      board,
+      attempts,
+      policies,
+      clock: generation.clock,
+    }),
     labels: () => metrics.labelUse(),
     ...readingPorts(generation, { storage, options }),
     links: [],

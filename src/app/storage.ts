@@ -10,6 +10,7 @@ import { createBackupFolder } from '#storage/backup-folder.ts';
 import { createCopies } from '#storage/backup.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
+import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
@@ -76,6 +77,7 @@ export function openStorage({ storage }: Config, { clock, events, direct }: Stor
     audit,
     auditCounts: counted.counts,
     ledger: createLedger(store, counted.audit),
+    incidents: createIncidentStore(observed),
     labels: createLabelStore(observed, totals),
     notifications: createNotificationStore(observed),
     ...(storage.backup !== undefined &&

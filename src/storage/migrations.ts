@@ -252,4 +252,18 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX operation_claims_operation ON operation_claims (operation_id);
   `,
+  `
+  -- Incidents as JSON, their present members, the acknowledgments of operators, and changes that may explain them.
+  CREATE TABLE incidents (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE incident_members (
+    account TEXT NOT NULL, queue TEXT NOT NULL, dlq_id TEXT NOT NULL, incident TEXT NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (account, queue, dlq_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE incident_acknowledgments (
+    incident TEXT PRIMARY KEY, at INTEGER NOT NULL, by TEXT NOT NULL, note TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE incident_marks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

@@ -1,6 +1,7 @@
 /** Ledger on SQLite: one file per subject, with one shared journal. */
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
+import { createAcknowledgments } from './ledger-acknowledgments.ts';
 import { createActionReads } from './ledger-actions.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps } from './ledger-caps.ts';
@@ -56,6 +57,7 @@ export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
     ...createTriggers(journal),
     ...createDeadLetters(journal),
     ...createPolicyState(journal),
+    ...createAcknowledgments(journal),
     prune: createPrune(journal),
   };
 }

@@ -3,6 +3,7 @@
  * twice, unless the first request provably had no effect. The same transaction writes each change of state to the audit
  * log; if that fails, the change does not happen. Times are epoch milliseconds.
  */
+import type { Acknowledgments } from './acknowledgments.ts';
 import type { Campaigns } from './campaigns.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
@@ -32,4 +33,5 @@ export interface Ledger
     Operations,
     SignalInbox,
     Signals,
+    Acknowledgments,
     Reports {}

@@ -1,5 +1,5 @@
 /** Metrics of the daemon's own work (`opsd_*`) and of its process. */
-import { callbacks, hooks, notifications } from './hooks.ts';
+import { callbacks, hooks, incidents, notifications } from './hooks.ts';
 import { entryMode, logReader } from './logs.ts';
 import { statsPoints, statsReader } from './stats.ts';
 import { storeFiles } from './store.ts';
@@ -391,6 +391,7 @@ export const daemonCatalog = {
   ...policies,
   ...hooks,
   ...callbacks,
+  ...incidents,
   ...notifications,
   ...daemon,
   ...storeFiles,

@@ -49,6 +49,18 @@ export const callbacks = family(
   },
 );
 
+export const incidents = family(
+  { heading: 'Incidents', account: true },
+  {
+    opsd_incidents: gauge(
+      ['state'],
+      'items',
+      'incidents',
+      'Incidents, by state: open, acknowledged, recovering, or resolved (kept for 30 days).',
+    ),
+  },
+);
+
 export const notifications = family(
   { heading: 'Notifications', account: false },
   {

@@ -1,4 +1,5 @@
 /** Readings of daemon parts that keep their own state. Each scrape copies them. */
+import { INCIDENT_STATES, type IncidentState } from '#foundation/domain/incident.ts';
 import type { Families } from './families.ts';
 
 export interface Readings {
@@ -10,6 +11,8 @@ export interface Readings {
   logLines?(): ReadonlyMap<string, number>;
   /** Returns the certificates of listeners with TLS. */
   certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
+  /** Returns the number of incidents, by account and state. */
+  incidents?(): ReadonlyMap<string, Readonly<Record<IncidentState, number>>>;
   /** Returns the result of the last load of the configuration; undefined if it is never reloaded. */
   reload?(): { readonly ok: boolean; /** Epoch milliseconds of the last success. */ readonly goodAt: number };
 }
@@ -41,6 +44,11 @@ export function createReadings(families: Families, readings: Readings) {
     takeCertificates(): void {
       for (const { listener, notAfter } of readings.certificates?.() ?? []) {
         families.set('opsd_tls_certificate_not_after_timestamp_seconds', { listener }, notAfter / 1_000);
+      }
+    },
+    takeIncidents(): void {
+      for (const [account, counts] of readings.incidents?.() ?? []) {
+        for (const state of INCIDENT_STATES) families.set('opsd_incidents', { account, state }, counts[state]);
       }
     },
     takeSavedAt(): void {

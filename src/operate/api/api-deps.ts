@@ -3,6 +3,8 @@ import type { Outage } from '#foundation/domain/outage.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import type { DeadLetterQueue, Incident } from '#foundation/domain/incident.ts';
+import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { History } from '#automate/ledger/history.ts';
@@ -33,6 +35,29 @@ export interface Commands extends Pick<EngineCommands, 'conditions' | 'plan' | '
   unpause(...lifted: Parameters<EngineCommands['unpause']>): number | Promise<number>;
 }
 
+/** Incidents, and the facts about them that their pages and the API show. */
+export interface Incidents extends Pick<
+  IncidentWatch,
+  'all' | 'find' | 'firstExpiresAt' | 'incidentOf' | 'memberIds' | 'deadLetters' | 'marks' | 'settled'
+> {
+  /** Delivery attempts to a host in the last 15 minutes; undefined if unknown. */
+  attempts(account: string, host: string): { readonly delivered: number; readonly all: number } | undefined;
+  /** Number of these dead letters that each policy of the account selects. Policies about others are not in the map. */
+  selectedBy(account: string, queue: DeadLetterQueue, dlqIds: ReadonlySet<string>): ReadonlyMap<string, number>;
+  /** Records that an operator knows of an incident, in the audit log first. */
+  acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Incident;
+  /**
+   * Reads the complete row of an entry of the workflow DLQ, with at most one request, within the request budget.
+   *
+   * @returns the row; a text if there is none: the reason
+   */
+  readRow(
+    account: string,
+    entry: { readonly dlqId: string; readonly workflowRunId: string },
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, unknown>> | string>;
+}
+
 export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
   readonly board: ObservationBoard;
@@ -53,6 +78,7 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   }[];
   /** Destinations of an account that are down; undefined if unknown. */
   outages(account: string): readonly Outage[] | undefined;
+  readonly incidents: Incidents;
   apiUsage?(account: string): readonly ApiUsage[];
   labels?(): readonly LabelView[];
   /** Formats a command that can be run as printed; default: `opsd` from the path. */

@@ -4,7 +4,7 @@ import type { LogStateFilter } from '#service/api.ts';
 import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
-import { knownAccount } from './reading-routes.ts';
+import { knownAccount } from './known-account.ts';
 import { readMessage } from './message-detail.ts';
 import { searchMessages, type LogFilters } from './messages.ts';
 

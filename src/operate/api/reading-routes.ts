@@ -5,11 +5,12 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AuditCursorError } from '#automate/ledger/audit-search.ts';
 import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
-import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
+import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { readAudit, verifyAuditLog } from './audit.ts';
 import { readConfiguration } from './configuration.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
+import { knownAccount } from './known-account.ts';
 import { readPolicyDetail } from './policy-detail.ts';
 import { readSpend } from './spend.ts';
 
@@ -45,14 +46,6 @@ function spend({ deps, query }: ApiContext): Reply {
     200,
     fromStore(() => readSpend(deps, account)),
   );
-}
-
-/** @throws {HttpError} 404 for an unknown account: an empty list would look like an account without data */
-export function knownAccount({ accounts }: Pick<ApiDeps, 'accounts'>, name: string | undefined): string | undefined {
-  const names = accounts.map((account) => account.name);
-  if (name === undefined || names.includes(name)) return name;
-  const known = names.length === 0 ? 'none' : names.join(', ');
-  throw new HttpError(404, 'not_found', `There is no account ${name.slice(0, 80)}. Accounts: ${known}`);
 }
 
 async function audit({ deps, query, signal }: ApiContext): Promise<Reply> {

@@ -4,12 +4,14 @@ import { STATUS_ROUTES } from './api-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
 import { MESSAGE_ROUTES } from './message-routes.ts';
 import { OPERATION_ROUTES } from './operation-routes.ts';
+import { INCIDENT_ROUTES } from './incident-routes.ts';
 import { READING_ROUTES } from './reading-routes.ts';
 
 export const API_ROUTES: readonly ApiRoute[] = [
   ...STATUS_ROUTES,
   ...READING_ROUTES,
   ...MESSAGE_ROUTES,
+  ...INCIDENT_ROUTES,
   ...COMMAND_ROUTES,
   ...OPERATION_ROUTES,
 ];

@@ -44,6 +44,11 @@ export const serverSettings = z.strictObject({
     .describe(
       'Names that clients use for `listen`, such as that of an Ingress; `*.` stands for any labels. IP addresses, names without a dot, and names in `localhost`, `svc`, `cluster.local`, `internal` and `home.arpa` are always allowed.',
     ),
+  externalUrl: baseUrlSetting()
+    .exactOptional()
+    .describe(
+      'Base URL of the pages as operators reach them, for links in notifications; default: the address of `listen`.',
+    ),
   tokens: z
     .array(apiToken)
     .default([])

@@ -50,6 +50,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
     readiness: () => ({ ready: true, detail: 'first round done' }),
     policies: () => [],
     accounts: [],
+    incidents: incidents(),
     outages: () => [],
     links: [],
     ...emptyPorts(),
@@ -75,6 +76,25 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     actionsOn: () => [],
     resumedFrom: () => undefined,
     deadLetters: () => [],
+    ...overrides,
+  };
+}
+
+/** No incidents, except for the overrides. */
+export function incidents(overrides: Partial<ServerDeps['incidents']> = {}): ServerDeps['incidents'] {
+  return {
+    all: () => [],
+    find: () => undefined,
+    firstExpiresAt: () => undefined,
+    incidentOf: () => undefined,
+    memberIds: () => [],
+    deadLetters: () => [],
+    marks: () => [],
+    settled: () => Promise.resolve(),
+    attempts: () => undefined,
+    selectedBy: () => new Map(),
+    acknowledge: (incident) => incident,
+    readRow: () => Promise.resolve('no row'),
     ...overrides,
   };
 }

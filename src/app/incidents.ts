@@ -1,0 +1,168 @@
+/** Incidents of the daemon: what they are grouped from, and what the API shows of them. */
+import type { Config } from '#config/config.ts';
+import type { DeadLetterQueue } from '#foundation/domain/incident.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import { missedFilter } from '#automate/guardrails/filter-mismatch.ts';
+import { deadLetterFacts } from '#automate/policies/dead-letter-facts.ts';
+import { evaluate } from '#automate/policies/evaluate.ts';
+import type { Policy } from '#automate/policies/policy.ts';
+import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
+import type { ObservationBoard } from '#observe/observations/board.ts';
+import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import type { Incidents } from '#operate/api/api-deps.ts';
+import type { Accounts } from './accounts.ts';
+import type { DaemonOptions } from './options.ts';
+import type { Policies } from './automation.ts';
+import type { Storage } from './storage.ts';
+
+const REVIEW_EVERY_MS = 15_000;
+const REVIEW_TIMEOUT_MS = 60_000;
+const ATTEMPTS_MS = 15 * 60_000;
+const ROW_PAGE = 100;
+
+interface IncidentsDeps {
+  readonly config: Config;
+  readonly storage: Pick<Storage, 'incidents' | 'ledger'>;
+  readonly accounts: Accounts;
+  readonly board: ObservationBoard;
+  readonly attempts: RecentAttempts;
+  readonly policies: Policies;
+  readonly scheduler: Scheduler;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly options: Pick<DaemonOptions, 'version'>;
+  /** Base URL of the daemon's pages; undefined before they are served. */
+  readonly address: () => string | undefined;
+}
+
+export function watchIncidents(deps: IncidentsDeps): IncidentWatch {
+  const { config, storage, scheduler, board, attempts, policies, clock, events } = deps;
+  const { ledger, incidents: store } = storage;
+  const { engine } = policies;
+  store.mark({ at: clock.now(), kind: 'configuration', detail: config.hash });
+  store.mark({ at: clock.now(), kind: 'version', detail: deps.options.version });
+  const watch = new IncidentWatch({
+    store,
+    board,
+    attempts,
+    clock,
+    events,
+    accounts: config.accounts.map(({ name, limits: { dlqRetention } }) => ({
+      name,
+      ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
+    })),
+    deadLetters: (account, limit) => ledger.deadLetters(account, limit),
+    openResumes: (account) => openResumes(ledger, account),
+    conditions: {
+      active: () => engine.conditions(),
+      raise: (condition) => engine.others.raise(condition),
+      resolve: (key) => engine.others.resolve(key),
+    },
+    link: (path) => `${config.server.externalUrl ?? deps.address() ?? ''}${path}`,
+  });
+  scheduler.add({
+    name: 'incidents',
+    schedule: { every: REVIEW_EVERY_MS },
+    timeoutMs: REVIEW_TIMEOUT_MS,
+    jitter: 0,
+    runAtStart: true,
+    run: async () => {
+      watch.refresh();
+      await watch.settled();
+    },
+  });
+  return watch;
+}
+
+function openResumes(ledger: IncidentsDeps['storage']['ledger'], account: string): OpenResume[] {
+  return ledger.unsettled(account).flatMap(({ proposal }) => {
+    if (proposal.action !== 'workflow-dlq.resume') return [];
+    const { dlqId, workflowUrl, failedAt, status, campaign } = proposal;
+    return [
+      {
+        dlqId,
+        workflowUrl,
+        failedAt,
+        ...(status !== undefined && { status }),
+        ...(campaign !== undefined && { campaign: campaign.id }),
+      },
+    ];
+  });
+}
+
+/** Returns the incidents for the API. */
+export function servedIncidents(
+  watch: IncidentWatch,
+  deps: Omit<IncidentsDeps, 'events' | 'address' | 'options' | 'scheduler'>,
+): Incidents {
+  const { storage, accounts, attempts, clock } = deps;
+  const { ledger } = storage;
+  return {
+    all: () => watch.all(),
+    find: (id) => watch.find(id),
+    firstExpiresAt: (incident) => watch.firstExpiresAt(incident),
+    incidentOf: (...place) => watch.incidentOf(...place),
+    memberIds: (...asked) => watch.memberIds(...asked),
+    deadLetters: (account) => watch.deadLetters(account),
+    marks: () => watch.marks(),
+    settled: () => watch.settled(),
+    attempts: (account, host) => attempts.of(account, host, ATTEMPTS_MS),
+    selectedBy: (account, queue, dlqIds) => selectedBy(watch, deps, { account, queue, dlqIds }),
+    acknowledge(incident, person) {
+      const acknowledged = { ...person, at: clock.now() };
+      ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
+      return watch.acknowledge(incident.id, acknowledged);
+    },
+    async readRow(account, { dlqId, workflowRunId }, signal) {
+      const client = accounts.clients.get(account);
+      if (client?.message === undefined) return 'the account has no message API';
+      const { usedToday, allowedPerDay } = client.usage('message');
+      if (usedToday >= allowedPerDay) return 'no request of today’s budget is left (client.requestsPerDay)';
+      const page = await client.message.listWholeWorkflowDlq({ workflowRunId, count: ROW_PAGE }, { signal });
+      const found = page.value.find(({ entry }) => entry.dlqId === dlqId);
+      return found?.row ?? 'the entry is no longer in the DLQ';
+    },
+  };
+}
+
+interface Selecting {
+  readonly account: string;
+  readonly queue: DeadLetterQueue;
+  readonly dlqIds: ReadonlySet<string>;
+}
+
+function selectedBy(
+  watch: IncidentWatch,
+  deps: Pick<IncidentsDeps, 'policies'> & Pick<IncidentsDeps, 'board' | 'config' | 'clock' | 'storage'>,
+  { account, queue, dlqIds }: Selecting,
+): Map<string, number> {
+  const isMember = ({ dlqId }: { readonly dlqId: string }) => dlqIds.has(dlqId);
+  const runs = queue === 'workflow' ? (deps.board.latest(account, 'workflowDlq')?.rows ?? []).filter(isMember) : [];
+  const deadLetters = queue === 'message' ? (watch.deadLetters(account) ?? []).filter(isMember) : [];
+  const now = deps.clock.now();
+  const { ledger } = deps.storage;
+  const retention = deps.config.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
+
+  function selects(policy: Policy): number {
+    const { action } = policy;
+    if (action.type === 'message-dlq.delete' && 'missed' in policy) {
+      return deadLetters.filter(
+        (one) => policy.missed(one, now) === undefined && policy.where.evaluate(deadLetterFacts(one, now)) === 'match',
+      ).length;
+    }
+    if (!('where' in policy) || !('filter' in policy)) return 0;
+    const filter = policy.filter(now);
+    const listed = runs.filter((entry) => missedFilter(entry, filter) === undefined);
+    const attemptsOf = ({ workflowRunId }: { readonly workflowRunId: string }) =>
+      ledger.lineageOfRun(account, workflowRunId)?.attempts ?? 0;
+    return evaluate(policy, listed, { filter, attemptsOf, ...(retention !== undefined && { retention }) }, now).matched
+      .length;
+  }
+
+  const counts = deps.policies.compiled
+    .filter((policy) => policy.account === account)
+    .map((policy) => [policy.name, selects(policy)] as const);
+  return new Map(counts.filter(([, count]) => count > 0));
+}

@@ -1,0 +1,156 @@
+/**
+ * Incident: failures that have one cause for an operator. All have the same account, the same workflow or destination,
+ * and the same normalized reason, and no gap of 30 minutes separates them. Times are epoch milliseconds.
+ */
+import { addRates, rateOf, type FailureRate } from './failure-rate.ts';
+import type { FailureCause } from './reason.ts';
+
+/** Time without a new failure after which the next failure begins another incident. */
+const ONSET_GAP_MS = 30 * 60_000;
+/** Time without a new failure after which an acknowledged incident is resolved. */
+const QUIET_MS = 24 * 3_600_000;
+
+export const INCIDENT_STATES = ['open', 'acknowledged', 'recovering', 'resolved'] as const;
+/** `recovering`: resumed runs of the incident are not verified yet. */
+export type IncidentState = (typeof INCIDENT_STATES)[number];
+
+export const DEAD_LETTER_QUEUES = ['workflow', 'message'] as const;
+export type DeadLetterQueue = (typeof DEAD_LETTER_QUEUES)[number];
+
+/** Properties that all failures of an incident share. */
+export interface IncidentKind {
+  readonly account: string;
+  /** `overflow`: failures that would need more incidents than the daemon keeps. */
+  readonly kind: 'workflow' | 'destination' | 'overflow';
+  /** Label of the workflow, or host of the destination. */
+  readonly place: string;
+  /** `HTTP 503: upstream is unavailable`; see incident-reason.ts. */
+  readonly reason: string;
+  readonly cause: FailureCause;
+}
+
+/** Failing deliveries of the destination, from the service's log. */
+export interface FailingDeliveries {
+  readonly failed: number;
+  /** Messages that finally failed. */
+  readonly lost: number;
+  readonly since: number;
+  readonly lastAt: number;
+  /** False if the destination delivers again. */
+  readonly isFailing: boolean;
+}
+
+export interface Acknowledgment {
+  readonly by: string;
+  readonly note: string;
+  readonly at: number;
+}
+
+export interface Incident extends IncidentKind {
+  /** The same as long as the incident exists, also after a restart. */
+  readonly id: string;
+  readonly state: IncidentState;
+  /** First and last failure. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** Time when the daemon opened it. */
+  readonly openedAt: number;
+  readonly resolvedAt?: number;
+  /** Dead letters that are in their queue now. */
+  readonly now: Readonly<Record<DeadLetterQueue, number>>;
+  /** Dead letters that were ever members. */
+  readonly ever: number;
+  /** Members that the service dropped at the end of the retention. */
+  readonly expired: number;
+  /** Members over time. Absent without a dead letter. */
+  readonly rate?: FailureRate;
+  readonly deliveries?: FailingDeliveries;
+  /** Campaigns that resumed members, newest last. */
+  readonly campaigns: readonly string[];
+  readonly acknowledged?: Acknowledgment;
+  /** Key of the condition that reports it: its own, or that of several incidents. Absent until it is reported. */
+  readonly reportedAs?: string;
+  /** Ids of incidents that turned out to be the same. */
+  readonly aliases: readonly string[];
+}
+
+export interface Span {
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+/** Returns true if no gap separates the failures of two spans. */
+export function touches(a: Span, b: Span): boolean {
+  return a.firstAt < b.lastAt + ONSET_GAP_MS && b.firstAt < a.lastAt + ONSET_GAP_MS;
+}
+
+/** Splits failures of one kind at the gaps. The result does not depend on their order. */
+export function splitAtGaps<T extends { readonly at: number }>(failures: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  let last = -Infinity;
+  for (const failure of failures.toSorted((a, b) => a.at - b.at)) {
+    if (failure.at - last >= ONSET_GAP_MS) parts.push([]);
+    parts.at(-1)!.push(failure);
+    last = failure.at;
+  }
+  return parts;
+}
+
+export function membersNow({ now }: Pick<Incident, 'now'>): number {
+  return now.workflow + now.message;
+}
+
+/** Adds failures to an incident. @param times at least one */
+export function withMembers(incident: Incident, queue: DeadLetterQueue, times: readonly number[]): Incident {
+  const rate = rateOf(times);
+  return {
+    ...incident,
+    ...times.reduce(
+      ({ firstAt, lastAt }, at) => ({ firstAt: Math.min(firstAt, at), lastAt: Math.max(lastAt, at) }),
+      incident as Span,
+    ),
+    now: { ...incident.now, [queue]: incident.now[queue] + times.length },
+    ever: incident.ever + times.length,
+    rate: incident.rate === undefined ? rate : addRates(incident.rate, rate),
+  };
+}
+
+/** Maximum number of campaigns and of former ids that an incident remembers. */
+const MOST_REMEMBERED = 20;
+
+/** Returns two incidents as one: the first one's, with the failures of both. */
+export function merged(incident: Incident, other: Incident): Incident {
+  const rate =
+    incident.rate === undefined || other.rate === undefined
+      ? (incident.rate ?? other.rate)
+      : addRates(incident.rate, other.rate);
+  const deliveries = incident.deliveries ?? other.deliveries;
+  const acknowledged = incident.acknowledged ?? other.acknowledged;
+  return {
+    ...incident,
+    firstAt: Math.min(incident.firstAt, other.firstAt),
+    lastAt: Math.max(incident.lastAt, other.lastAt),
+    now: { workflow: incident.now.workflow + other.now.workflow, message: incident.now.message + other.now.message },
+    ever: incident.ever + other.ever,
+    expired: incident.expired + other.expired,
+    ...(rate !== undefined && { rate }),
+    ...(deliveries !== undefined && { deliveries }),
+    ...(acknowledged !== undefined && { acknowledged }),
+    campaigns: withCampaigns(incident.campaigns, other.campaigns),
+    aliases: [...incident.aliases, other.id, ...other.aliases].slice(-MOST_REMEMBERED),
+  };
+}
+
+export function withCampaigns(known: readonly string[], added: readonly string[]): readonly string[] {
+  const fresh = added.filter((id) => !known.includes(id));
+  return fresh.length === 0 ? known : [...known, ...fresh].slice(-MOST_REMEMBERED);
+}
+
+/** Returns the state of an incident. @param isVerifying true if resumed runs of the incident are not verified yet */
+export function stateOf(incident: Omit<Incident, 'state'>, isVerifying: boolean, at: number): IncidentState {
+  if (isVerifying) return 'recovering';
+  const isGone = membersNow(incident) === 0 && incident.deliveries?.isFailing !== true;
+  const isQuiet = incident.acknowledged !== undefined && at - incident.lastAt >= QUIET_MS;
+  if (isGone || isQuiet) return 'resolved';
+  return incident.acknowledged === undefined ? 'open' : 'acknowledged';
+}

@@ -1,0 +1,398 @@
+/**
+ * Groups dead letters and failing deliveries into incidents, incrementally. The groups do not depend on the order of the
+ * failures, or on the borders between readings. Each change is committed to the store before it is visible.
+ *
+ * A reading is taken in parts, so that other work can run in between. After a failed commit, the state is loaded again
+ * from the store, and the next reading continues.
+ */
+import { hash } from 'node:crypto';
+import {
+  membersNow,
+  merged,
+  splitAtGaps,
+  stateOf,
+  touches,
+  withCampaigns,
+  withMembers,
+  type Acknowledgment,
+  type DeadLetterQueue,
+  type FailingDeliveries,
+  type Incident,
+  type IncidentKind,
+  type Span,
+} from '#foundation/domain/incident.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { IncidentSet, kindKey } from './incident-set.ts';
+import type { IncidentCommit, IncidentMember, IncidentStore } from './incident-store.ts';
+
+/** Maximum number of unresolved incidents. Further failures are members of the overflow incident of their account. */
+const MOST_UNRESOLVED = 1_000;
+/** Maximum number of resolved incidents, and their retention. */
+const MOST_RESOLVED = 1_000;
+const KEEP_RESOLVED_MS = 30 * 86_400_000;
+/** Maximum time between the last failure of an incident and a refailed run that returns to it. */
+const REFAILED_MS = 24 * 3_600_000;
+/** Maximum number of members per commit. A longer transaction would block the event loop. */
+const MEMBERS_AT_ONCE = 2_000;
+
+/** Complete reading of the dead letters of one queue of one account. */
+export interface DeadLetterReading<Row> {
+  readonly account: string;
+  readonly queue: DeadLetterQueue;
+  readonly rows: readonly Row[];
+  readonly idOf: (row: Row) => string;
+  /** Epoch milliseconds of the failure. */
+  readonly atOf: (row: Row) => number;
+  readonly kindOf: (row: Row) => Omit<IncidentKind, 'account'>;
+  /** Returns true for a run that this daemon resumed and that failed again. */
+  readonly isRefailed: (row: Row) => boolean;
+  /** An absent member that failed at or after this time has left the queue. Infinity: absence proves nothing. */
+  readonly completeFrom: number;
+  readonly retentionMs?: number;
+  /** Epoch milliseconds of the reading. */
+  readonly at: number;
+}
+
+/** Destination that fails now. */
+export interface FailingDestination extends IncidentKind {
+  readonly deliveries: FailingDeliveries;
+}
+
+interface Failure {
+  readonly dlqId: string;
+  readonly at: number;
+}
+
+export class IncidentBook {
+  readonly #store: IncidentStore;
+  readonly #mostUnresolved: number;
+  #set: IncidentSet;
+  #reading = 0;
+  #mustLoad = false;
+
+  constructor(store: IncidentStore, mostUnresolved = MOST_UNRESOLVED) {
+    this.#store = store;
+    this.#mostUnresolved = mostUnresolved;
+    this.#set = IncidentSet.load(store);
+  }
+
+  /** All incidents, and lookups in them. It changes only with the next commit. */
+  get present(): Pick<IncidentSet, 'all' | 'get' | 'membersOf' | 'oldest'> {
+    return this.#set;
+  }
+
+  /** Takes a reading, one commit after the other. */
+  *take<Row>(reading: DeadLetterReading<Row>): Generator<void, void, undefined> {
+    if (this.#mustLoad) this.#load();
+    this.#reading += 1;
+    const { account, queue, idOf, atOf } = reading;
+    const known = this.#set.membersOf(account, queue);
+    const fresh: Row[] = [];
+    const refailed: Row[] = [];
+    const again: Failure[] = [];
+    for (const row of reading.rows) {
+      const dlqId = idOf(row);
+      const member = known.get(dlqId);
+      if (member !== undefined) {
+        member.seen = this.#reading;
+        if (atOf(row) <= member.at) continue;
+        // The id now belongs to a later failure.
+        again.push({ dlqId, at: member.at });
+      }
+      (reading.isRefailed(row) ? refailed : fresh).push(row);
+    }
+    const gone = [...again, ...this.#absent(reading)];
+    for (let from = 0; from < gone.length; from += MEMBERS_AT_ONCE) {
+      this.#leave(reading, gone.slice(from, from + MEMBERS_AT_ONCE));
+      yield;
+    }
+    yield* this.#enter(reading, fresh, false);
+    yield* this.#enter(reading, refailed, true);
+  }
+
+  #absent<Row>({ account, queue, completeFrom }: DeadLetterReading<Row>): Failure[] {
+    const gone: Failure[] = [];
+    for (const [dlqId, { at, seen }] of this.#set.membersOf(account, queue)) {
+      if (seen !== this.#reading && at >= completeFrom) gone.push({ dlqId, at });
+    }
+    return gone;
+  }
+
+  #leave<Row>({ account, queue, retentionMs, at }: DeadLetterReading<Row>, gone: readonly Failure[]): void {
+    const change = new Change(this.#set);
+    const members = this.#set.membersOf(account, queue);
+    for (const failure of gone) {
+      const { dlqId } = failure;
+      const member = members.get(dlqId);
+      // The state was loaded again in between.
+      if (member === undefined) continue;
+      const incident = change.get(member.incident)!;
+      const isExpired = retentionMs !== undefined && failure.at + retentionMs <= at;
+      change.put({
+        ...incident,
+        now: { ...incident.now, [queue]: incident.now[queue] - 1 },
+        ...(isExpired && { expired: incident.expired + 1 }),
+      });
+      change.removed.push({ account, queue, dlqId });
+    }
+    this.#commit(change);
+  }
+
+  /** Adds new members. The largest kinds come first, so that they are the last to overflow. */
+  *#enter<Row>(reading: DeadLetterReading<Row>, rows: readonly Row[], isRefailed: boolean): Generator<void> {
+    const { account, queue, idOf, atOf, kindOf, at } = reading;
+    const kinds = new Map<string, { readonly kind: IncidentKind; readonly failures: Failure[] }>();
+    for (const row of rows) {
+      const kind = { account, ...kindOf(row) };
+      getOrAdd(kinds, kindKey(kind), () => ({ kind, failures: [] as Failure[] })).failures.push({
+        dlqId: idOf(row),
+        at: atOf(row),
+      });
+    }
+    const ordered = [...kinds].toSorted(([a, one], [b, other]) => {
+      return other.failures.length - one.failures.length || (a < b ? -1 : 1);
+    });
+    let change = new Change(this.#set);
+    for (const [, { kind, failures }] of ordered) {
+      for (const part of splitAtGaps(failures)) {
+        for (let from = 0; from < part.length; from += MEMBERS_AT_ONCE) {
+          const members = part.slice(from, from + MEMBERS_AT_ONCE);
+          const span = { firstAt: members[0]!.at, lastAt: members.at(-1)!.at };
+          const incident = this.#incidentFor(change, kind, span, { isRefailed, at });
+          change.put(
+            withMembers(
+              incident,
+              queue,
+              members.map((member) => member.at),
+            ),
+          );
+          for (const { dlqId, at: failedAt } of members) {
+            change.added.push({ account, queue, dlqId, incident: incident.id, at: failedAt });
+          }
+          if (change.added.length < MEMBERS_AT_ONCE) continue;
+          this.#commit(change);
+          change = new Change(this.#set);
+          yield;
+        }
+      }
+    }
+    this.#commit(change);
+  }
+
+  /** Returns the incident of failures: a known one, several that become one, a new one, or the overflow. */
+  #incidentFor(
+    change: Change,
+    kind: IncidentKind,
+    span: Span,
+    { isRefailed, at }: { readonly isRefailed: boolean; readonly at: number },
+  ): Incident {
+    const same = change.ofKind(kind).toSorted(byOpening);
+    const near = same.filter((incident) => touches(incident, span));
+    const [first, ...others] = near;
+    if (first !== undefined) {
+      return others.reduce((incident, other) => change.merge(incident, other), first);
+    }
+    const origin = isRefailed
+      ? same.findLast(({ firstAt, lastAt }) => firstAt <= span.lastAt && span.firstAt - lastAt < REFAILED_MS)
+      : undefined;
+    if (origin !== undefined) return origin;
+    if (change.unresolved < this.#mostUnresolved) return opened(change, kind, span, at);
+    const overflow: IncidentKind = {
+      account: kind.account,
+      kind: 'overflow',
+      place: 'other',
+      reason: 'more kinds of failures than the daemon separates',
+      cause: 'unknown',
+    };
+    return change.ofKind(overflow)[0] ?? opened(change, overflow, span, at);
+  }
+
+  /**
+   * Takes the destinations that fail now. A destination of an incident that is not among them has recovered if `isKnown`
+   * says that its attempts are known for long enough.
+   */
+  takeDestinations(
+    account: string,
+    failing: readonly FailingDestination[],
+    { at, isKnown }: { readonly at: number; readonly isKnown: (host: string) => boolean },
+  ): void {
+    if (this.#mustLoad) this.#load();
+    const change = new Change(this.#set);
+    const active = [...this.#set.all()].filter(
+      (incident) => incident.account === account && incident.deliveries?.isFailing === true,
+    );
+    for (const { deliveries, ...kind } of failing) {
+      const span = { firstAt: deliveries.since, lastAt: deliveries.lastAt };
+      // The most frequent reason can change during an outage.
+      const known = active.find((incident) => incident.place === kind.place && touches(incident, span));
+      const incident = known ?? this.#incidentFor(change, kind, span, { isRefailed: false, at });
+      const present = change.get(incident.id) ?? incident;
+      if (isSameDeliveries(present.deliveries, deliveries)) continue;
+      change.put({
+        ...present,
+        firstAt: Math.min(present.firstAt, span.firstAt),
+        lastAt: Math.max(present.lastAt, span.lastAt),
+        deliveries,
+      });
+    }
+    const hosts = new Set(failing.map(({ place }) => place));
+    for (const incident of active) {
+      if (hosts.has(incident.place) || !isKnown(incident.place)) continue;
+      change.put({ ...incident, deliveries: { ...incident.deliveries!, isFailing: false } });
+    }
+    this.#commit(change);
+  }
+
+  /**
+   * Determines the state of each incident, and forgets old ones.
+   *
+   * @param verifying campaigns that verify resumed runs, by incident; an empty list if the runs have no campaign
+   */
+  review(at: number, verifying: ReadonlyMap<string, readonly string[]>): void {
+    if (this.#mustLoad) this.#load();
+    const change = new Change(this.#set);
+    for (const incident of this.#set.all()) {
+      const campaigns = withCampaigns(incident.campaigns, verifying.get(incident.id) ?? []);
+      const state = stateOf(incident, verifying.has(incident.id), at);
+      if (state === incident.state && campaigns === incident.campaigns) continue;
+      const { resolvedAt: _before, ...rest } = incident;
+      const resolvedAt = state === 'resolved' ? (incident.resolvedAt ?? at) : undefined;
+      change.put({ ...rest, state, campaigns, ...(resolvedAt !== undefined && { resolvedAt }) });
+    }
+    const resolved = [...this.#set.all()]
+      .map(({ id }) => change.get(id)!)
+      .filter((incident) => incident.state === 'resolved' && membersNow(incident) === 0)
+      .toSorted((a, b) => b.resolvedAt! - a.resolvedAt!);
+    for (const [index, { id, resolvedAt }] of resolved.entries()) {
+      if (index >= MOST_RESOLVED || at - resolvedAt! > KEEP_RESOLVED_MS) change.forget(id);
+    }
+    this.#commit(change);
+  }
+
+  /** Records that a condition reports these incidents. */
+  report(ids: readonly string[], key: string): void {
+    const change = new Change(this.#set);
+    for (const id of ids) change.put({ ...change.get(id)!, reportedAs: key });
+    this.#commit(change);
+  }
+
+  /** Applies an acknowledgment that the ledger has recorded. */
+  acknowledge(id: string, acknowledged: Acknowledgment, at: number): Incident {
+    const incident = { ...this.#set.get(id)!, acknowledged };
+    const change = new Change(this.#set);
+    const state = incident.state === 'recovering' ? incident.state : stateOf(incident, false, at);
+    change.put({ ...incident, state, ...(state === 'resolved' && { resolvedAt: incident.resolvedAt ?? at }) });
+    this.#commit(change);
+    return this.#set.get(id)!;
+  }
+
+  #commit(change: Change): void {
+    const commit = change.commit();
+    if (commit === undefined) return;
+    try {
+      this.#store.commit(commit);
+    } catch (error) {
+      this.#mustLoad = true;
+      throw error;
+    }
+    this.#set.apply(commit, this.#reading);
+  }
+
+  #load(): void {
+    this.#set = IncidentSet.load(this.#store);
+    this.#mustLoad = false;
+  }
+}
+
+/** Changes of one commit, over the present incidents. */
+class Change {
+  readonly added: IncidentMember[] = [];
+  readonly removed: IncidentCommit['removed'][number][] = [];
+  readonly #set: IncidentSet;
+  readonly #changed = new Map<string, Incident>();
+  readonly #merged: (readonly [string, string])[] = [];
+  readonly #forgotten: string[] = [];
+
+  constructor(set: IncidentSet) {
+    this.#set = set;
+  }
+
+  get(id: string): Incident | undefined {
+    return this.#changed.get(id) ?? this.#set.get(id);
+  }
+
+  put(incident: Incident): void {
+    this.#changed.set(incident.id, incident);
+  }
+
+  ofKind(kind: IncidentKind): Incident[] {
+    const key = kindKey(kind);
+    const gone = new Set(this.#merged.map(([from]) => from));
+    const ids = new Set(this.#set.ofKind(kind).map(({ id }) => id));
+    for (const incident of this.#changed.values()) if (kindKey(incident) === key) ids.add(incident.id);
+    return [...ids].filter((id) => !gone.has(id)).map((id) => this.get(id)!);
+  }
+
+  /** Number of incidents that are not resolved. */
+  get unresolved(): number {
+    let count = 0;
+    for (const { id } of this.#set.all()) if (this.get(id)!.state !== 'resolved') count += 1;
+    for (const { id, state } of this.#changed.values()) {
+      if (state !== 'resolved' && this.#set.get(id) === undefined) count += 1;
+    }
+    return count;
+  }
+
+  /** Makes two incidents one. */
+  merge(incident: Incident, other: Incident): Incident {
+    const one = merged(incident, other);
+    this.put(one);
+    this.#changed.delete(other.id);
+    this.#merged.push([other.id, one.id]);
+    for (const [index, member] of this.added.entries()) {
+      if (member.incident === other.id) this.added[index] = { ...member, incident: one.id };
+    }
+    return one;
+  }
+
+  forget(id: string): void {
+    this.#changed.delete(id);
+    this.#forgotten.push(id);
+  }
+
+  commit(): IncidentCommit | undefined {
+    const { added, removed } = this;
+    const changed = [...this.#changed.values()];
+    if (changed.length + added.length + removed.length + this.#forgotten.length === 0) return undefined;
+    return { changed, added, removed, merged: this.#merged, forgotten: this.#forgotten };
+  }
+}
+
+const ID_LENGTH = 10;
+
+function opened(change: Change, kind: IncidentKind, span: Span, at: number): Incident {
+  let id: string;
+  let text = `${kindKey(kind)}\0${span.firstAt}`;
+  do id = hash('sha256', (text += '\0')).slice(0, ID_LENGTH);
+  while (change.get(id) !== undefined);
+  return {
+    ...kind,
+    id,
+    state: 'open',
+    ...span,
+    openedAt: at,
+    now: { workflow: 0, message: 0 },
+    ever: 0,
+    expired: 0,
+    campaigns: [],
+    aliases: [],
+  };
+}
+
+function byOpening(a: Incident, b: Incident): number {
+  return a.openedAt - b.openedAt || a.firstAt - b.firstAt || (a.id < b.id ? -1 : 1);
+}
+
+function isSameDeliveries(a: FailingDeliveries | undefined, b: FailingDeliveries): boolean {
+  return a !== undefined && a.isFailing === b.isFailing && a.failed === b.failed && a.lastAt === b.lastAt;
+}

@@ -1,0 +1,100 @@
+/** All incidents and their members in memory, with the lookups that grouping and views need. */
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import type { DeadLetterQueue, Incident, IncidentKind } from '#foundation/domain/incident.ts';
+import type { IncidentCommit, IncidentStore } from './incident-store.ts';
+
+/** Member as the grouping needs it. */
+export interface KnownMember {
+  readonly incident: string;
+  readonly at: number;
+  /** Number of the last reading that had it. */
+  seen: number;
+}
+
+export class IncidentSet {
+  readonly #incidents = new Map<string, Incident>();
+  readonly #byKind = new Map<string, Set<string>>();
+  readonly #aliases = new Map<string, string>();
+  readonly #members = new Map<string, Map<string, KnownMember>>();
+  #oldest: ReadonlyMap<string, number> | undefined;
+
+  static load(store: IncidentStore): IncidentSet {
+    const set = new IncidentSet();
+    for (const incident of store.load()) set.#put(incident);
+    // All members of an incident share one string.
+    const names = new Map<string, string>();
+    for (const { account, queue, dlqId, incident, at } of store.members()) {
+      const id = getOrAdd(names, incident, () => incident);
+      set.membersOf(account, queue).set(dlqId, { incident: id, at, seen: 0 });
+    }
+    return set;
+  }
+
+  /** Applies a commit that is durable. */
+  apply({ changed, added, removed, merged, forgotten }: IncidentCommit, seen: number): void {
+    for (const [from, to] of merged) {
+      for (const members of this.#members.values()) {
+        for (const [dlqId, member] of members) {
+          if (member.incident === from) members.set(dlqId, { ...member, incident: to });
+        }
+      }
+      this.#remove(from);
+    }
+    for (const incident of changed) this.#put(incident);
+    for (const { account, queue, dlqId } of removed) this.membersOf(account, queue).delete(dlqId);
+    for (const { account, queue, dlqId, incident, at } of added) {
+      this.membersOf(account, queue).set(dlqId, { incident, at, seen });
+    }
+    for (const id of forgotten) this.#remove(id);
+    this.#oldest = undefined;
+  }
+
+  all(): IterableIterator<Incident> {
+    return this.#incidents.values();
+  }
+
+  /** Finds an incident by its id or a former id. */
+  get(id: string): Incident | undefined {
+    return this.#incidents.get(id) ?? this.#incidents.get(this.#aliases.get(id) ?? '');
+  }
+
+  ofKind(kind: IncidentKind): Incident[] {
+    return [...(this.#byKind.get(kindKey(kind)) ?? [])].map((id) => this.#incidents.get(id)!);
+  }
+
+  membersOf(account: string, queue: DeadLetterQueue): Map<string, KnownMember> {
+    return getOrAdd(this.#members, `${account}\0${queue}`, () => new Map<string, KnownMember>());
+  }
+
+  /** Failure time of the oldest present member of each incident. */
+  oldest(): ReadonlyMap<string, number> {
+    if (this.#oldest !== undefined) return this.#oldest;
+    const oldest = new Map<string, number>();
+    for (const members of this.#members.values()) {
+      for (const { incident, at } of members.values()) {
+        if (!(oldest.get(incident)! <= at)) oldest.set(incident, at);
+      }
+    }
+    return (this.#oldest = oldest);
+  }
+
+  #put(incident: Incident): void {
+    this.#incidents.set(incident.id, incident);
+    getOrAdd(this.#byKind, kindKey(incident), () => new Set<string>()).add(incident.id);
+    for (const alias of incident.aliases) this.#aliases.set(alias, incident.id);
+  }
+
+  #remove(id: string): void {
+    const incident = this.#incidents.get(id);
+    if (incident === undefined) return;
+    this.#incidents.delete(id);
+    for (const alias of incident.aliases) this.#aliases.delete(alias);
+    const same = this.#byKind.get(kindKey(incident));
+    same?.delete(id);
+    if (same?.size === 0) this.#byKind.delete(kindKey(incident));
+  }
+}
+
+export function kindKey({ account, kind, place, reason }: IncidentKind): string {
+  return `${account}\0${kind}\0${place}\0${reason}`;
+}

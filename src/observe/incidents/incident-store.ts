@@ -1,0 +1,48 @@
+/**
+ * Port for incidents. A commit is one transaction: incidents and their members become durable together or not at all. A
+ * `kill -9` neither loses a member nor counts one twice.
+ */
+import type { DeadLetterQueue, Incident } from '#foundation/domain/incident.ts';
+
+/** Dead letter that is a member of an incident and still in its queue. */
+export interface IncidentMember {
+  readonly account: string;
+  readonly queue: DeadLetterQueue;
+  readonly dlqId: string;
+  readonly incident: string;
+  /** Epoch milliseconds of its failure. */
+  readonly at: number;
+}
+
+/** Change that may explain an incident. */
+export interface IncidentMark {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** `configuration`: the daemon loaded another configuration. `version`: another version of the daemon started. */
+  readonly kind: 'configuration' | 'version';
+  /** Hash of the configuration, or the version. */
+  readonly detail: string;
+}
+
+export interface IncidentCommit {
+  /** New or changed incidents. */
+  readonly changed: readonly Incident[];
+  readonly added: readonly IncidentMember[];
+  readonly removed: readonly Omit<IncidentMember, 'incident' | 'at'>[];
+  /** Incidents that became part of another one, with their members: old id to new id. */
+  readonly merged: readonly (readonly [from: string, to: string])[];
+  /** Ids that can be forgotten. */
+  readonly forgotten: readonly string[];
+}
+
+export interface IncidentStore {
+  /** All incidents, with their acknowledgments. */
+  load(): readonly Incident[];
+  members(): Iterable<IncidentMember>;
+  /** @throws {Error} if the write fails; nothing is written then */
+  commit(commit: IncidentCommit): void;
+  /** Oldest first. */
+  marks(): readonly IncidentMark[];
+  /** Adds a mark, unless the newest mark of its kind says the same. Old marks are dropped. */
+  mark(mark: IncidentMark): void;
+}

@@ -1,0 +1,334 @@
+/**
+ * Keeps the incidents up to date: from the board's batches of the workflow DLQ, the dead letters of failure callbacks, and
+ * the outages that the log shows. Reads nothing from the service.
+ */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import {
+  INCIDENT_STATES,
+  type DeadLetterQueue,
+  type Incident,
+  type IncidentState,
+} from '#foundation/domain/incident.ts';
+import { isStamp } from '#foundation/domain/lineage.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
+import type { Batch } from '#foundation/domain/observation.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { ObservationBoard } from '../observations/board.ts';
+import type { RecentAttempts } from '../observations/recent-attempts.ts';
+import { IncidentBook, type DeadLetterReading } from './incident-book.ts';
+import { kindOfDeadLetter, kindOfOutage, kindOfRun } from './incident-kinds.ts';
+import { IncidentReports, reportTexts } from './incident-reports.ts';
+import type { IncidentMark, IncidentStore } from './incident-store.ts';
+
+/** Maximum number of dead letters per account, newest first. The policies use the same number. */
+const MOST_DEAD_LETTERS = 10_000;
+/** A destination counts as recovered only if the attempts of this time are known. */
+const RECOVERED_MS = 30 * 60_000;
+
+/** Resume of a failed run whose outcome is not verified yet. */
+export interface OpenResume {
+  readonly dlqId: string;
+  readonly workflowUrl: string;
+  /** Epoch milliseconds. */
+  readonly failedAt: number;
+  readonly status?: number;
+  readonly campaign?: string;
+}
+
+export interface IncidentWatchDeps {
+  readonly store: IncidentStore;
+  readonly board: ObservationBoard;
+  readonly attempts: Pick<RecentAttempts, 'outages' | 'of'>;
+  readonly clock: Clock;
+  readonly events: EventBus;
+  readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
+  deadLetters(account: string, limit: number): readonly DeadLetter[];
+  openResumes(account: string): readonly OpenResume[];
+  readonly conditions: {
+    active(): readonly { readonly key: string }[];
+    raise(condition: Omit<Notification, 'at' | 'isResolved'>): void;
+    resolve(key: string): void;
+  };
+  /** Returns the address of a page of the daemon. */
+  link(path: string): string;
+}
+
+export class IncidentWatch implements Disposable {
+  readonly #deps: IncidentWatchDeps;
+  readonly #book: IncidentBook;
+  readonly #reports = new IncidentReports();
+  readonly #hearing = new DisposableStack();
+  /** Newest batch of each account that is not taken yet. */
+  readonly #waiting = new Map<string, Batch<'workflowDlq'>>();
+  readonly #deadLetters = new Map<string, readonly DeadLetter[]>();
+  /** Accounts whose dead letters must be read again. */
+  readonly #changed: Set<string>;
+  #work: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(deps: IncidentWatchDeps) {
+    this.#deps = deps;
+    this.#book = new IncidentBook(deps.store);
+    this.#changed = new Set(deps.accounts.map(({ name }) => name));
+    this.#hearing.use(
+      deps.board.subscribe((batch) => {
+        if (batch.collector !== 'workflowDlq') return;
+        this.#waiting.set(batch.account, batch as Batch<'workflowDlq'>);
+        this.refresh();
+      }),
+    );
+    this.#hearing.use(
+      deps.events.subscribe((event) => {
+        const isCallback = event.type === 'callback.received' && event.kind === 'failure_callback';
+        const isDelete = event.type === 'action.outcome' && event.action.startsWith('message-dlq.');
+        if (isCallback || isDelete) this.#changed.add(event.account);
+      }),
+    );
+  }
+
+  /** Takes everything that is new, and reviews states and reports. Call it periodically. Never overlaps itself. */
+  refresh(): void {
+    this.#work ??= this.#run().finally(() => {
+      this.#work = undefined;
+      if (this.#waiting.size > 0 && !this.#isClosed) this.refresh();
+    });
+  }
+
+  /** Resolves when everything that was published before is grouped. */
+  async settled(): Promise<void> {
+    while (this.#work !== undefined) await this.#work;
+  }
+
+  all(): readonly Incident[] {
+    return [...this.#book.present.all()];
+  }
+
+  /** Finds an incident by its id, a former id, or a prefix of at least four characters that only one id has. */
+  find(id: string): Incident | undefined {
+    const known = this.#book.present.get(id);
+    if (known !== undefined || id.length < 4) return known;
+    const found = this.all().filter((incident) => incident.id.startsWith(id));
+    return found.length === 1 ? found[0] : undefined;
+  }
+
+  /** Epoch milliseconds when the first member of an incident expires; undefined if the retention is unknown. */
+  firstExpiresAt({ id, account }: Pick<Incident, 'id' | 'account'>): number | undefined {
+    const retention = this.#deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
+    const oldest = this.#book.present.oldest().get(id);
+    return retention === undefined || oldest === undefined ? undefined : oldest + retention;
+  }
+
+  /** Incident of a dead letter. Undefined if it is not grouped yet. */
+  incidentOf(account: string, queue: DeadLetterQueue, dlqId: string): string | undefined {
+    return this.#book.present.membersOf(account, queue).get(dlqId)?.incident;
+  }
+
+  /** Ids of the dead letters that are members now. */
+  memberIds({ id, account }: Pick<Incident, 'id' | 'account'>, queue: DeadLetterQueue): readonly string[] {
+    return this.#book.present
+      .membersOf(account, queue)
+      .entries()
+      .filter(([, { incident }]) => incident === id)
+      .map(([dlqId]) => dlqId)
+      .toArray();
+  }
+
+  /** Dead letters of messages, as last read from the ledger, oldest first. Undefined before the first reading. */
+  deadLetters(account: string): readonly DeadLetter[] | undefined {
+    return this.#deadLetters.get(account);
+  }
+
+  marks(): readonly IncidentMark[] {
+    return this.#deps.store.marks();
+  }
+
+  counts(): ReadonlyMap<string, Readonly<Record<IncidentState, number>>> {
+    const zero = () => Object.fromEntries(INCIDENT_STATES.map((state) => [state, 0])) as Record<IncidentState, number>;
+    const counts = new Map(this.#deps.accounts.map(({ name }) => [name, zero()]));
+    for (const { account, state } of this.#book.present.all()) {
+      const of = counts.get(account);
+      if (of !== undefined) of[state] += 1;
+    }
+    return counts;
+  }
+
+  /** Applies an acknowledgment that the ledger has recorded. */
+  acknowledge(id: string, acknowledged: Parameters<IncidentBook['acknowledge']>[1]): Incident {
+    return this.#book.acknowledge(id, acknowledged, this.#deps.clock.now());
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#hearing.dispose();
+  }
+
+  async #run(): Promise<void> {
+    // One turn later: the sender of the event may be in a transaction.
+    await nextTurn();
+    try {
+      for (const [account, batch] of this.#waiting) {
+        this.#waiting.delete(account);
+        await this.#take(this.#runs(batch));
+      }
+      for (const { name: account } of this.#deps.accounts) {
+        if (!this.#changed.has(account) && !this.#hasExpired(account)) continue;
+        this.#changed.delete(account);
+        await this.#take(this.#messages(account));
+      }
+      if (this.#isClosed) return;
+      this.#takeDestinations();
+      this.#book.review(this.#deps.clock.now(), this.#verifying());
+      this.#report();
+    } catch (error) {
+      for (const { name } of this.#deps.accounts) this.#changed.add(name);
+      this.#deps.events.emit({ type: 'store.failed', operation: 'commit of incidents', message: errorMessage(error) });
+    }
+  }
+
+  async #take<Row>(reading: DeadLetterReading<Row>): Promise<void> {
+    if (this.#isClosed) return;
+    for (const _part of this.#book.take(reading)) {
+      await nextTurn();
+      if (this.#isClosed) return;
+    }
+  }
+
+  #runs({ account, rows, dropped, at }: Batch<'workflowDlq'>): DeadLetterReading<WorkflowDlqEntry> {
+    return {
+      account,
+      queue: 'workflow',
+      rows,
+      idOf: ({ dlqId }) => dlqId,
+      atOf: ({ createdAt }) => createdAt,
+      kindOf: kindOfRun,
+      isRefailed: ({ labels }) => labels.some(isStamp),
+      // An invalid row may be any entry.
+      completeFrom: dropped > 0 ? Infinity : -Infinity,
+      ...this.#retention(account),
+      at,
+    };
+  }
+
+  #messages(account: string): DeadLetterReading<DeadLetter> {
+    const listed = this.#deps.deadLetters(account, MOST_DEAD_LETTERS);
+    const at = this.#deps.clock.now();
+    const { retentionMs = Infinity } = this.#retention(account);
+    // No operation lists the message DLQ. The ledger keeps a dead letter after the service has dropped it.
+    const rows = listed.filter(({ learnedAt }) => learnedAt + retentionMs > at).toSorted(byAge);
+    this.#deadLetters.set(account, rows);
+    return {
+      account,
+      queue: 'message',
+      rows,
+      idOf: ({ dlqId }) => dlqId,
+      atOf: ({ learnedAt }) => learnedAt,
+      kindOf: kindOfDeadLetter,
+      isRefailed: () => false,
+      completeFrom: listed.length < MOST_DEAD_LETTERS ? -Infinity : listed[0]!.learnedAt,
+      ...this.#retention(account),
+      at,
+    };
+  }
+
+  /** Returns true if a dead letter of a message has expired since the last reading. */
+  #hasExpired(account: string): boolean {
+    const { retentionMs } = this.#retention(account);
+    const oldest = this.#deadLetters.get(account)?.[0];
+    return (
+      retentionMs !== undefined && oldest !== undefined && oldest.learnedAt + retentionMs <= this.#deps.clock.now()
+    );
+  }
+
+  #retention(account: string): { readonly retentionMs?: number } {
+    const retentionMs = this.#deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
+    return retentionMs === undefined ? {} : { retentionMs };
+  }
+
+  #takeDestinations(): void {
+    const { accounts, attempts, clock } = this.#deps;
+    for (const { name: account } of accounts) {
+      const outages = attempts.outages(account);
+      if (outages === undefined) continue;
+      const failing = outages.map((outage) => ({
+        account,
+        ...kindOfOutage(outage),
+        deliveries: {
+          failed: outage.failed,
+          lost: outage.lost,
+          since: outage.since,
+          // A minute, which begins before its failures.
+          lastAt: Math.max(outage.since, outage.lastAt),
+          isFailing: true,
+        },
+      }));
+      const isKnown = (host: string) => attempts.of(account, host, RECOVERED_MS) !== undefined;
+      this.#book.takeDestinations(account, failing, { at: clock.now(), isKnown });
+    }
+  }
+
+  /** Incidents whose resumed runs are not verified yet, with their campaigns. */
+  #verifying(): ReadonlyMap<string, readonly string[]> {
+    const found = new Map<string, string[]>();
+    for (const { name: account } of this.#deps.accounts) {
+      const workflows = this.all().filter((incident) => incident.account === account && incident.kind === 'workflow');
+      if (workflows.length === 0) continue;
+      for (const resume of this.#deps.openResumes(account)) {
+        for (const incident of workflows) {
+          if (!mayHaveHad(incident, resume)) continue;
+          const campaigns = found.get(incident.id) ?? [];
+          if (resume.campaign !== undefined && !campaigns.includes(resume.campaign)) campaigns.push(resume.campaign);
+          found.set(incident.id, campaigns);
+        }
+      }
+    }
+    return found;
+  }
+
+  #report(): void {
+    const { accounts, conditions, clock } = this.#deps;
+    const unresolved = this.all().filter(({ state }) => state !== 'resolved');
+    for (const { name } of accounts) {
+      const unreported = unresolved.filter(({ account, reportedAs }) => account === name && reportedAs === undefined);
+      for (const { key, ids } of this.#reports.due(name, unreported, clock.now())) this.#book.report(ids, key);
+    }
+    // After the commit: after a crash in between, the next start raises the same conditions.
+    const reported = Map.groupBy(
+      this.all().filter(({ state, reportedAs }) => state !== 'resolved' && reportedAs !== undefined),
+      ({ reportedAs }) => reportedAs!,
+    );
+    for (const [key, incidents] of reported) conditions.raise(this.#condition(key, incidents));
+    for (const { key } of conditions.active()) {
+      if (key.startsWith('incident/') && !reported.has(key)) conditions.resolve(key);
+    }
+  }
+
+  #condition(key: string, incidents: readonly Incident[]): Omit<Notification, 'at' | 'isResolved'> {
+    const expiries = incidents.map((incident) => this.firstExpiresAt(incident) ?? Infinity);
+    const firstExpiresAt = Math.min(...expiries);
+    const link = (path: string) => this.#deps.link(path);
+    return {
+      key,
+      severity: 'warning',
+      account: incidents[0]!.account,
+      ...reportTexts({ incidents, link, ...(firstExpiresAt < Infinity && { firstExpiresAt }) }),
+    };
+  }
+}
+
+/** Returns true if a resumed run looks like a former member: the same workflow and status, and failed in its time. */
+function mayHaveHad(incident: Incident, { workflowUrl, failedAt, status }: OpenResume): boolean {
+  if (failedAt < incident.firstAt || failedAt > incident.lastAt) return false;
+  const { place } = kindOfRun({ workflowUrl } as WorkflowDlqEntry);
+  return incident.place === place && (status === undefined || incident.reason.startsWith(`HTTP ${status}`));
+}
+
+function byAge(a: DeadLetter, b: DeadLetter): number {
+  return a.learnedAt - b.learnedAt || (a.dlqId < b.dlqId ? -1 : 1);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,281 @@
+/**
+ * Search in the dead letters that the daemon knows: the board's last batch of each workflow DLQ, and the dead letters of
+ * failure callbacks. Sends no request. The order is newest first, and a page continues after the last row of the
+ * previous one, so arrivals and departures in between neither repeat nor hide other rows.
+ */
+import { z } from 'zod';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/incident.ts';
+import { FAILURE_CAUSES, failureCause } from '#foundation/domain/reason.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
+import { HttpError } from '../http/reply.ts';
+import type { ApiDeps } from './api-deps.ts';
+import { knownAccount } from './known-account.ts';
+
+export type DeadLetterDeps = Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'incidents'>;
+
+/** Dead letter with its place. */
+export type FoundDeadLetter = { readonly account: string; readonly at: number } & (
+  | { readonly queue: 'workflow'; readonly row: WorkflowDlqEntry }
+  | { readonly queue: 'message'; readonly row: DeadLetter }
+);
+
+/** State of the daemon's data about one queue of one account. */
+export interface QueueStatus {
+  readonly account: string;
+  readonly queue: DeadLetterQueue;
+  /** Epoch milliseconds of the last complete reading. Absent if there was none. */
+  readonly readAt?: number;
+  /** Reason why the list may be incomplete or outdated. */
+  readonly problem?: string;
+}
+
+export interface DeadLetterPage {
+  readonly total: number;
+  readonly found: readonly FoundDeadLetter[];
+  readonly cursor?: string;
+  readonly queues: readonly QueueStatus[];
+}
+
+/** Filters as the service names them. Values of one filter are alternatives; all filters must match. */
+const DEAD_LETTER_FILTERS = [
+  'dlqId',
+  'label',
+  'workflowUrl',
+  'workflowRunId',
+  'flowControlKey',
+  'failureFunctionState',
+  'callerIp',
+  'messageId',
+  'url',
+  'topicName',
+  'scheduleId',
+  'responseStatus',
+] as const;
+type Filter = (typeof DEAD_LETTER_FILTERS)[number];
+
+function valuesParameter(description: string) {
+  return z
+    .array(z.string().min(1, 'must not be empty').max(1_000, 'is too long'))
+    .exactOptional()
+    .describe(description);
+}
+
+const filterParameters = Object.fromEntries(
+  DEAD_LETTER_FILTERS.map((name) => [name, valuesParameter(`Only dead letters with one of these values of ${name}.`)]),
+) as Record<Filter, ReturnType<typeof valuesParameter>>;
+
+const deadLetterQuery = z.strictObject({
+  account: textParameter('Only dead letters of this account.'),
+  queue: z
+    .enum(DEAD_LETTER_QUEUES, `must be ${DEAD_LETTER_QUEUES.join(' or ')}`)
+    .exactOptional()
+    .describe('Only this queue.'),
+  ...filterParameters,
+  incident: textParameter('Only members of this incident.'),
+  cause: z
+    .array(z.enum(FAILURE_CAUSES, `must be one of ${FAILURE_CAUSES.join(', ')}`))
+    .exactOptional()
+    .describe('Only dead letters with one of these causes.'),
+  since: pastParameter('Only failures since this time'),
+  fromDate: pastParameter('Only failures since this time, inclusive'),
+  toDate: pastParameter('Only failures until this time, inclusive'),
+  limit: limitParameter({ standard: 50, max: 500 }),
+  cursor: cursorParameter,
+});
+type DeadLetterQuery = z.output<typeof deadLetterQuery>;
+
+/** @throws {HttpError} 400 for an unknown parameter: a typo must not list everything */
+export function searchDeadLetters(deps: DeadLetterDeps, parameters: URLSearchParams): DeadLetterPage {
+  const query = readQuery(parameters, deadLetterQuery);
+  const { limit } = query;
+  const accounts = accountsOf(deps, query.account);
+  const queues = DEAD_LETTER_QUEUES.filter((queue) => (query.queue ?? queue) === queue);
+  const after = cursorOf(query.cursor);
+  const matches = matcher(deps, query);
+  let total = 0;
+  const found: FoundDeadLetter[] = [];
+  for (const account of accounts) {
+    for (const queue of queues) {
+      total += collect(rowsOf(deps, account, queue), { matches, after, limit }, found);
+    }
+  }
+  found.sort(byAge);
+  const page = found.slice(0, limit);
+  const isMore = found.length > limit;
+  return {
+    total,
+    found: page,
+    queues: queueStatuses(deps, accounts, queues),
+    ...(isMore && { cursor: cursorAt(page.at(-1)!) }),
+  };
+}
+
+/** Dead letters with this id: several if accounts or queues share it. */
+export function findDeadLetters(deps: DeadLetterDeps, id: string, account?: string): FoundDeadLetter[] {
+  const found: FoundDeadLetter[] = [];
+  for (const { name } of deps.accounts) {
+    if (account !== undefined && name !== account) continue;
+    for (const queue of DEAD_LETTER_QUEUES) {
+      for (const one of rowsOf(deps, name, queue)) if (one.row.dlqId === id) found.push(one);
+    }
+  }
+  return found;
+}
+
+/** Yields the rows of a queue, newest first. */
+export function* rowsOf(deps: DeadLetterDeps, account: string, queue: DeadLetterQueue): Generator<FoundDeadLetter> {
+  if (queue === 'workflow') {
+    const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
+    for (let index = rows.length - 1; index >= 0; index--) {
+      const row = rows[index]!;
+      yield { account, queue, at: row.createdAt, row };
+    }
+  } else {
+    const rows = deps.incidents.deadLetters(account) ?? [];
+    for (let index = rows.length - 1; index >= 0; index--) {
+      const row = rows[index]!;
+      yield { account, queue, at: row.learnedAt, row };
+    }
+  }
+}
+
+interface Collecting {
+  readonly matches: (found: FoundDeadLetter) => boolean;
+  readonly after: Position | undefined;
+  readonly limit: number;
+}
+
+/** Adds the first rows after the cursor, one more than the limit. @returns the number of all matching rows */
+function collect(
+  rows: Iterable<FoundDeadLetter>,
+  { matches, after, limit }: Collecting,
+  to: FoundDeadLetter[],
+): number {
+  let total = 0;
+  let added = 0;
+  for (const row of rows) {
+    if (!matches(row)) continue;
+    total += 1;
+    if (added > limit || (after !== undefined && comparePositions(positionOf(row), after) <= 0)) continue;
+    to.push(row);
+    added += 1;
+  }
+  return total;
+}
+
+function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDeadLetter) => boolean {
+  const filters = DEAD_LETTER_FILTERS.flatMap((name) => {
+    const wanted = query[name];
+    return wanted === undefined ? [] : [[name, new Set(wanted)] as const];
+  });
+  const now = deps.clock.now();
+  const [since, fromDate, toDate] = (['since', 'fromDate', 'toDate'] as const).map((name) => {
+    const text = query[name];
+    return text === undefined ? undefined : pastOf(name, text, now);
+  });
+  const from = Math.max(since ?? -Infinity, fromDate ?? -Infinity);
+  const to = toDate ?? Infinity;
+  const causes = query.cause && new Set<string>(query.cause);
+  const incident = query.incident && (deps.incidents.find(query.incident)?.id ?? query.incident);
+  return (found) => {
+    const { account, queue, at, row } = found;
+    if (at < from || at > to) return false;
+    for (const [name, wanted] of filters) if (!meets(found, name, wanted)) return false;
+    if (causes?.has(causeOf(found)) === false) return false;
+    return incident === undefined || deps.incidents.incidentOf(account, queue, row.dlqId) === incident;
+  };
+}
+
+export function causeOf(found: FoundDeadLetter): string {
+  return found.queue === 'workflow'
+    ? failureCause(found.row.responseStatus, found.row.responseText)
+    : failureCause(found.row.status, undefined);
+}
+
+/** A filter on a field that a row does not have never matches. */
+function meets({ row }: FoundDeadLetter, name: Filter, wanted: ReadonlySet<string>): boolean {
+  if (name === 'label') return row.labels.some((label) => wanted.has(label));
+  const fields = row as Partial<Readonly<Record<Filter | 'status', string | number>>>;
+  const value = name === 'responseStatus' ? (fields['responseStatus'] ?? fields['status']) : fields[name];
+  if (value === undefined) return false;
+  const text = String(value);
+  // Responses have URLs without their query.
+  const isUrl = name === 'url' || name === 'workflowUrl';
+  return wanted.has(text) || (isUrl && wanted.has(text.replace(/[?#].*$/s, '')));
+}
+
+/** @throws {HttpError} 404 for an unknown account */
+export function accountsOf({ accounts }: Pick<ApiDeps, 'accounts'>, wanted: string | undefined): readonly string[] {
+  const account = knownAccount({ accounts }, wanted);
+  return account === undefined ? accounts.map(({ name }) => name) : [account];
+}
+
+/** Position in the order of rows: newest first, then by id, account and queue. */
+type Position = readonly [at: number, id: string, account: string, queue: string];
+
+function positionOf({ at, row, account, queue }: FoundDeadLetter): Position {
+  return [at, row.dlqId, account, queue];
+}
+
+function comparePositions(a: Position, b: Position): number {
+  if (a[0] !== b[0]) return b[0] - a[0];
+  // The rows of a queue are sorted by time and id, oldest first.
+  if (a[1] !== b[1]) return a[1] < b[1] ? 1 : -1;
+  if (a[2] !== b[2]) return a[2] < b[2] ? -1 : 1;
+  return a[3] === b[3] ? 0 : a[3] < b[3] ? -1 : 1;
+}
+
+function byAge(a: FoundDeadLetter, b: FoundDeadLetter): number {
+  return comparePositions(positionOf(a), positionOf(b));
+}
+
+function cursorAt(row: FoundDeadLetter): string {
+  return Buffer.from(JSON.stringify(positionOf(row))).toString('base64url');
+}
+
+function cursorOf(text: string | undefined): Position | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const position = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown;
+    if (
+      Array.isArray(position) &&
+      typeof position[0] === 'number' &&
+      position.length === 4 &&
+      position.slice(1).every((part) => typeof part === 'string')
+    ) {
+      return position as unknown as Position;
+    }
+  } catch {
+    // The same error.
+  }
+  throw new HttpError(400, 'bad_request', 'cursor must be the cursor of the previous page.');
+}
+
+export function queueStatuses(
+  deps: DeadLetterDeps,
+  accounts: readonly string[],
+  queues: readonly DeadLetterQueue[] = DEAD_LETTER_QUEUES,
+): QueueStatus[] {
+  return accounts.flatMap((account) => queues.map((queue) => statusOf(deps, account, queue)));
+}
+
+function statusOf({ board, incidents }: DeadLetterDeps, account: string, queue: DeadLetterQueue): QueueStatus {
+  if (queue === 'message') {
+    const note = 'no operation lists the message DLQ: only the dead letters of failure callbacks are known';
+    const problem = incidents.deadLetters(account) === undefined ? 'not read yet' : note;
+    return { account, queue, problem };
+  }
+  const status = board.statuses().find((one) => one.account === account && one.collector === 'workflowDlq');
+  const readAt = board.latest(account, 'workflowDlq')?.at;
+  const failure = status?.lastRunFailed === true ? `: ${status.lastFailure!.message}` : '';
+  const problem =
+    status?.off ??
+    (readAt === undefined
+      ? `not read yet${failure}`
+      : board.isStale(account, 'workflowDlq')
+        ? `the last reading is too old${failure}`
+        : undefined);
+  return { account, queue, ...(readAt !== undefined && { readAt }), ...(problem !== undefined && { problem }) };
+}

@@ -1,0 +1,177 @@
+/** Dead letters as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
+import type { DeadLetterQueue } from '#foundation/domain/incident.ts';
+import { incidentReason } from '#foundation/domain/incident-reason.ts';
+import { isStamp } from '#foundation/domain/lineage.ts';
+import { redact, redactData } from '#foundation/domain/redact.ts';
+import { HttpError } from '../http/reply.ts';
+import {
+  causeOf,
+  findDeadLetters,
+  searchDeadLetters,
+  type DeadLetterDeps,
+  type DeadLetterPage,
+  type FoundDeadLetter,
+  type QueueStatus,
+} from './dead-letter-query.ts';
+
+export interface DeadLetterView {
+  /** The dlqId. */
+  readonly id: string;
+  readonly account: string;
+  readonly queue: DeadLetterQueue;
+  readonly failedAt: number;
+  /** Absent if the retention is not configured. */
+  readonly expiresAt?: number;
+  /** Absent if the dead letter is not grouped yet. */
+  readonly incident?: string;
+  readonly cause: string;
+  /** Normalized reason, as in its incident. */
+  readonly reason: string;
+  readonly responseStatus?: number;
+  /** Workflow DLQ only: start of the last response body. */
+  readonly responseText?: string;
+  readonly url?: string;
+  /** Labels without the daemon's own stamps. */
+  readonly labels: readonly string[];
+  readonly workflowUrl?: string;
+  readonly workflowRunId?: string;
+  readonly workflowCreatedAt?: number;
+  readonly method?: string;
+  readonly flowControlKey?: string;
+  readonly callerIp?: string;
+  readonly failureFunctionState?: string;
+  readonly maxRetries?: number;
+  readonly messageId?: string;
+  readonly createdAt?: number;
+  readonly topicName?: string;
+  readonly scheduleId?: string;
+  readonly retried?: number;
+}
+
+export interface DeadLetterList {
+  readonly at: number;
+  /** Number of all dead letters that match. */
+  readonly total: number;
+  readonly deadLetters: readonly DeadLetterView[];
+  /** Cursor of the next page; absent at the end. */
+  readonly cursor?: string;
+  readonly queues: readonly QueueStatus[];
+}
+
+export function deadLetterList(deps: DeadLetterDeps, query: URLSearchParams): DeadLetterList {
+  const { total, found, cursor, queues }: DeadLetterPage = searchDeadLetters(deps, query);
+  return {
+    at: deps.clock.now(),
+    total,
+    deadLetters: found.map((one) => deadLetterView(deps, one)),
+    ...(cursor !== undefined && { cursor }),
+    queues,
+  };
+}
+
+export function deadLetterView(deps: DeadLetterDeps, found: FoundDeadLetter): DeadLetterView {
+  const { account, queue, at: failedAt, row } = found;
+  const retention = deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
+  const incident = deps.incidents.incidentOf(account, queue, row.dlqId);
+  const common = {
+    id: row.dlqId,
+    account,
+    queue,
+    failedAt,
+    ...(retention !== undefined && { expiresAt: failedAt + retention }),
+    ...(incident !== undefined && { incident }),
+    cause: causeOf(found),
+    labels: row.labels.filter((label) => !isStamp(label)),
+  };
+  if (found.queue === 'message') {
+    const { account: _account, dlqId: _id, learnedAt: _at, status, labels: _labels, ...rest } = found.row;
+    return {
+      ...common,
+      reason: incidentReason(status, undefined),
+      ...(status !== undefined && { responseStatus: status }),
+      ...rest,
+    };
+  }
+  const { dlqId: _id, createdAt: _at, timesIn: _unit, fingerprint: _print, labels: _labels, ...rest } = found.row;
+  return { ...common, reason: incidentReason(rest.responseStatus, rest.responseText), ...rest };
+}
+
+/** Body and headers of a dead letter, redacted. */
+export interface DeadLetterSample {
+  /** Headers by name, with credentials masked. */
+  readonly headers?: unknown;
+  readonly body?: string;
+  readonly responseHeaders?: unknown;
+  readonly responseBody?: string;
+  /** True if a body was cut. */
+  readonly isCut?: true;
+  /** Reason why there is no sample, and how to get it. */
+  readonly problem?: string;
+}
+
+const SAMPLE_LENGTH = 4_096;
+
+/**
+ * Finds a dead letter by its id.
+ *
+ * @throws {HttpError} 404 if it is unknown; 400 if several accounts have it
+ */
+export function findDeadLetter(deps: DeadLetterDeps, id: string, account?: string): FoundDeadLetter {
+  const found = findDeadLetters(deps, id, account);
+  const [first] = found;
+  if (first === undefined) {
+    const message = `No dead letter has the id ${id.slice(0, 200)} in the last reading. It may have been resumed, deleted, or expired; \`opsd explain ID\` shows what became of it.`;
+    throw new HttpError(404, 'unknown_id', message);
+  }
+  if (found.length > 1) {
+    const places = found.map((one) => `${one.account} (${one.queue})`).join(', ');
+    throw new HttpError(400, 'bad_request', `Several dead letters have this id: ${places}. Add account=NAME.`);
+  }
+  return first;
+}
+
+/** Reads body and headers of a dead letter, with at most one request. */
+export async function deadLetterSample(
+  deps: DeadLetterDeps,
+  { account, queue, row }: FoundDeadLetter,
+  signal: AbortSignal,
+): Promise<DeadLetterSample> {
+  if (queue === 'message') {
+    return {
+      problem: 'no operation of the service returns a message of the message DLQ; its destination has the body',
+    };
+  }
+  const whole = await deps.incidents.readRow(account, row, signal);
+  return typeof whole === 'string' ? { problem: whole } : sampleOf(whole);
+}
+
+function sampleOf(row: Readonly<Record<string, unknown>>): DeadLetterSample {
+  const body = textOf(row, 'body');
+  const responseBody = textOf(row, 'responseBody');
+  const isCut = [body, responseBody].some((text) => text !== undefined && text.length > SAMPLE_LENGTH);
+  return {
+    ...(row['header'] !== undefined && { headers: redactData(row['header']) }),
+    ...(body !== undefined && { body: shown(body) }),
+    ...(row['responseHeader'] !== undefined && { responseHeaders: redactData(row['responseHeader']) }),
+    ...(responseBody !== undefined && { responseBody: shown(responseBody) }),
+    ...(isCut && { isCut }),
+  };
+}
+
+function textOf(row: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const plain = row[name];
+  if (typeof plain === 'string' && plain !== '') return plain;
+  const encoded = row[`${name}Base64`];
+  return typeof encoded === 'string' && encoded !== '' ? Buffer.from(encoded, 'base64').toString('utf8') : undefined;
+}
+
+/** A JSON body is redacted by its fields, another one by its text. */
+function shown(body: string): string {
+  let text: string;
+  try {
+    text = JSON.stringify(redactData(JSON.parse(body)));
+  } catch {
+    text = redact(body);
+  }
+  return text.length > SAMPLE_LENGTH ? `${text.slice(0, SAMPLE_LENGTH)}…` : text;
+}

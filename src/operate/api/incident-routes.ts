@@ -1,0 +1,76 @@
+/** Routes of incidents and dead letters. docs/api.md documents them; field names are stable. */
+import { z } from 'zod';
+import { allow } from '../http/access.ts';
+import { nameField, readJson, reasonField } from '../http/json-body.ts';
+import { readQuery, textParameter } from '../http/query.ts';
+import { HttpError, json, type Reply } from '../http/reply.ts';
+import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from './dead-letter-views.ts';
+import { findIncident, incidentDetail, incidentList, incidentView } from './incident-views.ts';
+import { knownAccount } from './known-account.ts';
+import { actionView } from './status.ts';
+
+export const INCIDENT_ROUTES: readonly ApiRoute[] = [
+  { path: '/api/v1/incidents', method: 'GET', handle: incidents },
+  { path: '/api/v1/incidents/{id}', method: 'GET', handle: incident },
+  { path: '/api/v1/acknowledge', method: 'POST', handle: acknowledge },
+  { path: '/api/v1/dead-letters', method: 'GET', handle: deadLetters },
+  { path: '/api/v1/dead-letters/{id}', method: 'GET', handle: deadLetter },
+];
+
+async function incidents({ deps, query }: ApiContext): Promise<Reply> {
+  await deps.incidents.settled();
+  return json(200, incidentList(deps, query));
+}
+
+async function incident({ deps, id }: ApiContext): Promise<Reply> {
+  await deps.incidents.settled();
+  return json(200, { at: deps.clock.now(), incident: incidentDetail(deps, findIncident(deps, id)) });
+}
+
+const acknowledgeBody = z.strictObject({ incident: nameField('the id of an incident'), note: reasonField() });
+
+/** Responds with `{"incident": …}`. The audit log has the acknowledgment before it takes effect. */
+async function acknowledge(context: ApiContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'operator', 'opsd incidents acknowledge ID --note TEXT');
+  const asked = await readJson(request, acknowledgeBody, '{"incident": "ID", "note": "TEXT"}');
+  await deps.incidents.settled();
+  const found = findIncident(deps, asked.incident);
+  if (found.state === 'resolved') {
+    throw new HttpError(409, 'refused', `Incident ${found.id} is resolved, so it cannot be acknowledged.`);
+  }
+  const acknowledged = deps.incidents.acknowledge(found, { by, note: asked.note });
+  return json(200, { incident: incidentView(deps, acknowledged) });
+}
+
+function deadLetters({ deps, query }: ApiContext): Reply {
+  return json(200, deadLetterList(deps, query));
+}
+
+const entryQuery = z.strictObject({
+  account: textParameter('Account of the dead letter, if several have its id.'),
+  body: z
+    .enum(['true', 'false'], 'must be true or false')
+    .exactOptional()
+    .describe('True reads body and headers with one request.'),
+});
+
+/**
+ * One dead letter, with the actions on it. With `body=true`, at most one request reads its body and headers, which needs
+ * the role operator: bodies may have personal data.
+ */
+async function deadLetter(context: ApiContext): Promise<Reply> {
+  const { deps, query, id, signal } = context;
+  const { account, body } = readQuery(query, entryQuery);
+  const isBodyWanted = body === 'true';
+  if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
+  const found = findDeadLetter(deps, id, knownAccount(deps, account));
+  const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
+  return json(200, {
+    at: deps.clock.now(),
+    deadLetter: deadLetterView(deps, found),
+    actions: deps.ledger.actionsOn(found.account, id).map(actionView),
+    ...(sample !== undefined && { sample }),
+  });
+}

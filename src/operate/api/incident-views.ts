@@ -1,0 +1,338 @@
+/** Incidents as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
+import { z } from 'zod';
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { FailureRate } from '#foundation/domain/failure-rate.ts';
+import {
+  DEAD_LETTER_QUEUES,
+  INCIDENT_STATES,
+  membersNow,
+  type Acknowledgment,
+  type DeadLetterQueue,
+  type FailingDeliveries,
+  type Incident,
+  type IncidentState,
+} from '#foundation/domain/incident.ts';
+import { isStamp } from '#foundation/domain/lineage.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { shellWord } from '#foundation/domain/own-command.ts';
+import { workflowLabel } from '#foundation/domain/workflow-label.ts';
+import type { IncidentMark } from '#observe/incidents/incident-store.ts';
+import { incidentTitle } from '#observe/incidents/incident-reports.ts';
+import { cursorParameter, limitParameter, readQuery, textParameter } from '../http/query.ts';
+import { HttpError } from '../http/reply.ts';
+import type { ApiDeps } from './api-deps.ts';
+import { accountsOf, queueStatuses, rowsOf, type FoundDeadLetter, type QueueStatus } from './dead-letter-query.ts';
+import { deadLetterView, type DeadLetterView } from './dead-letter-views.ts';
+import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
+
+export type IncidentDeps = Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'incidents' | 'policies' | 'ledger'>;
+
+/** One incident of the list: `/api/v1/incidents`. */
+export interface IncidentView {
+  readonly id: string;
+  readonly account: string;
+  readonly state: IncidentState;
+  /** Fault in a few words. */
+  readonly title: string;
+  readonly kind: Incident['kind'];
+  /** Label of the workflow, or host of the destination. */
+  readonly place: string;
+  readonly reason: string;
+  readonly cause: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly openedAt: number;
+  readonly resolvedAt?: number;
+  readonly members: {
+    readonly now: number;
+    readonly ever: number;
+    readonly expired: number;
+    readonly workflow: number;
+    readonly message: number;
+  };
+  readonly deliveries?: FailingDeliveries;
+  /** Members over time, at most 24 steps. */
+  readonly rate?: FailureRate;
+  /** Absent if the retention is not configured, or without members. */
+  readonly firstExpiresAt?: number;
+  readonly acknowledged?: Acknowledgment;
+}
+
+/** A policy that acts on failures of this kind. */
+interface IncidentPolicyView extends Pick<
+  PolicyStatus,
+  'name' | 'action' | 'mode' | 'effectiveMode' | 'reducedBy' | 'held' | 'schedule' | 'nextRunAt'
+> {
+  /** Number of members that it selects. */
+  readonly selects: number;
+}
+
+interface IncidentCampaignView extends Pick<
+  Campaign,
+  'id' | 'policy' | 'group' | 'state' | 'step' | 'size' | 'judged' | 'verified' | 'until' | 'reason'
+> {
+  readonly begunAt: number;
+}
+
+/** One incident with everything about it: `/api/v1/incidents/{id}`. */
+export interface IncidentDetail extends IncidentView {
+  /** Former ids of the incident. */
+  readonly aliases: readonly string[];
+  /** Most frequent labels and flow-control keys of the members, at most 20 each. */
+  readonly labels: readonly Count[];
+  readonly flowControlKeys: readonly Count[];
+  /** Deliveries to the members' most frequent destination in the last 15 minutes. Absent if unknown. */
+  readonly destination?: { readonly host: string; readonly delivered: number; readonly attempts: number };
+  /** Newest member. `/api/v1/dead-letters/{id}?body=true` reads its body and headers. */
+  readonly sample?: DeadLetterView;
+  readonly policies: readonly IncidentPolicyView[];
+  /** Stored plans about members, with their number of members. */
+  readonly plans: readonly (StoredPlanView & { readonly members: number })[];
+  readonly campaigns: readonly IncidentCampaignView[];
+  /** Ids of campaigns that ended. */
+  readonly endedCampaigns: readonly string[];
+  /** Changes of the daemon's configuration and version, from an hour before the first failure on. */
+  readonly marks: readonly IncidentMark[];
+  /** Selection of a plan for all members, and the ids of the members by queue. */
+  readonly selection: { readonly account: string; readonly incident: string };
+  readonly memberIds: Readonly<Record<DeadLetterQueue, readonly string[]>>;
+  /** Next step, and the command for it. */
+  readonly next: { readonly text: string; readonly command?: string };
+}
+
+interface Count {
+  readonly name: string;
+  readonly count: number;
+}
+
+export interface IncidentList {
+  readonly at: number;
+  readonly total: number;
+  readonly incidents: readonly IncidentView[];
+  readonly cursor?: string;
+  readonly queues: readonly QueueStatus[];
+}
+
+const incidentQuery = z.strictObject({
+  account: textParameter('Only incidents of this account.'),
+  state: z
+    .array(z.enum(INCIDENT_STATES, `must be one of ${INCIDENT_STATES.join(', ')}`))
+    .exactOptional()
+    .describe('Only incidents in one of these states; default: all.'),
+  limit: limitParameter({ standard: 50, max: 500 }),
+  cursor: cursorParameter,
+});
+
+const MOST_COUNTS = 20;
+const MARKS_BEFORE_MS = 3_600_000;
+
+/** Incidents, unresolved ones first, then the newest first. @throws {HttpError} 400, 404 */
+export function incidentList(deps: IncidentDeps, parameters: URLSearchParams): IncidentList {
+  const { account: wanted, state: states = INCIDENT_STATES, limit, cursor } = readQuery(parameters, incidentQuery);
+  const accounts = accountsOf(deps, wanted);
+  const matching = deps.incidents
+    .all()
+    .filter(({ account, state }) => accounts.includes(account) && states.includes(state))
+    .toSorted(byUrgency);
+  const start = cursor === undefined ? 0 : matching.findIndex(({ id }) => id === cursor) + 1;
+  if (cursor !== undefined && start === 0) {
+    const message = 'cursor is not in the list any more: its incident changed its state. Start with the first page.';
+    throw new HttpError(400, 'bad_request', message);
+  }
+  const page = matching.slice(start, start + limit);
+  const isMore = start + limit < matching.length;
+  return {
+    at: deps.clock.now(),
+    total: matching.length,
+    incidents: page.map((incident) => incidentView(deps, incident)),
+    ...(isMore && { cursor: page.at(-1)!.id }),
+    queues: queueStatuses(deps, accounts),
+  };
+}
+
+const URGENCY: Readonly<Record<IncidentState, number>> = { open: 0, recovering: 1, acknowledged: 2, resolved: 3 };
+
+function byUrgency(a: Incident, b: Incident): number {
+  return URGENCY[a.state] - URGENCY[b.state] || b.openedAt - a.openedAt || (a.id < b.id ? -1 : 1);
+}
+
+export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: Incident): IncidentView {
+  const { now, ever, expired, aliases: _aliases, campaigns: _campaigns, reportedAs: _key, ...rest } = incident;
+  const firstExpiresAt = deps.incidents.firstExpiresAt(incident);
+  return {
+    ...rest,
+    title: incidentTitle(incident),
+    members: { now: membersNow(incident), ever, expired, ...now },
+    ...(firstExpiresAt !== undefined && { firstExpiresAt }),
+  };
+}
+
+/** @throws {HttpError} 404 */
+export function findIncident({ incidents }: Pick<IncidentDeps, 'incidents'>, id: string): Incident {
+  const found = incidents.find(id);
+  if (found !== undefined) return found;
+  const message = `Incident ${id.slice(0, 80)} does not exist, or it was resolved more than 30 days ago. \`opsd incidents\` lists the incidents.`;
+  throw new HttpError(404, 'not_found', message);
+}
+
+export function incidentDetail(deps: IncidentDeps, incident: Incident): IncidentDetail {
+  const { account, id, firstAt, place, kind } = incident;
+  const members = membersOf(deps, incident);
+  const memberIds = {
+    workflow: members.filter(({ queue }) => queue === 'workflow').map(({ row }) => row.dlqId),
+    message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
+  };
+  const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
+  const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
+  const plans = plansOf(deps, incident, members);
+  const policies = policiesOf(deps, incident, memberIds);
+  const campaigns = campaignsOf(deps, incident);
+  const view = incidentView(deps, incident);
+  return {
+    ...view,
+    aliases: incident.aliases,
+    labels: mostFrequent(members.flatMap(({ row }) => row.labels.filter((label) => !isStamp(label)))),
+    flowControlKeys: mostFrequent(
+      members.flatMap((one) => (one.queue === 'workflow' ? (one.row.flowControlKey ?? []) : [])),
+    ),
+    ...(attempts !== undefined && {
+      destination: { host: host!, delivered: attempts.delivered, attempts: attempts.all },
+    }),
+    ...(members[0] !== undefined && { sample: deadLetterView(deps, members[0]) }),
+    policies,
+    plans,
+    campaigns,
+    endedCampaigns: incident.campaigns.filter((campaign) => !campaigns.some((one) => one.id === campaign)),
+    marks: deps.incidents
+      .marks()
+      .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
+    selection: { account, incident: id },
+    memberIds,
+    next: nextStep(view, { policies, plans, campaigns }),
+  };
+}
+
+/** Members that the daemon knows now, newest first. */
+function membersOf(deps: IncidentDeps, { id, account }: Incident): FoundDeadLetter[] {
+  return DEAD_LETTER_QUEUES.flatMap((queue) =>
+    rowsOf(deps, account, queue)
+      .filter(({ row }) => deps.incidents.incidentOf(account, queue, row.dlqId) === id)
+      .toArray(),
+  ).toSorted((a, b) => b.at - a.at);
+}
+
+function hostOf({ row }: FoundDeadLetter): string {
+  const url = row.url ?? ('workflowUrl' in row ? row.workflowUrl : '');
+  return URL.parse(url)?.host ?? url;
+}
+
+function mostFrequent(names: readonly string[]): Count[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts]
+    .map(([name, count]) => ({ name, count }))
+    .toSorted((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1))
+    .slice(0, MOST_COUNTS);
+}
+
+function plansOf(
+  { ledger, clock }: IncidentDeps,
+  { account }: Incident,
+  members: readonly FoundDeadLetter[],
+): IncidentDetail['plans'] {
+  const ids = new Set(members.map(({ row }) => row.dlqId));
+  return ledger
+    .storedPlans(['draft', 'pending', 'approved'], clock.now())
+    .filter(({ plan }) => plan.account === account)
+    .map((stored) => ({
+      ...storedPlanView(stored),
+      members: stored.targets.filter((target) => ids.has(target)).length,
+    }))
+    .filter((plan) => plan.members > 0);
+}
+
+function policiesOf(
+  deps: IncidentDeps,
+  { account }: Incident,
+  memberIds: IncidentDetail['memberIds'],
+): IncidentPolicyView[] {
+  const selected = DEAD_LETTER_QUEUES.flatMap((queue) =>
+    memberIds[queue].length === 0 ? [] : [...deps.incidents.selectedBy(account, queue, new Set(memberIds[queue]))],
+  );
+  const counts = new Map(selected);
+  return deps.policies().flatMap((policy) => {
+    const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
+    if (selects === 0) return [];
+    const { name, action, mode, effectiveMode, reducedBy, held, schedule, nextRunAt } = policy;
+    return [
+      {
+        name,
+        action,
+        mode,
+        effectiveMode,
+        schedule,
+        selects,
+        ...(reducedBy !== undefined && { reducedBy }),
+        ...(held !== undefined && { held }),
+        ...(nextRunAt !== undefined && { nextRunAt }),
+      },
+    ];
+  });
+}
+
+/** Campaigns that resumed members, and campaigns of the incident's workflow or destination. */
+function campaignsOf({ policies }: IncidentDeps, incident: Incident): IncidentCampaignView[] {
+  return policies()
+    .filter(({ account }) => account === incident.account)
+    .flatMap((policy) => policy.campaigns)
+    .filter(({ id, group }) => incident.campaigns.includes(id) || workflowLabel(group) === incident.place)
+    .map(({ id, policy, group, state, step, size, judged, verified, until, reason, begunAt }) => ({
+      id,
+      policy,
+      group,
+      state,
+      step,
+      size,
+      judged,
+      verified,
+      begunAt,
+      ...(until !== undefined && { until }),
+      ...(reason !== undefined && { reason }),
+    }));
+}
+
+function nextStep(
+  { id, state, members, cause, kind }: IncidentView,
+  { policies, plans, campaigns }: Pick<IncidentDetail, 'policies' | 'plans' | 'campaigns'>,
+): IncidentDetail['next'] {
+  if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.' };
+  const pending = plans.find((plan) => plan.state === 'pending');
+  if (pending !== undefined) {
+    return {
+      text: `Plan ${pending.id} of ${pending.policy} waits for an approval.`,
+      command: `opsd approve ${pending.id}`,
+    };
+  }
+  if (state === 'recovering') return { text: 'Wait: the daemon verifies resumed runs before it resumes more.' };
+  const halted = campaigns.find((campaign) => campaign.state === 'halted' || campaign.state === 'audit');
+  if (halted !== undefined) {
+    const why = halted.reason === undefined ? '' : `: ${halted.reason}`;
+    return { text: `Repair the cause first. The campaign of ${halted.policy} is halted${why}.` };
+  }
+  if (members.now === 0) return { text: 'Repair the destination. No dead letter is left; deliveries still fail.' };
+  const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
+  if (acting !== undefined) {
+    const text = `Policy ${acting.name} selects ${acting.selects} of ${members.now}. Its plan shows what it does next.`;
+    return { text, command: `opsd plan ${shellWord(acting.name)}` };
+  }
+  if (kind === 'destination') {
+    const text =
+      'Repair the destination, and let its producer publish the messages again: the service cannot resume them.';
+    return { text };
+  }
+  const first =
+    cause === 'permanent'
+      ? 'Repair the workflow first: an unchanged retry will fail again. Then'
+      : 'Check the destination. Then';
+  return { text: `${first} resume the runs with a plan.`, command: `opsd dlq resume --incident ${id}` };
+}

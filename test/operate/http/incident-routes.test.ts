@@ -1,0 +1,377 @@
+/** Routes of incidents and dead letters: filters, pages, honest states, permissions. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Incident } from '#foundation/domain/incident.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { ask, incidents, ledger, NOW, plan, RESUME_BILLING, serving, storedPlan, world, type World } from './world.ts';
+import { deadLetter, run, START } from '../../observe/incidents/planted.ts';
+
+const ACCOUNT = { name: 'production', dlqRetentionMs: 86_400_000 };
+
+const INCIDENT: Incident = {
+  id: '3f2a91bc0d',
+  account: 'production',
+  kind: 'workflow',
+  place: 'shop.example/flows/checkout',
+  reason: 'HTTP 503: upstream # is unavailable',
+  cause: 'transient',
+  state: 'open',
+  firstAt: NOW - 3_600_000,
+  lastAt: NOW - 60_000,
+  openedAt: NOW - 3_500_000,
+  now: { workflow: 2, message: 0 },
+  ever: 5,
+  expired: 1,
+  rate: { from: NOW - 3_600_000, stepMs: 240_000, counts: [3, 0, 2] },
+  campaigns: ['resume-billing/1'],
+  aliases: [],
+  reportedAs: 'incident/3f2a91bc0d',
+};
+
+interface Given {
+  readonly runs?: readonly WorkflowDlqEntry[];
+  readonly deadLetters?: readonly DeadLetter[];
+  readonly overrides?: Parameters<typeof incidents>[0];
+}
+
+function given({ runs, deadLetters = [], overrides = {} }: Given): World {
+  const deps = world({
+    accounts: [ACCOUNT],
+    policies: () => [RESUME_BILLING],
+    incidents: incidents({ deadLetters: () => deadLetters, ...overrides }),
+  });
+  deps.board.register({
+    account: 'production',
+    collector: 'workflowDlq',
+    schedule: 'every 1m',
+    intervalMs: 60_000,
+    maxStalenessMs: 300_000,
+  });
+  if (runs !== undefined) {
+    const rows = runs.toSorted((a, b) => a.createdAt - b.createdAt || (a.dlqId < b.dlqId ? -1 : 1));
+    deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 10);
+  }
+  return deps;
+}
+
+async function get(deps: World, path: string): Promise<{ status: number; body: unknown }> {
+  const { address } = await serving(deps);
+  const { status, text } = await ask(address, path);
+  return { status, body: JSON.parse(text) as unknown };
+}
+
+async function list(deps: World, path: string): Promise<List> {
+  return (await get(deps, path)).body as List;
+}
+
+interface List {
+  readonly total: number;
+  readonly deadLetters: readonly { readonly id: string; readonly [name: string]: unknown }[];
+  readonly cursor?: string;
+  readonly queues: readonly { readonly queue: string; readonly readAt?: number; readonly problem?: string }[];
+}
+
+describe('GET /api/v1/dead-letters', () => {
+  const runs = [
+    run({ dlqId: 'r1', createdAt: NOW - 5_000, labels: ['billing', 'opsd:x:l:1'], callerIp: '10.0.0.1' }),
+    run({ dlqId: 'r2', createdAt: NOW - 4_000, responseStatus: 422, flowControlKey: 'mail' }),
+    run({ dlqId: 'r3', createdAt: NOW - 3_000, url: 'https://shop.example/step?token=hunter2' }),
+  ];
+  const deadLetters = [deadLetter({ dlqId: 'm1', learnedAt: NOW - 3_500, labels: ['billing'], topicName: 'orders' })];
+
+  test('lists both queues, newest first, with the incident, the expiry and the reason', async () => {
+    const overrides = {
+      incidentOf: (_account: string, _queue: string, id: string) => (id === 'r1' ? 'i1' : undefined),
+    };
+    const body = await list(given({ runs, deadLetters, overrides }), '/api/v1/dead-letters');
+    expect(body.total).toBe(4);
+    expect(body.deadLetters.map(({ id }) => id)).toEqual(['r3', 'm1', 'r2', 'r1']);
+    expect(body.deadLetters[3]).toMatchObject({
+      queue: 'workflow',
+      incident: 'i1',
+      cause: 'transient',
+      reason: 'HTTP 503',
+      labels: ['billing'],
+      expiresAt: NOW - 5_000 + ACCOUNT.dlqRetentionMs,
+    });
+    expect(JSON.stringify(body)).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['label=billing', ['m1', 'r1']],
+    ['label=billing&queue=workflow', ['r1']],
+    ['responseStatus=422', ['r2']],
+    ['responseStatus=422&responseStatus=500', ['m1', 'r2']],
+    ['flowControlKey=mail', ['r2']],
+    ['callerIp=10.0.0.1', ['r1']],
+    ['topicName=orders', ['m1']],
+    ['url=https://shop.example/step', ['r3']],
+    ['workflowRunId=wfr-r2', ['r2']],
+    ['workflowUrl=https://shop.example/flows/checkout&label=billing', ['r1']],
+    ['cause=permanent', ['r2']],
+    [`since=${NOW - 3_600}`, ['r3', 'm1']],
+    [`fromDate=${NOW - 4_000}&toDate=${NOW - 3_500}`, ['m1', 'r2']],
+    [`since=${new Date(NOW - 3_000).toISOString()}`, ['r3']],
+    ['messageId=msg-m1', ['m1']],
+    ['workflowUrl=https://shop.example', []],
+  ])('filter %s', async (query, ids) => {
+    const body = await list(given({ runs, deadLetters }), `/api/v1/dead-letters?${query}`);
+    expect(body.deadLetters.map(({ id }) => id)).toEqual(ids);
+    expect(body.total).toBe(ids.length);
+  });
+
+  test.each(['lable=billing', 'queue=both', 'cause=x', 'since=yesterday', 'cursor=x', 'limit=0'])(
+    'rejects %s',
+    async (query) => {
+      const { status, body } = await get(given({ runs }), `/api/v1/dead-letters?${query}`);
+      expect(status).toBe(400);
+      expect(body).toMatchObject({ error: { code: 'bad_request' } });
+    },
+  );
+
+  test('an unknown account is not found', async () => {
+    expect(await get(given({ runs }), '/api/v1/dead-letters?account=prod')).toMatchObject({ status: 404 });
+    expect(await get(given({ runs }), '/api/v1/incidents?account=prod')).toMatchObject({ status: 404 });
+  });
+
+  test('pages have every row exactly once, while others arrive and leave', async () => {
+    const times = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(times, fc.integer({ min: 1, max: 9 }), async (offsets, limit) => {
+        const rows = offsets.map((offset, n) => run({ dlqId: `d${n}`, createdAt: NOW - 1_000 - offset }));
+        const messages = offsets.map((offset, n) => deadLetter({ dlqId: `d${n}`, learnedAt: NOW - 1_000 - offset }));
+        messages.sort((a, b) => a.learnedAt - b.learnedAt || (a.dlqId < b.dlqId ? -1 : 1));
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        const deps = given({ runs: rows, deadLetters: messages });
+        const { address } = await serving(deps);
+        do {
+          const after = cursor === undefined ? '' : `&cursor=${cursor}`;
+          const { text } = await ask(address, `/api/v1/dead-letters?limit=${limit}${after}`);
+          const page = JSON.parse(text) as List;
+          expect(page.total).toBeGreaterThanOrEqual(2 * rows.length);
+          seen.push(...page.deadLetters.map(({ id, queue }) => `${String(queue)} ${id}`));
+          cursor = page.cursor;
+          const newer = run({ dlqId: `new-${seen.length}`, createdAt: NOW });
+          const { rows: before } = deps.board.latest('production', 'workflowDlq')!;
+          deps.board.publish(
+            { account: 'production', collector: 'workflowDlq', at: NOW, rows: [...before, newer], dropped: 0 },
+            1,
+          );
+        } while (cursor !== undefined);
+        const wanted = rows.flatMap(({ dlqId }) => [`workflow ${dlqId}`, `message ${dlqId}`]);
+        expect(seen.toSorted()).toEqual(wanted.toSorted());
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  test('says what was not read yet', async () => {
+    const body = await list(given({ overrides: { deadLetters: () => undefined } }), '/api/v1/dead-letters');
+    expect(body).toMatchObject({ total: 0, deadLetters: [] });
+    expect(body.queues).toEqual([
+      { account: 'production', queue: 'workflow', problem: 'not read yet' },
+      { account: 'production', queue: 'message', problem: 'not read yet' },
+    ]);
+  });
+
+  test('says that a reading is too old', async () => {
+    const deps = given({ runs });
+    await deps.clock.advance(301_000);
+    const body = await list(deps, '/api/v1/dead-letters?queue=workflow');
+    expect(body.queues).toEqual([
+      { account: 'production', queue: 'workflow', readAt: NOW, problem: 'the last reading is too old' },
+    ]);
+    expect(body.total).toBe(3);
+  });
+});
+
+describe('GET /api/v1/dead-letters/{id}', () => {
+  const token = { name: 'anna', role: 'operator', token: Secret.of('operator-token') } as const;
+  const row = {
+    header: { Authorization: ['Bearer hunter2'], 'X-Order': ['7'] },
+    body: '{"order": 7, "password": "hunter2"}',
+    responseBody: 'x'.repeat(5_000),
+  };
+
+  test('has no body unless it is asked for', async () => {
+    const { body } = await get(given({ runs: [run({ dlqId: 'r1' })] }), '/api/v1/dead-letters/r1');
+    expect(body).toMatchObject({ deadLetter: { id: 'r1' }, actions: [] });
+    expect(body).not.toHaveProperty('sample');
+  });
+
+  test('an operator reads body and headers, redacted and cut', async () => {
+    const deps = given({ runs: [run({ dlqId: 'r1' })], overrides: { readRow: () => Promise.resolve(row) } });
+    const { address } = await serving({ ...deps, tokens: [token] });
+    const headers = { authorization: 'Bearer operator-token' };
+    const { text } = await ask(address, '/api/v1/dead-letters/r1?body=true', { headers });
+    expect(text).not.toContain('hunter2');
+    expect(JSON.parse(text)).toMatchObject({
+      sample: {
+        headers: { Authorization: '[secret]', 'X-Order': ['7'] },
+        body: '{"order":7,"password":"[secret]"}',
+        isCut: true,
+      },
+    });
+    expect(text.length).toBeLessThan(6_000);
+  });
+
+  test('an anonymous reader gets no body, and causes no request', async () => {
+    const deps = given({
+      runs: [run({ dlqId: 'r1' })],
+      overrides: { readRow: () => Promise.reject(new Error('a request was sent')) },
+    });
+    const { status } = await get(deps, '/api/v1/dead-letters/r1?body=true');
+    expect(status).toBe(403);
+  });
+
+  test('an unknown id is not found, an id of both queues is ambiguous', async () => {
+    const deps = given({ runs: [run({ dlqId: 'x' })], deadLetters: [deadLetter({ dlqId: 'x' })] });
+    expect(await get(deps, '/api/v1/dead-letters/y')).toMatchObject({ status: 404 });
+    expect(await get(deps, '/api/v1/dead-letters/x')).toMatchObject({ status: 400 });
+  });
+});
+
+describe('GET /api/v1/incidents', () => {
+  const others: Incident[] = [
+    { ...INCIDENT, id: 'aaaa', state: 'resolved', resolvedAt: NOW },
+    { ...INCIDENT, id: 'bbbb', state: 'acknowledged', acknowledged: { by: 'anna', note: 'known', at: NOW } },
+  ];
+  const all = [...others, INCIDENT];
+
+  test('lists unresolved incidents first, with counts', async () => {
+    const { body } = await get(
+      given({ overrides: { all: () => all, firstExpiresAt: () => NOW + 5 } }),
+      '/api/v1/incidents',
+    );
+    expect(body).toMatchObject({
+      total: 3,
+      incidents: [
+        {
+          id: INCIDENT.id,
+          title: '2 runs of shop.example/flows/checkout failed: HTTP 503',
+          members: { now: 2, ever: 5, expired: 1, workflow: 2, message: 0 },
+          firstExpiresAt: NOW + 5,
+        },
+        { id: 'bbbb', acknowledged: { by: 'anna', note: 'known' } },
+        { id: 'aaaa', resolvedAt: NOW },
+      ],
+    });
+  });
+
+  test.each([
+    ['state=open', ['3f2a91bc0d']],
+    ['state=open&state=acknowledged', ['3f2a91bc0d', 'bbbb']],
+    ['state=resolved&account=production', ['aaaa']],
+    ['limit=1', ['3f2a91bc0d']],
+    ['cursor=3f2a91bc0d', ['bbbb', 'aaaa']],
+  ])('%s', async (query, ids) => {
+    const { body } = await get(given({ overrides: { all: () => all } }), `/api/v1/incidents?${query}`);
+    expect((body as { incidents: { id: string }[] }).incidents.map(({ id }) => id)).toEqual(ids);
+  });
+
+  test.each(['state=closed', 'stat=open', 'cursor=nothing'])('rejects %s', async (query) => {
+    const { status } = await get(given({ overrides: { all: () => all } }), `/api/v1/incidents?${query}`);
+    expect(status).toBe(400);
+  });
+});
+
+describe('GET /api/v1/incidents/{id}', () => {
+  const members = new Set(['r1', 'r2']);
+  const overrides = {
+    find: (id: string) => (id === INCIDENT.id ? INCIDENT : undefined),
+    incidentOf: (_account: string, _queue: string, id: string) => (members.has(id) ? INCIDENT.id : undefined),
+    selectedBy: () => new Map([['resume-billing', 2]]),
+    attempts: () => ({ delivered: 1, all: 10 }),
+    marks: () => [
+      { at: NOW - 86_400_000, kind: 'configuration', detail: 'old' } as const,
+      { at: NOW - 3_000_000, kind: 'configuration', detail: 'abc' } as const,
+    ],
+  };
+  const runs = [
+    run({ dlqId: 'r1', createdAt: START + 1, labels: ['billing'], flowControlKey: 'mail' }),
+    run({ dlqId: 'r2', labels: ['billing', 'eu'] }),
+    run({ dlqId: 'other' }),
+  ];
+
+  test('has members, policies, plans, destination, marks and the next step', async () => {
+    const deps = given({ runs, overrides });
+    const { body } = await get(
+      { ...deps, ledger: ledger({ storedPlans: () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })] }) },
+      `/api/v1/incidents/${INCIDENT.id}`,
+    );
+    const { incident } = body as { incident: Record<string, unknown> };
+    expect(incident).toMatchObject({
+      labels: [
+        { name: 'billing', count: 2 },
+        { name: 'eu', count: 1 },
+      ],
+      flowControlKeys: [{ name: 'mail', count: 1 }],
+      destination: { host: 'shop.example', delivered: 1, attempts: 10 },
+      sample: { id: 'r1' },
+      policies: [{ name: 'resume-billing', selects: 2, effectiveMode: 'enforce' }],
+      plans: [{ id: '9f3c2a', members: 1 }],
+      endedCampaigns: ['resume-billing/1'],
+      marks: [{ detail: 'abc' }],
+      selection: { account: 'production', incident: INCIDENT.id },
+      next: { command: 'opsd approve 9f3c2a' },
+    });
+    expect(incident['memberIds']).toMatchObject({ workflow: expect.arrayContaining(['r1', 'r2']), message: [] });
+  });
+
+  test('an unknown incident is not found', async () => {
+    expect(await get(given({ overrides }), '/api/v1/incidents/zzzz')).toMatchObject({ status: 404 });
+  });
+});
+
+describe('POST /api/v1/acknowledge', () => {
+  const token = { name: 'anna', role: 'operator', token: Secret.of('operator-token') } as const;
+  const viewer = { name: 'bob', role: 'viewer', token: Secret.of('viewer-token') } as const;
+
+  async function post(incident: Incident, body: unknown, bearer = 'operator-token') {
+    const acknowledged: unknown[] = [];
+    const deps = given({
+      overrides: {
+        find: (id) => (id === incident.id ? incident : undefined),
+        acknowledge: (one, person) => {
+          acknowledged.push([one.id, person]);
+          return { ...one, state: 'acknowledged', acknowledged: { ...person, at: NOW } };
+        },
+      },
+    });
+    const { address } = await serving({ ...deps, tokens: [token, viewer] });
+    const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+    const { status, text } = await ask(address, '/api/v1/acknowledge', {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    return { status, body: JSON.parse(text) as unknown, acknowledged };
+  }
+
+  test('records the operator and the note', async () => {
+    const { status, body, acknowledged } = await post(INCIDENT, { incident: INCIDENT.id, note: 'vendor called' });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ incident: { state: 'acknowledged' } });
+    expect(acknowledged).toEqual([[INCIDENT.id, { by: 'anna', note: 'vendor called' }]]);
+  });
+
+  test.each([
+    ['a viewer', INCIDENT, { incident: INCIDENT.id, note: 'x' }, 'viewer-token', 403],
+    ['no note', INCIDENT, { incident: INCIDENT.id }, 'operator-token', 400],
+    ['an unknown incident', INCIDENT, { incident: 'zzzz', note: 'x' }, 'operator-token', 404],
+    [
+      'a resolved incident',
+      { ...INCIDENT, state: 'resolved' } as const,
+      { incident: INCIDENT.id, note: 'x' },
+      'operator-token',
+      409,
+    ],
+  ])('rejects %s', async (_what, incident, body, bearer, status) => {
+    const answer = await post(incident, body, bearer);
+    expect(answer.status).toBe(status);
+    expect(answer.acknowledged).toEqual([]);
+  });
+});
