@@ -1,7 +1,9 @@
 /** Policies: the engine with its facts, and everything that starts a run. */
+import { dirname, join } from 'node:path';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createActions } from '#automate/actions/index.ts';
 import type { Config } from '#config/config.ts';
+import { policyLabel } from '#foundation/domain/manual-plan.ts';
 import { POLICY_MODES, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { EngineFacts } from '#automate/engine/engine-deps.ts';
@@ -78,7 +80,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
   function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
     const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
-    return deps.within({ name: `policy ${name}`, attributes }, async () => {
+    return deps.within({ name: `policy ${policyLabel(name)}`, attributes }, async () => {
       await engine.run(name, signal, trigger);
     });
   }
@@ -86,7 +88,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   function runSoon(name: string, trigger: Trigger): void {
     if (deps.options.direct !== undefined) return;
     if (stopping.signal.aborted) late.push({ policy: name, trigger });
-    else if (compiled.some((policy) => policy.name === name)) track(run(name, trigger, stopping.signal));
+    else if (engine.has(name)) track(run(name, trigger, stopping.signal));
   }
 
   return {
@@ -142,6 +144,7 @@ function engineOf(
   const { config, accounts, ledger, board, facts, clock, events } = deps;
   const { env, reload, settleMs, pace } = deps.options;
   const { killSwitchFile } = config.engine;
+  const { path } = config.storage.sqlite;
   const ceiling = modeCeiling(env['OPSD_MODE']);
   return createEngine({
     policies: compiled,
@@ -174,6 +177,7 @@ function engineOf(
     clock,
     events,
     guards: GUARDS,
+    ...(path !== ':memory:' && { archiveDir: join(dirname(path), 'archive') }),
     ...(settleMs !== undefined && { settleMs }),
     ...pace,
     ...(ceiling !== undefined && { ceiling }),

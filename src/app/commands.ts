@@ -63,9 +63,11 @@ export function commandsOf(gate: CommandGate, engine: () => Engine): Commands {
   return {
     conditions: () => engine().conditions(),
     plan: (policy, request, signal) => gate.read(signal, (given) => engine().plan(policy, request, given)),
+    planManually: (request, signal) => gate.pass(signal, (given) => engine().planManually(request, given)),
     apply: (id, person, signal) => gate.pass(signal, (given) => engine().apply(id, person, given)),
     explain: (id, signal) => gate.read(signal, (given) => engine().explain(id, given)),
     approve: (id, person) => gate.pass(undefined, () => engine().approve(id, person)),
+    cancel: (id, person) => gate.pass(undefined, () => engine().cancel(id, person)),
     reject: (id, person) => gate.pass(undefined, () => engine().reject(id, person)),
     pause: (pause) => engine().pause(pause),
     unpause: (lifted) => gate.pass(undefined, () => engine().unpause(lifted)),

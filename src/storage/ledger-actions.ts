@@ -30,6 +30,7 @@ export const ACTION_QUERIES = {
   raises: `${ACTIONS} WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`,
   step: `${ACTIONS} WHERE i.campaign = ? AND i.step = ? ORDER BY i.id`,
   recent: `${ACTIONS} ORDER BY i.id DESC LIMIT ?`,
+  ofPolicy: `${ACTIONS} WHERE i.policy = ? ORDER BY i.id`,
   action: `${ACTIONS} WHERE i.id = ?`,
   claim: `${ACTIONS} WHERE i.account = ? AND i.target = ? AND i.active = 1`,
   on: `${ACTIONS} WHERE i.id IN (
@@ -43,7 +44,7 @@ type ActionReads = Pick<Intents, 'intentsWithoutOutcome' | 'unsettled' | 'oldest
   Pick<Usage, 'lastIntentAt' | 'lastUnknownAt' | 'resumedTries'> &
   Pick<Raises, 'raises'> &
   Pick<Campaigns, 'stepActs'> &
-  Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'action'> & {
+  Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'actionsOf' | 'action'> & {
     /** Action with the active claim on an entry. */
     claimOf(account: string, dlqId: string): ActionRecord | undefined;
   };
@@ -62,6 +63,7 @@ export function createActionReads({ db }: Journal): ActionReads {
   const selectRaises = prepare('raises');
   const selectStep = prepare('step');
   const selectRecent = prepare('recent');
+  const selectOfPolicy = prepare('ofPolicy');
   const selectAction = prepare('action');
   const selectClaim = prepare('claim');
   const selectOn = prepare('on');
@@ -109,6 +111,7 @@ export function createActionReads({ db }: Journal): ActionReads {
     raises: (account, since) => selectRaises.all(account, since).map(actionOf).flatMap(raiseOf),
     stepActs: (campaign, step) => selectStep.all(campaign, step).map(actionOf),
     recentActions: (limit) => selectRecent.all(limit).map(actionOf),
+    actionsOf: (policy) => selectOfPolicy.all(policy).map(actionOf),
     action(id): ActionRecord | undefined {
       const row = selectAction.get(id);
       return row === undefined ? undefined : actionOf(row);

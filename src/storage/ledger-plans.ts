@@ -9,6 +9,14 @@ const UNDECIDED: readonly StoredPlan['state'][] = ['draft', 'pending'];
 /** States of a plan that can expire. */
 const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
 
+/** States that each decision can follow. A plan that was used up can be cancelled while its run is in progress. */
+const BEFORE: Readonly<Record<Parameters<Plans['decidePlan']>[1]['state'], readonly StoredPlan['state'][]>> = {
+  approved: UNDECIDED,
+  rejected: UNDECIDED,
+  applied: ALIVE,
+  cancelled: [...ALIVE, 'applied'],
+};
+
 export function createPlans({ db, change }: Journal): Plans {
   // A draft must not overwrite the same plan while it is pending or approved.
   const put = db.prepare(
@@ -25,7 +33,7 @@ export function createPlans({ db, change }: Journal): Plans {
     'SELECT * FROM plans WHERE state IN (SELECT value FROM json_each(?)) ORDER BY saved_at DESC',
   );
   const decide = db.prepare(
-    'UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = min(expires_at, ?) WHERE hash = ?',
+    'UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = ? WHERE hash = ?',
   );
 
   /**
@@ -54,7 +62,7 @@ export function createPlans({ db, change }: Journal): Plans {
           JSON.stringify(targets),
         );
         if (changes === 0) return;
-        const { matched, chosen } = plan;
+        const { matched, chosen, manual } = plan;
         tell({
           type: 'plan.saved',
           policy,
@@ -68,6 +76,7 @@ export function createPlans({ db, change }: Journal): Plans {
           expiresAt,
           by,
           reason,
+          ...(manual !== undefined && { origin: 'manual' }),
         });
       }),
     storedPlan: find,
@@ -80,11 +89,13 @@ export function createPlans({ db, change }: Journal): Plans {
     decidePlan: (id, { state, at, by, reason, expiresAt }) =>
       change((tell) => {
         const found = find(id, at);
-        const from = state === 'applied' ? ALIVE : UNDECIDED;
+        const from = BEFORE[state];
         if (found === undefined || !from.includes(found.state)) return false;
-        const { hash, policy, account, id: plan } = found.plan;
+        const { hash, policy, account, id: plan, manual } = found.plan;
         decide.run(state, by, reason ?? null, expiresAt ?? found.expiresAt, hash);
-        tell({ type: 'plan.decided', policy, account, plan, planHash: hash, from: found.state, state, by, reason });
+        const origin = manual === undefined ? {} : { origin: 'manual' };
+        const decision = { from: found.state, state, by, reason, ...origin };
+        tell({ type: 'plan.decided', policy, account, plan, planHash: hash, ...decision });
         return true;
       }),
   };

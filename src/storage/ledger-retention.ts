@@ -43,12 +43,12 @@ export function createPrune({ db, change }: Journal): (now: number) => Pruned {
   const clear = db.prepare('DELETE FROM temp.forgotten');
   const deleteOutcomes = db.prepare('DELETE FROM outcomes WHERE intent_id IN (SELECT id FROM temp.forgotten)');
   const deleteIntents = db.prepare('DELETE FROM intents WHERE id IN (SELECT id FROM temp.forgotten)');
-  // The last run of a policy is never deleted.
+  // The last run of a policy is never deleted, except that of a manual plan.
   const deleteRuns = db.prepare(
     `DELETE FROM runs WHERE id IN (
        SELECT r.id FROM runs r WHERE r.at < ?
          AND NOT EXISTS (SELECT 1 FROM intents WHERE run_id = r.id)
-         AND r.id < (SELECT max(id) FROM runs WHERE policy = r.policy)
+         AND (r.id < (SELECT max(id) FROM runs WHERE policy = r.policy) OR r.policy LIKE 'manual:%')
        ORDER BY r.at LIMIT ${BATCH})`,
   );
   const deletePlans = db.prepare(`DELETE FROM plans WHERE expires_at < ?1 OR (state = 'draft' AND expires_at < ?2)`);

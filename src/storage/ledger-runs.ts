@@ -25,7 +25,7 @@ export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastR
   const selectOfPolicy = db.prepare('SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?');
 
   return {
-    beginRun: ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen }, at) =>
+    beginRun: ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
       change((tell) => {
         const { lastInsertRowid } = insert.run(policy, account, plan, at, JSON.stringify(trigger));
         const run = Number(lastInsertRowid);
@@ -42,6 +42,7 @@ export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastR
           ...('name' in trigger && { alert: trigger.name }),
           ...('key' in trigger && { key: trigger.key }),
           chosen: chosen.length,
+          ...(manual !== undefined && { origin: 'manual', by: manual.by, reason: manual.reason }),
         });
         return run;
       }),

@@ -2,7 +2,7 @@
  * A workflow DLQ behind the client's port. It lists by pages, resumes by id, and fails as configured. It records its
  * effects, whatever it responds.
  */
-import type { Page, ResumeOverrides, ServiceClient, WorkflowDlqQuery } from '#service/api.ts';
+import type { Page, ResumeOverrides, ServiceClient, WholeWorkflowDlqEntry, WorkflowDlqQuery } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -62,6 +62,8 @@ export class FakeDlq {
   surplus = 0;
   /** True if a resumed run keeps its id. Also the handling of labels that a resume sends. */
   keepsRunIds = false;
+  /** True if entries can be read completely, for the archive. Set before the client is made. */
+  showsWhole = false;
   labelOverride: 'replaces' | 'adds' | 'ignored' = 'replaces';
   /** Called before a delete gets its response. */
   onDelete: () => void | Promise<void> = () => undefined;
@@ -117,6 +119,7 @@ export class FakeDlq {
         return { value: this.log, dropped: 0 };
       },
       listWorkflowDlq: (query: WorkflowDlqQuery, call: { signal: AbortSignal }) => this.#list(query, call.signal),
+      ...(this.showsWhole && { listWholeWorkflowDlq: async (query: WorkflowDlqQuery) => this.#listWhole(query) }),
       resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
       deleteWorkflowDlq: async (ids: readonly string[]) => this.#delete(ids),
       deleteDlq: async (what: { dlqIds?: readonly string[]; count?: number }) => this.#deleteMessages(what),
@@ -147,6 +150,11 @@ export class FakeDlq {
     const answer = this.answers.shift();
     if (answer === 'lost') throw failure('connection', 'possible', 'reset before an answer');
     return { deleted: done + this.surplus };
+  }
+
+  #listWhole(query: WorkflowDlqQuery): Page<WholeWorkflowDlqEntry> {
+    const entries = [...this.entries.values()].filter((entry) => meets(entry, query));
+    return { value: entries.map((entry) => ({ entry, row: { dlqId: entry.dlqId } })), dropped: 0 };
   }
 
   #setBudget(dollars: number): void {
@@ -224,6 +232,8 @@ function meets(entry: WorkflowDlqEntry, query: WorkflowDlqQuery): boolean {
   return (
     (query.label === undefined || query.label.some((label) => entry.labels.includes(label))) &&
     one(query.workflowUrl, entry.workflowUrl) &&
+    (query.workflowRunId === undefined || query.workflowRunId === entry.workflowRunId) &&
+    one(query.callerIp, entry.callerIp) &&
     one(query.flowControlKey, entry.flowControlKey) &&
     one(query.failureFunctionState, entry.failureFunctionState) &&
     entry.createdAt >= (query.fromDate ?? 0) &&

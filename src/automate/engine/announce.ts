@@ -6,7 +6,7 @@ import type { Policy } from '../policies/policy.ts';
 import type { Change } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { about } from './report.ts';
+import { about, titleOf } from './report.ts';
 import { haltKey, shownGroup } from './shown-group.ts';
 
 interface AnnounceDeps extends EngineDeps<Reports & PlanReader & Pauses> {
@@ -37,7 +37,7 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
       ...about(policy),
       group,
       guard: 'ramp',
-      summary: state === 'audit' ? `Policy ${name} stopped resuming ${group}` : `Policy ${name} has halted ${group}`,
+      summary: `${titleOf(policy)} ${state === 'audit' ? 'stopped resuming' : 'has halted'} ${group}`,
       detail: `${reason ?? 'reason unknown'}; no resumes until ${until}`,
     });
   } else if (before.halts > 0 && after.halts === 0) {
@@ -52,7 +52,7 @@ export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): v
       key: `unknown/${name}`,
       severity: 'warning',
       ...(byName.has(name) ? about(byName.get(name)!) : { policy: name }),
-      summary: `Policy ${name} has actions with unknown outcome`,
+      summary: `${titleOf(byName.get(name) ?? { name })} has actions with unknown outcome`,
       detail: `${count} unknown; later reads resolve them, and no request is repeated`,
     });
   }
@@ -74,7 +74,7 @@ export function announcePauses({ ledger, byName, conditions }: AnnounceDeps): vo
       key: `paused/${scope}`,
       severity: by === 'engine' ? 'critical' : 'warning',
       ...(policy !== undefined && about(policy)),
-      summary: `Paused: ${scope}`,
+      summary: policy?.manual === undefined ? `Paused: ${scope}` : `Paused: ${titleOf(policy)}`,
       detail: `${reason} (by ${by}); \`opsd unpause${policy === undefined ? '' : ` --policy ${policy.name}`} --reason TEXT\` lifts it`,
       since: at,
     });

@@ -1,5 +1,6 @@
 /** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/commands.ts';
 import { lift } from '../guardrails/campaign.ts';
@@ -10,6 +11,7 @@ import { clockDenial, hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
 import { stillShows } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
+import type { ManualPlans } from './manual-plans.ts';
 import { pruneBound } from './prune-grant.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
 import { contextOf } from './run-policy.ts';
@@ -18,10 +20,13 @@ import { haltKey } from './shown-group.ts';
 
 /** Milliseconds during which a manually made plan can be applied. */
 const SHOWN_FOR_MS = 3_600_000;
+/** Milliseconds during which an applied manual plan continues. */
+const MANUAL_APPROVED_FOR_MS = 7 * 86_400_000;
 /** Milliseconds during which an approved raise can be sent. */
 const RAISE_APPROVED_FOR_MS = 3_600_000;
 
 export interface CommandDeps extends RunDeps {
+  readonly manual: ManualPlans;
   readonly byName: ReadonlyMap<string, Policy>;
   /** Runs a policy in its turn: runs of one policy never overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
@@ -38,7 +43,16 @@ export async function planPolicy(
 ): Promise<Planned> {
   signal.throwIfAborted();
   const found = policyWith(name, request.overrule, deps);
-  if (!('name' in found)) return found;
+  return 'name' in found ? makePlan(found, request, deps, signal) : found;
+}
+
+/** Makes a plan of a policy, and saves it if requested. */
+export async function makePlan(
+  found: Policy,
+  request: PlanRequest,
+  deps: CommandDeps,
+  signal: AbortSignal,
+): Promise<{ readonly ok: true; readonly plan: Plan; readonly missing?: readonly string[] }> {
   await hearClock(found.account, deps, signal);
   const at = deps.clock.now();
   const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
@@ -46,7 +60,7 @@ export async function planPolicy(
     guardsAt(deps.guards, 'run'),
     deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
   );
-  const { plan, targets } = await decide(
+  const { plan, targets, missing } = await decide(
     found,
     { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
     deps,
@@ -61,17 +75,22 @@ export async function planPolicy(
       expiresAt: at + SHOWN_FOR_MS,
       state: 'draft',
       by: request.by,
-      ...(request.overrule !== undefined && { reason: request.overrule.reason }),
+      ...reasonOf(found, request),
     });
   }
-  return { ok: true, plan };
+  return { ok: true, plan, ...(missing !== undefined && { missing }) };
+}
+
+function reasonOf({ manual }: Policy, { overrule }: PlanRequest): { readonly reason?: string } {
+  const reason = manual?.reason ?? overrule?.reason;
+  return reason === undefined ? {} : { reason };
 }
 
 /** Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only shrink. */
 export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
   const stored = usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;
-  const found = policyWith(stored.plan.policy, stored.plan.overruled, deps);
+  const found = policyOf(stored, deps);
   if (!('name' in found)) return found;
   if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(found);
@@ -79,7 +98,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
     return {
       ok: false,
       code: 'mode',
-      message: `Policy ${found.name} is in mode ${mode}: its plans cannot be applied. Change its mode first.`,
+      message: modeMessage(found, deps),
     };
   }
   // If an approval is required, this one covers the whole plan: later steps need no other.
@@ -87,6 +106,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.resolve(`approval/${found.name}`);
+  deps.manual.review();
   if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     overruleSettle(found, deps);
     await deps.settle(signal);
@@ -121,10 +141,13 @@ export function approvePlan(id: string, person: Person, deps: CommandDeps): Deci
 /**
  * Decision for an approval. An approved amount expires early: the longer it waits, the likelier another budget was set.
  */
-function approvalOf({ plan }: StoredPlan, person: Person, { clock }: CommandDeps) {
+function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: CommandDeps) {
   const at = clock.now();
-  const isRaise = plan.action === 'budget.raise';
-  return { state: 'approved' as const, at, ...person, ...(isRaise && { expiresAt: at + RAISE_APPROVED_FOR_MS }) };
+  const approval = { state: 'approved' as const, at, ...person };
+  if (plan.action === 'budget.raise') {
+    return { ...approval, expiresAt: Math.min(expiresAt, at + RAISE_APPROVED_FOR_MS) };
+  }
+  return plan.manual === undefined ? approval : { ...approval, expiresAt: at + MANUAL_APPROVED_FOR_MS };
 }
 
 export function rejectPlan(id: string, person: Person, deps: CommandDeps): Decided {
@@ -151,16 +174,43 @@ export function liftHalts(scope: string | undefined, deps: CommandDeps): number 
 }
 
 function policyWith(name: string, overruled: PlanRequest['overrule'], deps: CommandDeps): Policy | Refusal {
-  const policy = deps.byName.get(name);
+  const policy = deps.policies.find((one) => one.name === name);
   if (policy === undefined) {
-    return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, [...deps.byName.keys()]) };
+    return {
+      ok: false,
+      code: 'unknown_policy',
+      message: unknownPolicy(
+        name,
+        deps.policies.map((one) => one.name),
+      ),
+    };
   }
   if (overruled === undefined) return policy;
   const changed = overrule(policy, overruled.settings);
   return typeof changed === 'string' ? { ok: false, code: 'bad_override', message: changed } : changed;
 }
 
-function usable(id: string, states: readonly StoredPlan['state'][], deps: CommandDeps): StoredPlan | Refusal {
+/** Policy of a stored plan: of the configuration, or of the manual plan itself. */
+function policyOf({ plan }: StoredPlan, deps: CommandDeps): Policy | Refusal {
+  const { manual } = plan;
+  if (manual === undefined) return policyWith(plan.policy, plan.overruled, deps);
+  const policy = deps.manual.policyOf({ ...plan, manual });
+  return typeof policy === 'string' ? { ok: false, code: 'expired', message: `Plan ${plan.id}: ${policy}.` } : policy;
+}
+
+function modeMessage(policy: Policy, { authority }: CommandDeps): string {
+  const { mode, reducedBy = '' } = authority.mode(policy);
+  return policy.manual === undefined
+    ? `Policy ${policy.name} is in mode ${mode}: its plans cannot be applied. Change its mode first.`
+    : `Manual plans of account ${policy.account} are in mode ${mode} and cannot be applied: ${reducedBy}.`;
+}
+
+/** Command that makes such a plan again. */
+function again({ policy, manual }: Plan): string {
+  return manual === undefined ? `\`opsd plan ${policy}\`` : `\`opsd dlq ${manual.selection.action.split('-')[0]}\``;
+}
+
+export function usable(id: string, states: readonly StoredPlan['state'][], deps: CommandDeps): StoredPlan | Refusal {
   const stored = deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
     return {
@@ -177,12 +227,12 @@ function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
   return { ok: false, code: 'expired', message };
 }
 
-function decided({ plan, state, by, reason }: StoredPlan): Refusal {
+export function decided({ plan, state, by, reason }: StoredPlan): Refusal {
   if (state === 'expired') {
     return {
       ok: false,
       code: 'expired',
-      message: `Plan ${plan.id} has expired. \`opsd plan ${plan.policy}\` makes a new one.`,
+      message: `Plan ${plan.id} has expired. ${again(plan)} makes a new one.`,
     };
   }
   const who = by === undefined ? '' : ` by ${by}`;

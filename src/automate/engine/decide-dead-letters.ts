@@ -1,4 +1,5 @@
 /** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
@@ -26,6 +27,7 @@ export async function decideDeadLetters(
   const deadLetters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
   if (deadLetters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
   const { backoff } = policy.limits.attempts;
+  const missing = missingIds(policy, deadLetters, draft);
   const proposals: MessageDeleteProposal[] = [];
   let errors = 0;
   for (const deadLetter of deadLetters) {
@@ -87,7 +89,7 @@ export async function decideDeadLetters(
     if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
   }
   const { chosen, caps } = withinCaps(policy, proposals, draft, deps);
-  return draft.finish(
+  const decision = draft.finish(
     {
       selected: proposals.length,
       matched: proposals.length,
@@ -99,4 +101,13 @@ export async function decideDeadLetters(
     },
     proposals.map(({ target }) => target),
   );
+  return { ...decision, missing };
+}
+
+/** Selected ids of a manual plan that no failure callback has reported. */
+function missingIds(policy: MessageDeletePolicy, deadLetters: readonly DeadLetter[], draft: Draft): readonly string[] {
+  const known = new Set(deadLetters.map(({ dlqId }) => dlqId));
+  const missing = (policy.manual?.selection.ids ?? []).filter((id) => !known.has(id));
+  draft.noteMissing(missing, `the reported dead letters of ${policy.account}`);
+  return missing;
 }

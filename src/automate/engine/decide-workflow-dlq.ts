@@ -51,6 +51,7 @@ export async function decideWorkflowDlq(
   const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
   if (unreadable !== undefined) return draft.abort(unreadable, { read });
 
+  const missing = missingIds(policy, listing.entries, draft);
   const { matched, evaluationErrors, misjudged } = select(
     policy,
     listing.entries,
@@ -93,6 +94,7 @@ export async function decideWorkflowDlq(
   const groups = chooseByGroup(policy, proposals, { population, now, draft }, deps);
   const { chosen, caps } = withinCaps<RunProposal>(policy, groups.allowed, draft, deps);
   const drain = drainOf(policy, proposals, groups.campaigns, now);
+  noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
     {
       ...shown,
@@ -106,7 +108,38 @@ export async function decideWorkflowDlq(
     },
     proposals.map(({ target }) => target),
   );
-  return { ...decision, meant: matched.map(({ entry }) => entry.dlqId) };
+  return { ...decision, meant: matched.map(({ entry }) => entry.dlqId), missing };
+}
+
+/** Selected ids of a manual plan that the listing does not have. */
+function missingIds(policy: WorkflowDlqPolicy, entries: readonly WorkflowDlqEntry[], draft: Draft): readonly string[] {
+  const ids = policy.manual?.selection.ids ?? [];
+  if (ids.length === 0) return [];
+  const listed = new Set(entries.map(({ dlqId }) => dlqId));
+  const missing = ids.filter((id) => !listed.has(id));
+  draft.noteMissing(missing, `the workflow DLQ of ${policy.account}`);
+  return missing;
+}
+
+/** Notes the policies that also select entries of a manual plan. */
+function noteOwners(
+  policy: WorkflowDlqPolicy,
+  allowed: readonly Candidate[],
+  { now, draft }: { readonly now: number; readonly draft: Draft },
+  deps: WorkflowDlqDeps,
+): void {
+  if (policy.manual === undefined) return;
+  const owning = owners(deps.policies);
+  const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const counts = new Map<string, number>();
+  for (const { entry, attempts } of allowed) {
+    for (const name of owning.of(policy.account, entry, { attempts, retention, now })) {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+  }
+  for (const [name, count] of counts) {
+    draft.notes.push(`Policy ${name} also selects ${count} of these entries; each entry is acted on once.`);
+  }
 }
 
 interface Selecting {

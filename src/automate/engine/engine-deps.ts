@@ -74,5 +74,7 @@ export interface EngineDeps<L = Ledger> {
   readonly listEveryMs?: number;
   /** Milliseconds that breakers stay open after each consecutive halt; default 30 min, 2 h, 6 h. */
   readonly breakerMs?: readonly number[];
+  /** Folder of the archive of entries that manual plans delete. Without it they delete no workflow runs. */
+  readonly archiveDir?: string;
   readonly guards: readonly Guard[];
 }

@@ -21,12 +21,17 @@ import { pendingStatus, pendingTriggers } from './holds.ts';
 import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
 import { holdKey } from './report.ts';
+import { cancelPlan, planManually } from './manual-commands.ts';
+import { ManualPlans } from './manual-plans.ts';
+import type { RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { RunTurns } from './run-turns.ts';
 import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands.ts';
 
 export interface Engine extends EngineCommands {
+  /** Returns true if the policy exists: in the configuration, or as a manual plan in progress. */
+  has(policy: string): boolean;
   /** Statuses without `nextRunAt`, which only the scheduler knows. */
   statuses(): readonly PolicyStatus[];
   /** Readings for metrics, apart from the policies. */
@@ -65,15 +70,23 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     listedAt: new Map<string, number>(),
   };
 
-  const turns = new RunTurns(parts);
+  const manual = new ManualPlans(parts);
+  const turns = new RunTurns({ ...parts, manual });
   const commands: CommandDeps = {
     ...parts,
-    inTurn: async (policy, options) => turns.take(policy, options),
+    manual,
+    inTurn,
     runSoon: (policy) => deps.runSoon(policy, { kind: 'hand' }),
     settle,
   };
 
+  async function inTurn(policy: Policy, options: RunOptions): Promise<RunResult> {
+    if (policy.manual === undefined) return turns.take(policy, options);
+    return manual.during(policy, options.signal, (signal) => turns.take(policy, { ...options, signal }));
+  }
+
   async function settleOnce(signal: AbortSignal): Promise<void> {
+    manual.review();
     abandonIntents(parts);
     noteAccounts(parts);
     await settleActions(parts, signal);
@@ -83,6 +96,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     announceApprovals(parts);
     announcePauses(parts);
     turns.reviewHolds();
+    manual.review();
     turns.continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
   }
 
@@ -98,9 +112,12 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     readings: () => readEngine(parts),
     conditions: () => conditions.active(),
     others: conditions,
+    has: (policy) => byName.has(policy),
     unwrittenPauses: () => authority.unwrittenPauses(),
     plan: async (name, request, signal) => planPolicy(name, request, commands, signal),
     apply: async (id, person, signal) => applyPlan(id, person, commands, signal),
+    planManually: async (request, signal) => planManually(request, commands, signal),
+    cancel: (id, person) => cancelPlan(id, person, commands),
     approve: (id, person) => approvePlan(id, person, commands),
     reject: (id, person) => rejectPlan(id, person, commands),
     explain: async (id, signal) => explain(id, commands, signal),
@@ -115,12 +132,12 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
       if (policy === undefined) throw new Error(`policy ${name} does not exist`);
-      return turns.take(policy, { trigger, signal });
+      return inTurn(policy, { trigger, signal });
     },
     restore(told) {
       conditions.restore(told);
       const over = told.filter(({ key, policy = '' }) => {
-        const runs = byName.has(policy) && byName.get(policy)!.mode !== 'off';
+        const runs = manual.approved(policy) !== undefined || (byName.get(policy)?.mode ?? 'off') !== 'off';
         return /^(?:held|halted)\//.test(key) && !runs;
       });
       for (const { key } of over) conditions.resolve(key);

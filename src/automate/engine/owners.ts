@@ -10,6 +10,8 @@ import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 export interface Owners {
   /** Policy of higher precedence than `policy` that selects this entry. */
   before(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, known: Known): string | undefined;
+  /** All policies that select this entry. */
+  of(account: string, entry: WorkflowDlqEntry, known: Known): readonly string[];
 }
 
 interface Known {
@@ -25,6 +27,8 @@ export function owners(policies: readonly Policy[]): Owners {
   const acting = policies.filter((policy): policy is WorkflowDlqPolicy => isAboutRuns(policy));
   return {
     before(policy, entry, known) {
+      // An operator selected the entry. Claims prevent that a policy acts on it as well.
+      if (policy.manual !== undefined) return undefined;
       const rank = rankOf(policy, acting);
       return acting.find(
         (other) =>
@@ -34,6 +38,8 @@ export function owners(policies: readonly Policy[]): Owners {
           means(other, entry, known),
       )?.name;
     },
+    of: (account, entry, known) =>
+      acting.filter((other) => other.account === account && means(other, entry, known)).map(({ name }) => name),
   };
 }
 

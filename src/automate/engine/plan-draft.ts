@@ -3,6 +3,7 @@
  * plan.
  */
 import { createHash } from 'node:crypto';
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyMemory } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -38,12 +39,17 @@ export interface Decision {
   readonly tally: Tally;
   /** Entries that `select` and `where` match, before the guards. Grace periods start at the first match. */
   readonly meant?: readonly string[];
+  /** Selected ids of a manual plan that are not in the DLQ, or do not meet its filters. */
+  readonly missing?: readonly string[];
   /**
    * Series of readings that met the condition of a policy without entries, if this run changed it; `none` if the
    * condition was not met.
    */
   readonly readings?: Readings | 'none';
 }
+
+/** Maximum number of missing ids that a note names. */
+const MOST_NAMED = 10;
 
 /** Maximum number of waiting actions in a plan. */
 const MOST_DEFERRED = 50;
@@ -80,6 +86,15 @@ export class Draft {
     return this.#context.overruled;
   }
 
+  /** Notes selected ids that are not there; the plan leaves them out. */
+  noteMissing(ids: readonly string[], place: string): void {
+    if (ids.length === 0) return;
+    const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : '';
+    const one = ids.length === 1 ? 'id is' : 'ids are';
+    const named = ids.slice(0, MOST_NAMED).map((id) => id.slice(0, 100));
+    this.notes.push(`${ids.length} selected ${one} not in ${place} under these filters: ${named.join(', ')}${more}.`);
+  }
+
   hold(denial: Denial): void {
     this.stopped ??= denial;
   }
@@ -90,10 +105,12 @@ export class Draft {
     const { at, trigger, effectiveMode, overruled } = this.#context;
     const chosen = over.chosen ?? [];
     const covered = targets ?? chosen.map(({ target }) => target);
-    const hash = hashOf(policy, chosen, covered, overruled);
+    const bound = hashOf(policy, chosen, covered, overruled);
+    const manual = manualPlanId(policy.name);
+    const hash = manual === undefined ? bound : `${manual}${bound.slice(manual.length)}`;
     const state: PlanState = this.stopped !== undefined ? 'held' : chosen.length > 0 ? 'changes' : 'nothing_to_do';
     const plan: Plan = {
-      id: hash.slice(0, 6),
+      id: manual ?? hash.slice(0, 6),
       hash,
       policy: policy.name,
       account: policy.account,
@@ -101,6 +118,7 @@ export class Draft {
       source: policy.source,
       at,
       trigger,
+      ...(policy.manual !== undefined && { manual: policy.manual }),
       mode: policy.mode,
       effectiveMode,
       checks: this.checks,

@@ -1,4 +1,5 @@
 /** Report of a run: the event, and its condition. */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Conditions } from './conditions.ts';
@@ -50,7 +51,7 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
       guard === 'outcome_mismatch' || guard === 'exceeded_request' ? 'critical' : isTrouble ? 'warning' : 'info',
     ...about(policy),
     guard,
-    summary: `Policy ${policy.name} is held by ${guard}`,
+    summary: `${titleOf(policy)} is held by ${guard}`,
     detail: result.detail ?? result.error ?? result.outcome,
   });
 }
@@ -58,6 +59,11 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
 /** Key of the condition for a held policy. */
 export function holdKey({ name }: Pick<Policy, 'name'>): string {
   return `held/${name}`;
+}
+
+/** Subject of a sentence about a policy. That of a manual plan names its id and its operator. */
+export function titleOf({ name, manual }: Pick<Policy, 'name' | 'manual'>): string {
+  return manual === undefined ? `Policy ${name}` : `Manual plan ${manualPlanId(name)} by ${manual.by}`;
 }
 
 export function about(policy: Policy): { readonly policy: string; readonly account: string; readonly owner?: string } {

@@ -15,7 +15,8 @@ import { execute, type RunTotals, type ExecuteDeps } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
-import type { PruneBound } from './prune-grant.ts';
+import type { ManualPlans } from './manual-plans.ts';
+import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
@@ -23,6 +24,7 @@ import { concluded, ledgerFields, unacted, type RunResult } from './run-result.t
 type RunLedger = ExecuteDeps['ledger'] & DecideDeps['ledger'] & Runs & Plans;
 
 export interface RunDeps extends ExecuteDeps<RunLedger> {
+  readonly manual: ManualPlans;
   readonly conditions: Conditions;
 }
 
@@ -44,7 +46,8 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
   let plan: Plan | undefined;
   try {
     const { mode } = deps.authority.mode(policy);
-    if (mode === 'off') {
+    const isOver = policy.manual !== undefined && deps.manual.approved(policy.name) === undefined;
+    if (mode === 'off' || isOver) {
       const skipped: RunResult = { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
       reportRun(policy, at, skipped, undefined, deps);
       return skipped;
@@ -82,7 +85,8 @@ interface Decided {
 }
 
 async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
-  const { applied, trigger, signal } = options;
+  const { trigger, signal } = options;
+  const applied = policy.manual === undefined ? options.applied : appliedOf(policy, deps);
   const context = contextOf(policy, { at, trigger, signal }, deps);
   const denial = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
   if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
@@ -100,6 +104,15 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   if (granted.plan.matched > 0 || granted.plan.state === 'aborted') return { decision: granted, isApproved: true };
   useUp(policy, deps.ledger, at);
   return { decision, isApproved: false };
+}
+
+/** Part of a manual plan that every run of its policy applies. */
+function appliedOf({ name }: Policy, { manual }: RunDeps): RunOptions['applied'] {
+  const stored = manual.approved(name);
+  if (stored === undefined) return { targets: [] };
+  const prune = pruneBound(stored.plan);
+  const { overruled } = stored.plan;
+  return { targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
 }
 
 /** Context of a decision, before anything is read. */
@@ -132,8 +145,9 @@ async function actOn(
     if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     result = concluded(policy, plan, totals, unbalanced);
   }
-  if (result.outcome === 'pending_approval') requestApproval(policy, decision, deps);
-  if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  if (result.outcome === 'pending_approval' && policy.manual === undefined) requestApproval(policy, decision, deps);
+  if (policy.manual !== undefined) deps.manual.finishAfter(policy, decision);
+  else if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
   return result;
 }
@@ -156,7 +170,7 @@ function groupsOf(plan: Plan): ReadonlySet<string> {
 
 /** Stores the starting points for later runs: the first match of an entry, and the series of readings. */
 function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): void {
-  if (meant !== undefined && policy.action.type === 'workflow-dlq.delete') {
+  if (meant !== undefined && policy.action.type === 'workflow-dlq.delete' && policy.manual === undefined) {
     ledger.noteMatches(policy.name, meant, plan.at);
   }
   if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);

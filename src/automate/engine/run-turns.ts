@@ -51,16 +51,28 @@ export class RunTurns {
   continueCampaigns(changed: ReadonlySet<string>): void {
     const { byName, clock, ledger } = this.#deps;
     const now = clock.now();
-    const due = new Set<string>();
+    const due = new Set<string>(this.#openManual(changed));
     for (const { policy, state, until = 0 } of ledger.campaigns()) {
       const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
       const found = byName.get(policy);
-      if (!mayGoOn || found === undefined || this.#turns.waiting(policy) > 0) continue;
+      if (!mayGoOn || found === undefined || found.manual !== undefined || this.#turns.waiting(policy) > 0) continue;
       // A policy that runs only manually needs a request for each step, or an approval of all steps.
       if ('byHand' in found.when && grantOf(found, ledger, now) === undefined) continue;
       if (changed.has(policy) || !this.#isLately(this.#ranAt.get(policy))) due.add(policy);
     }
     for (const policy of due) this.#deps.runSoon(policy, { kind: 'campaign' });
+  }
+
+  /** Manual plans in progress whose next run is due: they have no schedule, and not all actions have a campaign. */
+  #openManual(changed: ReadonlySet<string>): readonly string[] {
+    return this.#deps.manual
+      .open()
+      .filter(
+        (name) =>
+          this.#deps.byName.has(name) &&
+          !this.#deps.manual.isUnderWay(name) &&
+          (changed.has(name) || !this.#isLately(this.#ranAt.get(name))),
+      );
   }
 
   /** Runs policies whose triggers were held, or arrived just before a crash. */

@@ -11,6 +11,8 @@ const MAX_REASONS = 200;
 export class Tally {
   readonly #rows = new Map<string, { guard: string; reason: string; count: number; until: number }>();
   readonly #watched: string | undefined;
+  /** Entries whose denial ends by itself. */
+  readonly waiting = new Set<string>();
   /** Denial of the watched entry. */
   watchedDenial: Denial | undefined;
 
@@ -28,6 +30,7 @@ export class Tally {
     const { dlqId, until = Infinity, count = 1 } = of;
     if (dlqId !== undefined && dlqId === this.#watched)
       this.watchedDenial = { guard, reason: withUntil(reason, until) };
+    if (dlqId !== undefined && until !== Infinity) this.waiting.add(dlqId);
     const full = this.#rows.size >= MAX_REASONS && !this.#rows.has(`${guard}\0${reason}`);
     const shown = full ? 'other' : reason;
     const key = `${guard}\0${shown}`;

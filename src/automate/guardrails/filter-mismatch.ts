@@ -17,6 +17,7 @@ export function filterMismatch({ entries, filter }: ReadFacts): string | undefin
 export function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
   if (filter.label !== undefined && !filter.label.some((label) => entry.labels.includes(label))) return 'label';
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
+  if (filter.workflowRunId !== undefined && filter.workflowRunId !== entry.workflowRunId) return 'workflowRunId';
   if (missed(filter.flowControlKey, entry.flowControlKey)) return 'flowControlKey';
   if (missed(filter.failureFunctionState, entry.failureFunctionState)) return 'failureFunctionState';
   if (missed(filter.callerIp, entry.callerIp)) return 'callerIp';

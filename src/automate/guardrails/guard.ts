@@ -157,6 +157,7 @@ export interface SentFilter {
   readonly toDate?: number;
   readonly label?: readonly string[];
   readonly workflowUrl?: readonly string[];
+  readonly workflowRunId?: string;
   readonly flowControlKey?: readonly string[];
   readonly failureFunctionState?: readonly string[];
   readonly callerIp?: readonly string[];

@@ -1,6 +1,7 @@
 /** Commands to the engine, and their results. Server and CLI know the engine only through this interface. */
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { Selection } from '#foundation/domain/selection.ts';
 import type { ActionRecord } from './intents.ts';
 import type { StoredPlan } from './plans.ts';
 
@@ -11,6 +12,15 @@ export interface PlanRequest {
   readonly save: boolean;
   /** Limits overruled for this plan only, such as `limits.maxPerHour` to `6000`. A reason is required. */
   readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
+}
+
+export interface ManualRequest {
+  /** Operator, for the record. */
+  readonly by: string;
+  readonly reason: string;
+  readonly selection: Selection;
+  /** Limits overruled for this plan only, for the same reason. */
+  readonly overrule?: Readonly<Record<string, string>>;
 }
 
 /** Reason why a command failed. */
@@ -24,6 +34,8 @@ export interface Refusal {
     | 'bad_override'
     | 'mode'
     | 'unknown_id'
+    | 'bad_selection'
+    | 'other_queue'
     | 'unread';
   readonly message: string;
 }
@@ -89,6 +101,10 @@ export interface EngineCommands {
   conditions(): readonly Condition[];
   /** Makes a plan; never acts. Rejects with the signal's reason. */
   plan(policy: string, request: PlanRequest, signal: AbortSignal): Promise<Planned>;
+  /** Makes and saves a manual plan; never acts. Rejects with the signal's reason. */
+  planManually(request: ManualRequest, signal: AbortSignal): Promise<Planned>;
+  /** Cancels a manual plan: after the request in flight, nothing more is sent. */
+  cancel(planId: string, person: Person): Decided;
   /** Applies the actions of a plan that are still valid. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Decided;

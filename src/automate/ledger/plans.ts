@@ -8,8 +8,8 @@ export interface StoredPlan {
   readonly targets: readonly string[];
   readonly savedAt: number;
   readonly expiresAt: number;
-  /** `shown`: made manually. `waiting`: pending approval. */
-  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'expired';
+  /** `draft`: made by a command. `pending`: pending approval. `cancelled`: a manual plan that an operator ended. */
+  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'cancelled' | 'expired';
   readonly by?: string;
   readonly reason?: string;
 }
@@ -30,11 +30,11 @@ export interface Plans extends PlanReader {
   decidePlan(
     id: string,
     decision: {
-      readonly state: 'approved' | 'rejected' | 'applied';
+      readonly state: 'approved' | 'rejected' | 'applied' | 'cancelled';
       readonly at: number;
       readonly by: string;
       readonly reason?: string;
-      /** Epoch milliseconds, if the decision expires before the plan. */
+      /** Epoch milliseconds when the decision expires; default: with the plan. */
       readonly expiresAt?: number;
     },
   ): boolean;

@@ -20,6 +20,8 @@ export interface RunRecord {
 /** Reader of runs and actions for display. */
 export interface Reports {
   recentActions(limit: number): readonly ActionRecord[];
+  /** Actions of a policy, oldest first. */
+  actionsOf(policy: string): readonly ActionRecord[];
   action(id: number): ActionRecord | undefined;
   runs(filter: { readonly policy?: string; readonly limit: number }): readonly RunRecord[];
   /** The last run of each policy. */

@@ -46,6 +46,11 @@ export function evaluate(
       left.push({ guard: 'select', reason: 'failed outside the selected time', dlqId: entry.dlqId });
       continue;
     }
+    const unselected = policy.leaves?.(entry);
+    if (unselected !== undefined) {
+      left.push({ guard: 'select', reason: unselected, dlqId: entry.dlqId });
+      continue;
+    }
     const seen = entryFacts(entry, { attempts: facts.attemptsOf(entry), retention: facts.retention }, now);
     switch (policy.where.evaluate(seen, facts.trigger)) {
       case 'match':

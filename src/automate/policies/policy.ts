@@ -1,6 +1,8 @@
 /** Policy as the engine uses it: settings compiled, with every default filled in. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
+import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { NonEmptyTexts, PolicyMode, PruneFilter, Trigger } from '#foundation/domain/plan.ts';
 import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
 import type { EntryFacts } from './entry-facts.ts';
@@ -28,6 +30,7 @@ export interface WorkflowDlqSelection {
   readonly toDate?: number;
   readonly label?: NonEmptyTexts;
   readonly workflowUrl?: NonEmptyTexts;
+  readonly workflowRunId?: string;
   readonly flowControlKey?: NonEmptyTexts;
   readonly failureFunctionState?: NonEmptyTexts;
   readonly callerIp?: NonEmptyTexts;
@@ -91,6 +94,8 @@ interface PolicyBase {
   readonly windows: readonly PolicyWindow[];
   readonly preconditions: readonly Precondition[];
   readonly limits: PolicyLimits;
+  /** Origin of the policy of a manual plan; absent for a policy of the configuration. */
+  readonly manual?: ManualOrigin;
   /** Settings that decide what the policy is allowed to act on, as plain JSON. `isNarrower` (scope.ts) compares two of them. */
   readonly scope: Readonly<Record<string, unknown>>;
 }
@@ -143,7 +148,10 @@ export interface BudgetPolicy extends PolicyBase {
 }
 
 /** Policy over listed entries of the workflow DLQ. */
-export type WorkflowDlqPolicy = ResumePolicy | WorkflowDeletePolicy;
+export type WorkflowDlqPolicy = (ResumePolicy | WorkflowDeletePolicy) & {
+  /** Reason why a manual selection does not include an entry, apart from its filters; undefined if it does. */
+  leaves?(entry: WorkflowDlqEntry): string | undefined;
+};
 
 /** Union by `action.type`. */
 export type Policy = WorkflowDlqPolicy | MessageDeletePolicy | PrunePolicy | BudgetPolicy;

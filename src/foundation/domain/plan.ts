@@ -4,6 +4,7 @@
  */
 import type { Campaign } from './campaign.ts';
 import type { FlowControlSpec } from './flow-control.ts';
+import type { ManualOrigin } from './manual-plan.ts';
 
 export const POLICY_MODES = ['off', 'audit', 'approve', 'enforce'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
@@ -155,7 +156,10 @@ export type PlanState = 'nothing_to_do' | 'changes' | 'held' | 'aborted';
 export interface Plan {
   /** First characters of `hash`. */
   readonly id: string;
-  /** SHA-256 in hexadecimal over policy, account, acting mode and the chosen actions in order. */
+  /**
+   * SHA-256 in hexadecimal over policy, account, action and what it covers. That of a manual plan begins with its id,
+   * which is part of its policy's name.
+   */
   readonly hash: string;
   readonly policy: string;
   readonly account: string;
@@ -165,6 +169,8 @@ export interface Plan {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly trigger: Trigger;
+  /** Origin of a manual plan; absent for a plan of a policy. */
+  readonly manual?: ManualOrigin;
   readonly state: PlanState;
   readonly mode: PolicyMode;
   /** Lowest mode of policy, account, engine and pause. */

@@ -1,4 +1,5 @@
 /** Counters and last values from the daemon's events. Children of one event are created together, with the value 0. */
+import { policyLabel } from '#foundation/domain/manual-plan.ts';
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, EventOf, OpsEvent } from '#foundation/events/events.ts';
@@ -143,13 +144,12 @@ function countRequest(event: EventOf<'api.request'>, { families, clock, health, 
 }
 
 function countRun(event: EventOf<'policy.run'>, { families }: CountDeps): void {
-  const { account, policy, outcome, stopped, drainMs } = event;
+  const { account, outcome, stopped } = event;
+  const policy = policyLabel(event.policy);
   families.add('opsd_policy_runs_total', { account, policy, outcome });
   families.set('opsd_policy_last_run_timestamp_seconds', { account, policy }, event.at / 1_000);
-  families.set('opsd_policy_matched_items', { account, policy }, event.matched);
-  families.set('opsd_policy_backlog_items', { account, policy }, event.backlog);
-  if (drainMs === undefined) families.remove('opsd_policy_drain_seconds', { account, policy });
-  else families.set('opsd_policy_drain_seconds', { account, policy }, drainMs / 1_000);
+  // The values of one manual plan would look like those of all.
+  if (policy === event.policy) setLeft(event, families);
   families.add('opsd_policy_evaluation_errors_total', { account, policy }, event.evaluationErrors);
   for (const { guard, count } of event.denials) {
     families.add('opsd_policy_guard_denials_total', { account, policy, guard }, count);
@@ -159,8 +159,16 @@ function countRun(event: EventOf<'policy.run'>, { families }: CountDeps): void {
   }
 }
 
+function setLeft({ account, policy, matched, backlog, drainMs }: EventOf<'policy.run'>, families: Families): void {
+  families.set('opsd_policy_matched_items', { account, policy }, matched);
+  families.set('opsd_policy_backlog_items', { account, policy }, backlog);
+  if (drainMs === undefined) families.remove('opsd_policy_drain_seconds', { account, policy });
+  else families.set('opsd_policy_drain_seconds', { account, policy }, drainMs / 1_000);
+}
+
 function countAction(event: EventOf<'action.outcome'>, { families }: CountDeps): void {
-  const { account, policy, action, outcome } = event;
+  const { account, action, outcome } = event;
+  const policy = policyLabel(event.policy);
   for (const known of [...FIRST_OUTCOMES, ...LATER_OUTCOMES]) {
     families.add('opsd_action_outcomes_total', { account, policy, action, outcome: known }, 0);
   }

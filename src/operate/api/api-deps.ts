@@ -7,6 +7,7 @@ import type { DeadLetterQueue, Incident } from '#foundation/domain/incident.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { History } from '#automate/ledger/history.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
@@ -25,12 +26,17 @@ import type { ApiUsage, LabelView } from './status-views.ts';
 type LedgerReader = Reports &
   PlanReader &
   Pick<Pauses, 'pauses'> &
+  Pick<Campaigns, 'campaigns'> &
   Pick<History, 'actionsOn' | 'resumedFrom'> &
   Pick<Signals, 'deadLetters'>;
 
 /** Commands of operators to the engine. A decision may wait while the engine is replaced; a pause never waits. */
-export interface Commands extends Pick<EngineCommands, 'conditions' | 'plan' | 'apply' | 'explain' | 'pause'> {
+export interface Commands extends Pick<
+  EngineCommands,
+  'conditions' | 'plan' | 'planManually' | 'apply' | 'explain' | 'pause'
+> {
   approve(...decision: Parameters<EngineCommands['approve']>): Decided | Promise<Decided>;
+  cancel(...decision: Parameters<EngineCommands['cancel']>): Decided | Promise<Decided>;
   reject(...decision: Parameters<EngineCommands['reject']>): Decided | Promise<Decided>;
   unpause(...lifted: Parameters<EngineCommands['unpause']>): number | Promise<number>;
 }

@@ -74,7 +74,7 @@ function storedPlan({ deps, id }: ApiContext): Reply {
   if (found === undefined) {
     throw new HttpError(404, 'unknown_plan', `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`);
   }
-  return json(200, { at, plan: storedPlanDetail(found) });
+  return json(200, { at, plan: fromStore(() => storedPlanDetail(found, deps)) });
 }
 
 /** Runs of policies, newest first. */

@@ -1,22 +1,24 @@
 /**
- * Command routes for operators: plan, apply, approve, reject, explain, pause, unpause, and the commands of the store.
+ * Command routes for operators: apply, approve, reject, explain, pause, unpause, and the commands of the store.
  * Each checks its role before it reads the body. docs/api.md documents them.
  */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import type { Refusal } from '#automate/ledger/commands.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { allow, allowLocal, type Caller, type Role } from '../http/access.ts';
+import { allow, allowLocal } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { PLAN_ROUTES } from './plan-routes.ts';
+import { allowLong, refused } from './refusals.ts';
 import { actionView } from './status.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const COMMAND_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/plan', method: 'POST', handle: plan },
+  ...PLAN_ROUTES,
   { path: '/api/v1/apply', method: 'POST', handle: apply },
   { path: '/api/v1/approve', method: 'POST', handle: (context) => decide(context, 'approve') },
   { path: '/api/v1/reject', method: 'POST', handle: (context) => decide(context, 'reject') },
@@ -27,56 +29,6 @@ export const COMMAND_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/state/adopt', method: 'POST', handle: adopt },
   { path: '/-/reload', method: 'POST', handle: reload },
 ];
-
-const STATUS_OF_REFUSAL: Readonly<Record<Refusal['code'], number>> = {
-  unknown_policy: 404,
-  unknown_plan: 404,
-  bad_override: 400,
-  expired: 409,
-  decided: 409,
-  mode: 409,
-  unknown_id: 404,
-  unread: 502,
-};
-
-export function refused({ code, message }: Refusal): HttpError {
-  return new HttpError(STATUS_OF_REFUSAL[code], code, message);
-}
-
-/** Extends the time limit for authorized callers: reading the service for a plan may take minutes without a byte. */
-function allowLong(context: ApiContext, needs: Role, command: string): Caller {
-  const caller = allow(context, needs, command);
-  context.mayTakeLong();
-  return caller;
-}
-
-const planBody = z.strictObject({
-  policy: nameField('the name of a policy'),
-  save: z.boolean('must be true or false').default(false),
-  overrule: z
-    .strictObject(
-      {
-        settings: z
-          .record(z.string(), z.string('must be a string, numbers as well'))
-          .refine((settings) => Object.keys(settings).length > 0, 'must name a limit'),
-        reason: reasonField(),
-      },
-      'must be {settings, reason}',
-    )
-    .exactOptional(),
-});
-
-/** Responds with a `Plan` (domain/plan.ts). Reads the service and changes nothing. With `save`, it can be applied. */
-async function plan(context: ApiContext): Promise<Reply> {
-  const { deps, request, signal } = context;
-  const { by } = allowLong(context, 'operator', 'opsd plan POLICY');
-  const form =
-    '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is required.';
-  const { policy, save, overrule } = await readJson(request, planBody, form);
-  const made = await deps.engine.plan(policy, { by, save, ...(overrule !== undefined && { overrule }) }, signal);
-  if (!made.ok) throw refused(made);
-  return json(200, made.plan);
-}
 
 const decisionBody = z.strictObject({ plan: nameField('the id of a plan'), reason: reasonField().exactOptional() });
 const DECISION_FORM = '{"plan": "ID", "reason": "TEXT"}; only plan is required.';
@@ -175,17 +127,21 @@ async function unpause(context: ApiContext): Promise<Reply> {
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
 export function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
   const known = deps.policies().map((policy) => policy.name);
-  if (name === undefined || known.includes(name)) return;
+  if (name === undefined || known.includes(name) || isManualInProgress(deps, name)) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
+}
+
+/** Only a manual plan in progress has runs to pause. */
+function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: string): boolean {
+  const id = manualPlanId(name);
+  return id !== undefined && ledger.storedPlan(id, clock.now())?.state === 'approved';
 }
 
 /** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
 export function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
-  const groups =
-    deps
-      .policies()
-      .find((one) => one.name === policy)
-      ?.campaigns.map(({ group }) => group) ?? [];
+  const shown = deps.policies().find((one) => one.name === policy)?.campaigns;
+  const campaigns = shown ?? deps.ledger.campaigns().filter((campaign) => campaign.policy === policy);
+  const groups = campaigns.map(({ group }) => group);
   if (groups.includes(name)) return name;
   const meant = groups.filter((group) => redact(group) === name);
   if (meant.length === 1) return meant[0]!;

@@ -1,8 +1,9 @@
 /** Stored plans, for pages and the API. */
 import type { ActionType, Denial, Plan, PlanState } from '#foundation/domain/plan.ts';
+import { planProgress, type PlanProgress } from './plan-progress.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 
-export const STORED_STATES = ['draft', 'pending', 'approved', 'rejected', 'applied', 'expired'] as const;
+export const STORED_STATES = ['draft', 'pending', 'approved', 'rejected', 'applied', 'cancelled', 'expired'] as const;
 
 /** One plan without its actions: `/api/v1/plans`. */
 export interface StoredPlanView {
@@ -11,7 +12,7 @@ export interface StoredPlanView {
   readonly policy: string;
   readonly account: string;
   readonly action: ActionType;
-  /** `shown`: made manually. `waiting`: pending approval. */
+  /** `draft`: made by a command. `pending`: pending approval. */
   readonly state: StoredPlan['state'];
   /** State of the plan itself: `changes`, `held`, … */
   readonly planState: PlanState;
@@ -27,6 +28,11 @@ export interface StoredPlanView {
   readonly stopped?: Denial;
   readonly by?: string;
   readonly reason?: string;
+  /** `manual`: made from an operator's selection. */
+  readonly origin: 'policy' | 'manual';
+  /** Operator and reason of a manual plan, whoever decided about it later. */
+  readonly madeBy?: string;
+  readonly madeFor?: string;
 }
 
 /** Plan with its actions: `/api/v1/plans/{id}`. */
@@ -34,11 +40,13 @@ export interface StoredPlanDetail extends StoredPlanView {
   readonly plan: Plan;
   /** Targets of the actions that an approval covers. */
   readonly targets: readonly string[];
+  /** For manual plans only. */
+  readonly progress?: PlanProgress;
 }
 
 export function storedPlanView(stored: StoredPlan): StoredPlanView {
   const { plan, targets, savedAt, expiresAt, state, by, reason } = stored;
-  const { id, hash, policy, account, action, matched, chosen, needsApproval, stopped } = plan;
+  const { id, hash, policy, account, action, matched, chosen, needsApproval, stopped, manual } = plan;
   return {
     id,
     hash,
@@ -56,9 +64,13 @@ export function storedPlanView(stored: StoredPlan): StoredPlanView {
     ...(stopped !== undefined && { stopped }),
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
+    origin: manual === undefined ? 'policy' : 'manual',
+    ...(manual !== undefined && { madeBy: manual.by, madeFor: manual.reason }),
   };
 }
 
-export function storedPlanDetail(stored: StoredPlan): StoredPlanDetail {
-  return { ...storedPlanView(stored), plan: stored.plan, targets: stored.targets };
+export function storedPlanDetail(stored: StoredPlan, deps: Parameters<typeof planProgress>[1]): StoredPlanDetail {
+  const { plan, targets } = stored;
+  const progress = plan.manual === undefined ? {} : { progress: planProgress(stored, deps) };
+  return { ...storedPlanView(stored), plan, targets, ...progress };
 }

@@ -28,14 +28,21 @@ export async function readJson<S extends z.ZodType>(
   schema: S,
   form: string,
 ): Promise<z.output<S>> {
+  return checkBody(await readValue(request, form), schema, form);
+}
+
+/** Reads a body whose format depends on its content. */
+export async function readValue(request: IncomingMessage, form: string): Promise<unknown> {
   const body = await readBytes(request, MAX_BODY_BYTES);
-  let value: unknown;
   try {
-    value = parseBounded(body, body.toString('utf8'));
+    return parseBounded(body, body.toString('utf8'));
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, 'bad_request', `The body must be JSON: ${form}`);
   }
+}
+
+export function checkBody<S extends z.ZodType>(value: unknown, schema: S, form: string): z.output<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(faultOf).join('; ');

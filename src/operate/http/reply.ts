@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'unknown_policy'
   | 'unknown_plan'
   | 'unknown_id'
+  | 'bad_selection'
+  | 'other_queue'
   | 'unread'
   | 'expired'
   | 'decided'

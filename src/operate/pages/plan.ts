@@ -1,6 +1,7 @@
 /** Page of one stored plan, with its decision. */
 import { fromStore } from '../api/from-store.ts';
-import { refused } from '../api/command-routes.ts';
+import { refused } from '../api/refusals.ts';
+import type { PlanProgress } from '../api/plan-progress.ts';
 import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
@@ -22,7 +23,7 @@ export function planPage(context: PageContext): Reply {
     const message = `Plan ${id.slice(0, 80)} does not exist. Plans are made on the page of a policy, and expire.`;
     throw new HttpError(404, 'unknown_plan', message);
   }
-  const detail = withCommands(context, storedPlanDetail(found));
+  const detail = withCommands(context, storedPlanDetail(found, deps));
   return showPage(context, {
     title: `Plan ${detail.id}`,
     section: '/policies',
@@ -36,6 +37,7 @@ const STATE_TONE: Readonly<Record<StoredPlanDetail['state'], Tone>> = {
   approved: 'ok',
   applied: 'ok',
   rejected: 'off',
+  cancelled: 'off',
   expired: 'off',
 };
 
@@ -45,13 +47,17 @@ const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
   approved: 'runs of the policy do its actions',
   applied: 'its run has begun; the page of the policy shows the outcome',
   rejected: 'nothing is done',
+  cancelled: 'an operator ended it; nothing more is sent',
   expired: 'too old to act on; make a new one',
 };
 
 function head(plan: StoredPlanDetail, at: number): Html {
   return facts([
     { name: 'State', value: [state(STATE_TONE[plan.state], plan.state), sub(STATE_TEXT[plan.state])] },
-    { name: 'Policy', value: [policyLink(plan.policy), sub(plan.account)] },
+    plan.plan.manual === undefined
+      ? { name: 'Policy', value: [policyLink(plan.policy), sub(plan.account)] }
+      : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },
+    { name: 'Progress', value: plan.progress !== undefined && progressText(plan.progress) },
     {
       name: 'Action',
       value: [plan.action, sub(`${formatCount(plan.covers)} ${plan.covers === 1 ? 'action' : 'actions'}`)],
@@ -61,6 +67,12 @@ function head(plan: StoredPlanDetail, at: number): Html {
     { name: 'By', value: plan.by !== undefined && [plan.by, sub(plan.reason)] },
     { name: 'Hash', value: html`<span class="id">${plan.hash}</span>` },
   ]);
+}
+
+function progressText({ state: now, sent, verified, failedAgain, unknown, left }: PlanProgress): string {
+  const rest = left === undefined ? '' : `, ${formatCount(left)} left`;
+  const results = `${formatCount(verified)} verified, ${formatCount(failedAgain)} failed again, ${formatCount(unknown)} unknown`;
+  return `${now}: ${formatCount(sent)} sent, ${results}${rest}`;
 }
 
 const DECISIONS = ['approve', 'reject', 'apply'] as const;

@@ -1,6 +1,7 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import { refused, requirePolicy } from '../api/command-routes.ts';
+import { requirePolicy } from '../api/command-routes.ts';
+import { refused } from '../api/refusals.ts';
 import { formatCount } from '../api/format.ts';
 import { readStatus, runView } from '../api/status.ts';
 import type { PolicyView, RunView, Status } from '../api/status-views.ts';

@@ -66,6 +66,8 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
 export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDeps['ledger'] {
   return {
     recentActions: () => [],
+    actionsOf: () => [],
+    campaigns: () => [],
     lastRuns: () => [],
     unknownOutcomes: () => new Map(),
     pauses: () => [],
@@ -110,6 +112,8 @@ export function engine(overrides: Partial<EngineCommands> = {}): EngineCommands 
   return {
     conditions: () => [],
     plan: (policy) => Promise.resolve(unknown(policy)),
+    planManually: () => Promise.resolve(noPlan),
+    cancel: () => noPlan,
     apply: () => Promise.resolve(noPlan),
     approve: () => noPlan,
     reject: () => noPlan,

@@ -1,0 +1,194 @@
+/**
+ * Manual plans in progress. Each is a policy of its own for the engine, rebuilt from the stored plan after a restart or
+ * a reload. It exists while its plan is approved, or while the outcome of one of its actions is open.
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import { manualPlanId, type ManualOrigin } from '#foundation/domain/manual-plan.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { ActionOutcome, Intents } from '../ledger/intents.ts';
+import type { Pauses } from '../ledger/pauses.ts';
+import type { Plans, StoredPlan } from '../ledger/plans.ts';
+import type { Reports } from '../ledger/reports.ts';
+import { manualPolicy } from '../policies/manual-policy.ts';
+import { overrule } from '../policies/overrule.ts';
+import type { Policy } from '../policies/policy.ts';
+import { policyScope, type Authority } from './authority.ts';
+import type { Conditions } from './conditions.ts';
+import type { EngineDeps } from './engine-deps.ts';
+import type { Decision } from './plan-draft.ts';
+import { holdKey } from './report.ts';
+import { haltKey } from './shown-group.ts';
+
+interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & Reports> {
+  readonly conditions: Conditions;
+  readonly authority: Authority;
+  /** Policies by name; those of manual plans come and go. */
+  readonly byName: Map<string, Policy>;
+  readonly inStep: ReadonlySet<string>;
+}
+
+export class ManualPlans {
+  readonly #deps: ManualDeps;
+  readonly #stops = new Map<string, AbortController>();
+  /** Number of runs in progress or waiting, by policy. */
+  readonly #underWay = new Map<string, number>();
+
+  constructor(deps: ManualDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Policy of a manual plan with its overruled limits.
+   *
+   * @returns the error in the limits or the account
+   */
+  policyOf(of: {
+    readonly id: string;
+    readonly account: string;
+    readonly manual: ManualOrigin;
+    readonly overruled?: Plan['overruled'];
+  }): Policy | string {
+    const { accounts, archiveDir } = this.#deps;
+    const { id, account, manual, overruled } = of;
+    if (!accounts.has(account)) return `there is no account ${account}; accounts: ${[...accounts.keys()].join(', ')}`;
+    if (manual.selection.action === 'delete' && archiveDir === undefined) {
+      return 'this daemon has no folder for the archive, so it deletes no workflow runs';
+    }
+    const policy = manualPolicy({ id, account, origin: manual, archiveDir: archiveDir ?? '' });
+    return overruled === undefined ? policy : overrule(policy, overruled.settings);
+  }
+
+  /** Names of the policies whose plan is approved: they continue until they have nothing left to do. */
+  open(): readonly string[] {
+    return this.#approved().map(({ plan }) => plan.policy);
+  }
+
+  /** Returns the plan of a policy if it is approved now. */
+  approved(name: string): StoredPlan | undefined {
+    const { ledger, clock } = this.#deps;
+    const stored = ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
+    return stored?.state === 'approved' ? stored : undefined;
+  }
+
+  /** Registers the policies of plans in progress, and removes those of plans that are over. */
+  review(): void {
+    const { byName, conditions, inStep } = this.#deps;
+    const unsettled = this.#unsettled();
+    const wanted = new Map<string, StoredPlan>();
+    for (const stored of this.#approved()) {
+      const { policy } = stored.plan;
+      if (!unsettled.has(policy) && this.#isDone(stored)) this.#finish(stored);
+      else wanted.set(policy, stored);
+    }
+    for (const name of [...unsettled, ...this.#underWay.keys()]) this.#want(name, wanted);
+    for (const campaign of this.#deps.ledger.campaigns()) {
+      const { policy, id } = campaign;
+      if (manualPlanId(policy) !== undefined && !wanted.has(policy) && !inStep.has(id)) this.#end(campaign);
+    }
+    for (const [name, { plan }] of wanted) {
+      if (byName.has(name) || plan.manual === undefined) continue;
+      const policy = this.policyOf({ ...plan, manual: plan.manual });
+      if (typeof policy !== 'string') byName.set(name, policy);
+    }
+    for (const [name, policy] of byName) {
+      if (policy.manual === undefined || wanted.has(name)) continue;
+      byName.delete(name);
+      this.#stops.delete(name);
+      conditions.resolve(holdKey(policy));
+    }
+    this.#liftPauses(wanted);
+  }
+
+  /** Marks a plan as applied if its run found nothing left to do, now or later. */
+  finishAfter({ name }: Policy, { plan, tally }: Decision): void {
+    if (plan.state !== 'nothing_to_do' || plan.matched > 0 || this.#unsettled().has(name)) return;
+    const stored = this.approved(name);
+    if (stored?.targets.some((target) => tally.waiting.has(target)) === false) this.#finish(stored);
+  }
+
+  /**
+   * Runs work of a policy with a signal that also aborts when its plan is cancelled: the request in flight finishes, and
+   * nothing more is sent.
+   */
+  async during<T>({ name }: Policy, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1);
+    const stop = getOrAdd(this.#stops, name, () => new AbortController());
+    try {
+      return await work(AbortSignal.any([signal, stop.signal]));
+    } finally {
+      const left = this.#underWay.get(name)! - 1;
+      if (left > 0) this.#underWay.set(name, left);
+      else this.#underWay.delete(name);
+    }
+  }
+
+  /** Returns true while a run of the policy is in progress or waits for its turn. */
+  isUnderWay(name: string): boolean {
+    return this.#underWay.has(name);
+  }
+
+  /** Aborts the runs of a cancelled plan. */
+  stop(name: string, reason: string): void {
+    getOrAdd(this.#stops, name, () => new AbortController()).abort(new Error(reason));
+  }
+
+  #approved(): readonly StoredPlan[] {
+    const { ledger, clock } = this.#deps;
+    return ledger.storedPlans(['approved'], clock.now()).filter(({ plan }) => plan.manual !== undefined);
+  }
+
+  /** Returns true if every target has an action whose effect is known. */
+  #isDone({ plan, targets }: StoredPlan): boolean {
+    if (plan.action === 'message-dlq.prune') return false;
+    const acted = new Set(
+      this.#deps.ledger
+        .actionsOf(plan.policy)
+        .filter(({ outcome }) => outcome !== undefined && !hadNoEffect(outcome))
+        .map(({ proposal }) => proposal.target),
+    );
+    return targets.every((target) => acted.has(target));
+  }
+
+  #finish({ plan }: StoredPlan): void {
+    const { ledger, clock } = this.#deps;
+    ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine' });
+  }
+
+  /** Names of the policies with an action whose outcome is open. */
+  #unsettled(): ReadonlySet<string> {
+    const { actions, ledger } = this.#deps;
+    const open = [
+      ...actions.accounts.flatMap((account) => ledger.unsettled(account)),
+      ...ledger.intentsWithoutOutcome(),
+    ];
+    return new Set(open.map(({ proposal }) => proposal.policy).filter((name) => manualPlanId(name) !== undefined));
+  }
+
+  #want(name: string, wanted: Map<string, StoredPlan>): void {
+    const { ledger, clock } = this.#deps;
+    const stored = wanted.has(name) ? undefined : ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
+    if (stored !== undefined) wanted.set(name, stored);
+  }
+
+  /** Ends the campaign of a plan that is over, also in a halt: nothing will be sent there. */
+  #end(campaign: Campaign): void {
+    this.#deps.ledger.saveCampaign({ ...campaign, state: 'ended' });
+    this.#deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
+  }
+
+  /** Lifts the pauses of plans that are over. */
+  #liftPauses(wanted: ReadonlyMap<string, StoredPlan>): void {
+    const { authority, ledger } = this.#deps;
+    for (const { scope } of ledger.pauses()) {
+      const name = scope.replace(/^policy\//, '');
+      if (scope !== policyScope(name) || manualPlanId(name) === undefined || wanted.has(name)) continue;
+      authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
+    }
+  }
+}
+
+function hadNoEffect(outcome: ActionOutcome): boolean {
+  return outcome === 'rejected' || outcome === 'confirmed_not_applied';
+}

@@ -1,0 +1,146 @@
+/** Progress of a manual plan: what was sent, with which outcomes, and what it waits for. */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
+import type { Campaigns } from '#automate/ledger/campaigns.ts';
+import type { Condition, EngineCommands } from '#automate/ledger/commands.ts';
+import type { Pauses } from '#automate/ledger/pauses.ts';
+import type { StoredPlan } from '#automate/ledger/plans.ts';
+import type { Reports } from '#automate/ledger/reports.ts';
+
+type ProgressState =
+  | 'draft'
+  | 'running'
+  | 'settling'
+  | 'held'
+  | 'paused'
+  | 'finished'
+  | 'cancelled'
+  | 'rejected'
+  | 'expired';
+
+interface Counts {
+  /** Requests with an effect, or whose effect is unknown. */
+  readonly sent: number;
+  readonly verified: number;
+  readonly failedAgain: number;
+  /** Provably without effect; they may be sent again. */
+  readonly rejected: number;
+  readonly unknown: number;
+}
+
+/** Progress of a manual plan: `/api/v1/plans/{id}`. */
+export interface PlanProgress extends Counts {
+  readonly state: ProgressState;
+  /** Entries of the plan that are not sent; absent for a prune, which lists none. */
+  readonly left?: number;
+  /** Number of messages that the service says it deleted; for prunes only. */
+  readonly deleted?: number;
+  /** Largest current step of its campaigns. */
+  readonly step?: number;
+  /** Epoch milliseconds when the last step that settles is judged at the earliest. */
+  readonly settlesAt?: number;
+  /** Reason why it does not continue. */
+  readonly held?: { readonly guard: string; readonly reason: string };
+  readonly campaigns: readonly (Counts & {
+    readonly group: string;
+    /** `ended` if nothing is left to do in the group. */
+    readonly state: Campaign['state'];
+    readonly step: number;
+    readonly until?: number;
+    readonly reason?: string;
+  })[];
+  /** True if nothing more will be sent, and every outcome is known. */
+  readonly finished: boolean;
+}
+
+interface ProgressDeps {
+  readonly ledger: Pick<Reports, 'actionsOf'> & Pick<Campaigns, 'campaigns'> & Pick<Pauses, 'pauses'>;
+  readonly engine: Pick<EngineCommands, 'conditions'>;
+}
+
+export function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): PlanProgress {
+  const { plan, targets } = stored;
+  const actions = ledger.actionsOf(plan.policy);
+  const live = ledger.campaigns().filter(({ policy }) => policy === plan.policy);
+  const counts = countsOf(actions);
+  const isPrune = plan.action === 'message-dlq.prune';
+  const taken = new Set(actions.filter((action) => !isWithoutEffect(action)).map(({ proposal }) => proposal.target));
+  const settling = live.filter(({ state }) => state === 'settling');
+  const until = settling.flatMap(({ until }) => until ?? []);
+  const pause = ledger.pauses().find(({ scope }) => scope === 'engine' || scope === `policy/${plan.policy}`);
+  const condition = engine.conditions().find(({ key }) => key === `held/${plan.policy}`);
+  const held = stored.state !== 'approved' ? undefined : heldBy(pause, condition);
+  const isOpen = actions.some(isUnsettled);
+  const state = stateOf(stored, { isPaused: pause !== undefined, isHeld: held !== undefined, isSettling: isOpen });
+  return {
+    state,
+    ...counts,
+    ...(!isPrune && { left: targets.filter((target) => !taken.has(target)).length }),
+    ...(isPrune && { deleted: actions.reduce((sum, { done = 0 }) => sum + done, 0) }),
+    ...(live.length > 0 && { step: Math.max(...live.map(({ step }) => step)) }),
+    ...(until.length > 0 && { settlesAt: Math.max(...until) }),
+    ...(held !== undefined && { held }),
+    campaigns: plan.action === 'workflow-dlq.resume' ? groupsOf(actions, live) : [],
+    finished: stored.state !== 'approved' && stored.state !== 'draft' && !isOpen,
+  };
+}
+
+function stateOf(
+  { state }: StoredPlan,
+  now: { readonly isPaused: boolean; readonly isHeld: boolean; readonly isSettling: boolean },
+): PlanProgress['state'] {
+  if (state === 'pending') return 'draft';
+  if (state === 'applied') return now.isSettling ? 'settling' : 'finished';
+  if (state !== 'approved') return state;
+  if (now.isPaused) return 'paused';
+  if (now.isSettling) return 'settling';
+  return now.isHeld ? 'held' : 'running';
+}
+
+function heldBy(pause: { readonly reason: string } | undefined, condition: Condition | undefined) {
+  if (pause !== undefined) return { guard: 'kill_switch', reason: pause.reason };
+  return condition && { guard: condition.guard ?? 'error', reason: condition.detail };
+}
+
+function groupsOf(actions: readonly ActionRecord[], live: readonly Campaign[]): PlanProgress['campaigns'] {
+  const byGroup = Map.groupBy(actions, ({ proposal }) => proposal.group);
+  const groups = new Set([...byGroup.keys(), ...live.map(({ group }) => group)]);
+  return [...groups].map((group) => {
+    const own = byGroup.get(group) ?? [];
+    const { state = 'ended', step, until, reason }: Partial<Campaign> = live.find((one) => one.group === group) ?? {};
+    return {
+      group,
+      state,
+      step: step ?? Math.max(0, ...own.map(stepOf)),
+      ...countsOf(own),
+      ...(until !== undefined && { until }),
+      ...(reason !== undefined && { reason }),
+    };
+  });
+}
+
+function stepOf({ proposal }: ActionRecord): number {
+  return proposal.action === 'workflow-dlq.resume' ? (proposal.campaign?.step ?? 0) : 0;
+}
+
+function countsOf(actions: readonly ActionRecord[]): Counts {
+  const of = (...outcomes: readonly ActionRecord['outcome'][]): number =>
+    actions.filter(({ outcome }) => outcomes.includes(outcome)).length;
+  const rejected = of('rejected', 'confirmed_not_applied');
+  return {
+    sent: actions.length - rejected,
+    verified: of('verified', 'confirmed_applied'),
+    failedAgain: of('failed_again'),
+    rejected,
+    unknown: of('unknown', 'unresolvable', 'unverified'),
+  };
+}
+
+function isWithoutEffect({ outcome }: ActionRecord): boolean {
+  return outcome === 'rejected' || outcome === 'confirmed_not_applied';
+}
+
+/** Returns true while a later reading can change the outcome. */
+function isUnsettled({ outcome }: ActionRecord): boolean {
+  return outcome === undefined || outcome === 'accepted' || outcome === 'unknown';
+}
