@@ -79,7 +79,12 @@ function synopsis(name: string, spec: OptionSpec): string {
   return `${short}--${name}${spec.value === undefined ? '' : ` ${spec.value}`}`;
 }
 
+/** A longer left side has a line of its own. */
+const WIDEST_LEFT = 40;
+
 function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+  const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT));
+  return rows.flatMap(([left, right]) =>
+    left.length <= width ? [`  ${left.padEnd(width)}  ${right}`] : [`  ${left}`, `  ${' '.repeat(width)}  ${right}`],
+  );
 }

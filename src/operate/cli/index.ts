@@ -13,6 +13,7 @@ import { explainCommand } from './commands/explain.ts';
 import { flowControlListCommand } from './commands/flow-control.ts';
 import { initCommand } from './commands/init.ts';
 import { metricsCommand } from './commands/metrics.ts';
+import { OPERATION_COMMANDS } from './commands/operation-commands.ts';
 import { pauseCommand } from './commands/pause.ts';
 import { planCommand } from './commands/plan.ts';
 import { rejectCommand } from './commands/reject.ts';
@@ -61,6 +62,7 @@ export const COMMANDS: readonly Command[] = [
   traceCommand,
   apiCommand,
   flowControlListCommand,
+  ...OPERATION_COMMANDS,
   metricsCommand,
   schemaCommand,
   completionCommand,

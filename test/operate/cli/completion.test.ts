@@ -36,8 +36,8 @@ describe('without a daemon', () => {
     const first = new Set(ALL_COMMANDS.map(({ name }) => name.split(' ')[0]));
     expect(new Set(await completed(['']))).toEqual(first);
     expect(await completed(['unp'])).toEqual(['unpause']);
-    expect(await completed(['flow-control', ''])).toEqual(['list']);
-    expect(await completed(['help', 'flow-control', ''])).toEqual(['list']);
+    expect(await completed(['flow-control', ''])).toEqual(['list', 'show']);
+    expect(await completed(['help', 'flow-control', 's'])).toEqual(['show']);
     expect(await completed(['help', 'unp'])).toEqual(['unpause']);
   });
 

@@ -1,0 +1,133 @@
+/** Sends one operation of the service through the daemon: shows a write, asks for it, and shows the response. */
+import { readFileSync } from 'node:fs';
+import { readValues } from '#service/operation-values.ts';
+import type { Operation } from '#service/operations.ts';
+import { checkSelection } from '#service/raw-request.ts';
+import { InvalidRequestError } from '#service/service-error.ts';
+import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import type { DaemonCall } from '../daemon-exchange.ts';
+import { requestOperation, Unconfirmed, type OperationAnswer, type OperationKeys } from '../daemon-operation.ts';
+import { findDaemon } from '../daemon-option.ts';
+import { outputFormat, printable, writeData, writeDocument, type ListFormat } from '../output.ts';
+import { answerTable } from './api-table.ts';
+
+/** View of a response. */
+export interface AnswerView {
+  readonly formats: readonly ListFormat[];
+  /** Part of the response that the command shows; default: all of it. */
+  readonly select?: (answer: unknown, call: Call) => unknown;
+  readonly text: (answer: unknown, format: Exclude<ListFormat, 'json' | 'yaml'>, call: Call) => string;
+}
+
+const PLAIN_VIEW: AnswerView = { formats: ['table', 'json', 'yaml'], text: answerTable };
+
+export interface OperationCall {
+  readonly operation: Operation;
+  readonly keys: OperationKeys;
+  readonly view?: AnswerView;
+}
+
+export async function runOperation(call: Call, { operation, keys, view = PLAIN_VIEW }: OperationCall): Promise<number> {
+  const format = outputFormat(call.values, view.formats);
+  checkKeys(operation, keys);
+  const isWrite = operation.method !== 'GET';
+  if (isWrite) call.io.stderr.write(preview(operation, keys));
+  const asksName = operation.confirm !== undefined && operation.confirm !== 'lower-budget';
+  const daemon = await findDaemon(call, { writes: isWrite, collectors: [] });
+  if (daemon === undefined) return EXIT.failed;
+  if (isWrite && !asksName && textOption(call.values, 'confirm') === undefined) {
+    await confirm(call, `Send ${operation.name}?`);
+  }
+  await show(await send(call, { operation, keys, daemon }), { call, format, view });
+  return EXIT.ok;
+}
+
+/** Text of a file, or of stdin for `-`. */
+export function bodyText({ io }: Call, file: string): Promise<string> | string {
+  return file === '-' ? io.readInput() : readText(file);
+}
+
+/** Checks the keys here as well: a wrong command line is reported without a daemon. */
+function checkKeys(operation: Operation, keys: OperationKeys): void {
+  try {
+    checkSelection(operation, readValues(operation, keys));
+  } catch (error) {
+    throw error instanceof InvalidRequestError ? new UsageError(error.message) : error;
+  }
+}
+
+function readText(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new CommandError(`${file} is not UTF-8 text`);
+  }
+}
+
+/** Shows what a write sends, as the command that sends it. A body is shown by its size only. */
+function preview({ name, method, path, summary }: Operation, keys: OperationKeys): string {
+  const lines = Object.entries(keys).map(([key, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const shown = key === 'body' ? `(${Buffer.byteLength(text)} bytes)` : printable(text);
+    return `  ${key}: ${shown}\n`;
+  });
+  return `${name}: ${summary}\n  ${method} ${path}\n${lines.join('')}`;
+}
+
+interface Sending {
+  readonly operation: Operation;
+  readonly keys: OperationKeys;
+  readonly daemon: DaemonCall;
+}
+
+/** Sends the operation, with the typed name if the daemon requires one. Nothing was sent to the service before. */
+async function send(call: Call, { operation, keys, daemon }: Sending): Promise<OperationAnswer> {
+  const account = textOption(call.values, 'account');
+  const given = textOption(call.values, 'confirm');
+  const request = { ...keys, ...(account !== undefined && { account }) };
+  try {
+    return await requestOperation(
+      operation.name,
+      { ...request, ...(given !== undefined && { confirm: given }) },
+      daemon,
+    );
+  } catch (error) {
+    if (!(error instanceof Unconfirmed) || given !== undefined || call.io.ask === undefined) throw error;
+    call.io.stderr.write(`${error.message}\n`);
+    const typed = (await call.io.ask('Type the name to confirm: ')).trim();
+    if (typed === '') throw new CommandError('not confirmed; nothing was done');
+    return requestOperation(operation.name, { ...request, confirm: typed }, daemon);
+  }
+}
+
+async function show(
+  { text, notes }: OperationAnswer,
+  { call, format, view }: { readonly call: Call; readonly format: ListFormat; readonly view: AnswerView },
+): Promise<void> {
+  const { io } = call;
+  for (const note of notes) io.stderr.write(`${printable(note)}\n`);
+  if (format === 'json' && view.select === undefined) {
+    io.stdout.write(text);
+    if (io.stdout.isTTY === true && !text.endsWith('\n')) io.stdout.write('\n');
+    return;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    io.stdout.write(text.trim() === '' ? '' : `${printable(text.trim())}\n`);
+    return;
+  }
+  const shown = view.select === undefined ? value : view.select(value, call);
+  // JSON is the service's own data, as without a selection.
+  if (format === 'json') writeDocument(io, shown);
+  else if (format === 'yaml') await writeData(io, format, shown);
+  else io.stdout.write(view.text(shown, format, call));
+}
