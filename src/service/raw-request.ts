@@ -52,6 +52,8 @@ export function selectedIds(values: OperationValues): readonly string[] | undefi
 export function checkSelection({ name, bulk, keys }: Operation, values: OperationValues): void {
   if (bulk === undefined) return;
   const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
+  const blank = queried.find((key) => [values[key]].flat().some((value) => textOf(value).trim() === ''));
+  if (blank !== undefined) throw new InvalidRequestError(name, `${blank} is blank, which may select everything`);
   if (selectedIds(values) !== undefined) {
     const [ignored] = queried.filter((key) => key !== 'dlqIds');
     if (ignored === undefined) return;

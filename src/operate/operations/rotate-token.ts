@@ -75,11 +75,12 @@ function store(body: string, { token, readOnly }: Rotation, notes: string[]): bo
       );
       return false;
     }
-    token.replace();
+    const isKept = token.replace();
     notes.push(`The new token is in ${token.file}.`);
+    if (!isKept) notes.push(`The old token could not be kept in ${token.file}.previous.`);
   } catch (error) {
     notes.push(
-      `The new token could not be stored in ${token.file}: ${errorMessage(error)}. Look for it in ${token.unsaved}; else run \`opsd api rotate-token\` again.`,
+      `The new token could not be stored in ${token.file}: ${errorMessage(error)}. Look for it in ${token.unsaved} and ${token.file}; else run \`opsd api rotate-token\` again.`,
     );
     return false;
   }

@@ -31,8 +31,12 @@ export interface ReservedToken {
   readonly unsaved: string;
   /** Makes the text durable under the name `unsaved`, and nothing else. */
   write(text: string): void;
-  /** Replaces the file by the written text. The old token is then in `FILE.previous`. */
-  replace(): void;
+  /**
+   * Replaces the file by the written text, and keeps the old token in `FILE.previous`.
+   *
+   * @returns false if the old token could not be kept
+   */
+  replace(): boolean;
   /** Removes the old token. */
   forget(): void;
   /** Removes the reservation, if nothing was written. */
@@ -66,6 +70,7 @@ export function createTokenFiles(files: FileSystem = nodeFiles): TokenFiles {
 function reserveSpace(file: string, files: FileSystem): ReservedToken {
   const [unsaved, previous] = [`${file}.new`, `${file}.previous`];
   let fd: number | undefined = openNew(file, unsaved, files);
+  let isEmpty = true;
   const close = (): void => {
     if (fd !== undefined) files.closeSync(fd);
     fd = undefined;
@@ -74,15 +79,17 @@ function reserveSpace(file: string, files: FileSystem): ReservedToken {
     file,
     unsaved,
     write(text) {
+      isEmpty = false;
       files.writeSync(fd!, `${text}\n`, 0);
       files.ftruncateSync(fd!, Buffer.byteLength(text) + 1);
       files.fsyncSync(fd!);
       close();
     },
     replace() {
-      if (files.existsSync(file)) writePrivate(previous, files.readFileSync(file), files);
+      const isKept = keep(file, previous, files);
       files.renameSync(unsaved, file);
       syncFolder(file, files);
+      return isKept;
     },
     forget() {
       if (!files.existsSync(previous)) return;
@@ -90,9 +97,8 @@ function reserveSpace(file: string, files: FileSystem): ReservedToken {
       syncFolder(file, files);
     },
     [Symbol.dispose]() {
-      if (fd === undefined) return;
       close();
-      files.unlinkSync(unsaved);
+      if (isEmpty) files.unlinkSync(unsaved);
     },
   };
 }
@@ -130,15 +136,23 @@ function notWritable(file: string): string {
   return `the new token could not be stored in ${dirname(file)}, so the token was not rotated`;
 }
 
-function writePrivate(path: string, bytes: Buffer, files: FileSystem): void {
-  // A new file: an existing one may be readable by others.
-  if (files.existsSync(path)) files.unlinkSync(path);
-  const fd = files.openSync(path, 'wx', 0o600);
+/** Copies the old token. The new one matters more: a failure does not stop the replacement. */
+function keep(file: string, previous: string, files: FileSystem): boolean {
   try {
-    files.writeSync(fd, bytes);
-    files.fsyncSync(fd);
-  } finally {
-    files.closeSync(fd);
+    if (!files.existsSync(file)) return true;
+    const old = files.readFileSync(file);
+    // A new file: an existing one may be readable by others.
+    if (files.existsSync(previous)) files.unlinkSync(previous);
+    const fd = files.openSync(previous, 'wx', 0o600);
+    try {
+      files.writeSync(fd, old);
+      files.fsyncSync(fd);
+    } finally {
+      files.closeSync(fd);
+    }
+    return true;
+  } catch {
+    return false;
   }
 }
 
