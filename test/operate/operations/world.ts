@@ -65,6 +65,8 @@ export interface WorldOptions {
   readonly more?: string;
   /** Replaces the token in the configuration. */
   readonly token?: string;
+  /** Called before the daemon starts. */
+  readonly before?: (folder: string) => void;
 }
 
 export async function operationsWorld(options: WorldOptions = {}): Promise<OperationsWorld> {
@@ -93,6 +95,7 @@ export async function operationsWorld(options: WorldOptions = {}): Promise<Opera
   const tokenFile = join(folder, 'token');
   writeFileSync(tokenFile, `${TEST_TOKEN}\n`, { mode: 0o600 });
   for (const role of ROLES) writeFileSync(join(folder, `${role}-token`), `${role}-secret`);
+  options.before?.(folder);
   const config = join(folder, 'opsd.yaml');
   writeFileSync(
     config,

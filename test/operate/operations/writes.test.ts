@@ -88,7 +88,7 @@ test('a write ends and is recorded even if its caller disconnects', async () => 
     body: JSON.stringify({ name: 'a', region: 'eu-west-1', type: 'payg' }),
     signal: gone.signal,
   });
-  await expect(sent).rejects.toThrow();
+  await expect(sent).rejects.toThrow(/abort/i);
   await expect.poll(async () => (await world.audit()).at(-1)).toMatchObject({ outcome: 'accepted' });
 });
 

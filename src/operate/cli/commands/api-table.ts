@@ -7,22 +7,20 @@ type Row = Readonly<Record<string, unknown>>;
 /** Longest cell. The other formats have everything. */
 const MAX_CELL = 60;
 
-/** Returns a list as a table, and any other value as its fields. */
+/** Returns a list, or the list of a page, as a table, and any other record as its fields. */
 export function answerTable(answer: unknown): string {
   const value = redactData(answer);
   if (!isRow(value)) return Array.isArray(value) ? listTable(value) : `${cell(value)}\n`;
   const fields = Object.entries(value);
-  const lists = fields.filter(([, inner]) => Array.isArray(inner) && inner.some(isRow));
-  // A page: its rows, and where it goes on.
-  const [list] = lists;
-  const isPage = list !== undefined && fields.every(([, inner]) => inner === list[1] || typeof inner !== 'object');
-  if (!isPage)
-    return textTable(
-      ['FIELD', 'VALUE'],
-      fields.map(([name, inner]) => [name, cell(inner)]),
-    );
-  const rest = fields.filter(([, inner]) => inner !== list[1]).map(([name, inner]) => `${name}: ${cell(inner)}\n`);
-  return listTable(list[1] as unknown[]) + rest.join('');
+  const [list, ...more] = fields.filter(([, inner]) => Array.isArray(inner));
+  const others = fields.filter((field) => field !== list);
+  const isPage = list !== undefined && more.length === 0 && others.every(([name]) => name === 'cursor');
+  if (isPage)
+    return listTable(list[1] as unknown[]) + others.map(([name, inner]) => `${name}: ${cell(inner)}\n`).join('');
+  return textTable(
+    ['FIELD', 'VALUE'],
+    fields.map(([name, inner]) => [name, cell(inner)]),
+  );
 }
 
 function listTable(rows: readonly unknown[]): string {

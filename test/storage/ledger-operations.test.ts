@@ -1,0 +1,161 @@
+/** Operations of operators in the ledger: records, claims on entries, and budgets. */
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { BegunOperation } from '#automate/ledger/operations.ts';
+import { isOvertaken, knownBudget } from '#foundation/domain/known-budget.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openStore } from '#storage/sqlite.ts';
+import { proposal } from '../operate/http/world.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { plan } from '../operate/http/world.ts';
+
+const NOW = Date.UTC(2026, 10, 18, 10, 30);
+const DAY_MS = 86_400_000;
+
+const resume = (...dlqIds: string[]): BegunOperation => ({
+  operation: 'resume-workflow-dlq',
+  account: 'production',
+  keys: ['dlqIds'],
+  by: 'oncall',
+  at: NOW,
+  claims: { action: 'workflow-dlq.resume', dlqIds },
+});
+
+const budget = (toUsd: number, at: number, fromUsd?: number): BegunOperation => ({
+  operation: 'update-budget',
+  account: 'production',
+  keys: ['budget'],
+  by: 'oncall',
+  at,
+  budget: { toUsd, ...(fromUsd !== undefined && { fromUsd }) },
+});
+
+const begin = (ledger: ReturnType<typeof memoryLedger>, begun: BegunOperation): number => {
+  const result = ledger.beginOperation(begun);
+  if (!result.ok) throw new Error(result.reason);
+  return result.id;
+};
+
+test('an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own', () => {
+  const ledger = memoryLedger();
+  const id = begin(ledger, resume('dlq-8812'));
+  expect(ledger.isClaimed('production', 'dlq-8812')).toBe(true);
+  expect(ledger.isClaimed('other', 'dlq-8812')).toBe(false);
+  expect(ledger.actionOn('production', 'dlq-8812')).toBe('workflow-dlq.resume');
+  const run = ledger.beginRun(plan(), NOW);
+  expect(ledger.reserve(run, proposal(), NOW, [])).toEqual({
+    ok: false,
+    guard: 'claim',
+    reason: 'already sent by an operator as operation 1',
+  });
+  ledger.endOperation(id, { at: NOW, outcome: 'accepted' });
+  expect(ledger.reserve(run, proposal(), NOW, [])).toMatchObject({ ok: false, guard: 'claim' });
+});
+
+test('a rejected operation releases its entries', () => {
+  const ledger = memoryLedger();
+  ledger.endOperation(begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'rejected' });
+  expect(ledger.isClaimed('production', 'dlq-8812')).toBe(false);
+  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []).ok).toBe(true);
+});
+
+test('an entry that a policy acted on is refused, with all others of the call', () => {
+  const ledger = memoryLedger();
+  const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  expect(ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
+    ok: false,
+    reason: 'dlq-8812: action 1 of policy resume-billing has it',
+  });
+  expect(ledger.isClaimed('production', 'dlq-1')).toBe(false);
+  if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'rejected' });
+  expect(ledger.beginOperation(resume('dlq-1', 'dlq-8812')).ok).toBe(true);
+});
+
+test('an operation whose outcome is unknown may be repeated by an operator, but by no policy', () => {
+  const ledger = memoryLedger();
+  ledger.endOperation(begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'unknown' });
+  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({ guard: 'claim' });
+  expect(ledger.beginOperation(resume('dlq-8812')).ok).toBe(true);
+  expect(ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
+});
+
+test('after a crash the outcome of an operation is recorded as unknown, once', () => {
+  const path = join(tempDir(), 'opsd.db');
+  {
+    using store = openStore(path);
+    const ledger = createLedger(store, memoryAudit());
+    begin(ledger, resume('dlq-1'));
+    ledger.endOperation(begin(ledger, resume('dlq-2')), { at: NOW, outcome: 'accepted' });
+  }
+  using store = openStore(path);
+  const audit = memoryAudit();
+  const ledger = createLedger(store, audit);
+  expect(ledger.endInterruptedOperations(NOW)).toBe(1);
+  expect(ledger.endInterruptedOperations(NOW)).toBe(0);
+  expect(audit.entries.filter(({ type }) => type === 'operation.ended')).toMatchObject([{ id: 1, outcome: 'unknown' }]);
+  expect(ledger.isClaimed('production', 'dlq-1')).toBe(true);
+});
+
+test('a record has names and ids, and the transaction fails with the audit log', () => {
+  const audit = memoryAudit();
+  const ledger = memoryLedger('here', audit);
+  begin(ledger, { ...resume('dlq-1'), target: 'acc-1' });
+  expect(audit.entries.at(-1)).toEqual({
+    type: 'operation.begun',
+    account: 'production',
+    operation: 'resume-workflow-dlq',
+    id: 1,
+    keys: ['dlqIds'],
+    by: 'oncall',
+    target: 'acc-1',
+    dlqIds: ['dlq-1'],
+  });
+  const broken = memoryLedger('here', {
+    ...memoryAudit(),
+    append: (entry) => {
+      if (entry.type === 'operation.begun') throw new Error('disk full');
+      return { sequence: 1, hash: '' };
+    },
+  });
+  expect(() => broken.beginOperation(resume('dlq-1'))).toThrow('disk full');
+  expect(broken.isClaimed('production', 'dlq-1')).toBe(false);
+  expect(broken.endInterruptedOperations(NOW)).toBe(0);
+});
+
+test('old operations and their claims are forgotten', () => {
+  const ledger = memoryLedger();
+  begin(ledger, { ...resume('dlq-1'), at: NOW - 401 * DAY_MS });
+  begin(ledger, { ...resume('dlq-2'), at: NOW - 399 * DAY_MS });
+  ledger.prune(NOW);
+  expect(['dlq-1', 'dlq-2'].map((id) => ledger.isClaimed('production', id))).toEqual([false, true]);
+});
+
+test('budgets of operators are known, in the order of time, with raises of policies', () => {
+  const ledger = memoryLedger();
+  const outcome = (id: number, result: 'accepted' | 'rejected' | 'unknown') =>
+    ledger.endOperation(id, { at: NOW, outcome: result });
+  outcome(begin(ledger, budget(500, NOW, 100)), 'accepted');
+  outcome(begin(ledger, budget(50, NOW + 1)), 'rejected');
+  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toMatchObject({
+    knownUsd: 500,
+    origin: 'ledger',
+  });
+  outcome(begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
+  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
+  expect(ledger.budgetChanges('production', NOW)).toHaveLength(1);
+  expect(ledger.raises('production', 0)).toEqual([]);
+  outcome(begin(ledger, budget(200, NOW + 3)), 'unknown');
+  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toBeUndefined();
+});
+
+test('a lower budget of an operator is later than an assertion of the same day', () => {
+  const day = Date.UTC(2026, 10, 18);
+  const asserted = { knownUsd: 500, assertedOn: day, maxAge: 45 * DAY_MS };
+  expect(isOvertaken(asserted, { at: NOW, toUsd: 100 })).toBe(true);
+  expect(isOvertaken(asserted, { at: NOW, toUsd: 100, isByOperator: true })).toBe(false);
+  expect(isOvertaken({ ...asserted, assertedOn: day + 2 * DAY_MS }, { at: NOW, toUsd: 100, isByOperator: true })).toBe(
+    true,
+  );
+});
