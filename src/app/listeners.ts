@@ -67,7 +67,8 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
   await (await hooks.change(direct ? undefined : config.hooks.listen)).commit();
   return {
     get address() {
-      return server.running!.address;
+      // A daemon of one command has only its socket.
+      return server.running?.address ?? socketPath;
     },
     get probes() {
       return probes.running?.address;
