@@ -97,6 +97,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/control',
     'emulator/sample',
     'emulator/openapi',
+    'operate/api',
     'automate/ledger',
     'automate/policytest',
     'observe/catalog',

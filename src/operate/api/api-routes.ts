@@ -1,6 +1,8 @@
 /** Read routes of the JSON API. docs/api.md documents them; field names are stable. */
+import { z } from 'zod';
+import { limitParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
-import { limitOf } from '../http/route.ts';
+
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { fromStore, storeUnavailable } from './from-store.ts';
 import { actionView, readStatus, runView } from './status.ts';
@@ -11,16 +13,25 @@ export const STATUS_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/sources', method: 'GET', handle: sources },
   { path: '/api/v1/policies', method: 'GET', handle: policies },
   { path: '/api/v1/conditions', method: 'GET', handle: conditions },
-  { path: '/api/v1/plans', method: 'GET', handle: plans },
+  { path: '/api/v1/plans', method: 'GET', handle: plans, query: () => plansQuery },
   { path: '/api/v1/plans/{id}', method: 'GET', handle: storedPlan },
-  { path: '/api/v1/runs', method: 'GET', handle: runs },
-  { path: '/api/v1/actions', method: 'GET', handle: actions },
+  { path: '/api/v1/runs', method: 'GET', handle: runs, query: () => runsQuery },
+  { path: '/api/v1/actions', method: 'GET', handle: actions, query: () => actionsQuery },
   { path: '/api/v1/actions/{id}', method: 'GET', handle: action },
   { path: '/api/v1/labels', method: 'GET', handle: labels },
   { path: '/api/v1/audit/head', method: 'GET', handle: auditHead },
 ];
 
-const LIMITS = { standard: 50, max: 500 };
+const actionsQuery = z.strictObject({ limit: limitParameter({ standard: 50, max: 500 }) });
+
+const runsQuery = actionsQuery.extend({ policy: textParameter('Only those of this policy.') });
+
+const plansQuery = runsQuery.extend({
+  state: z
+    .array(z.enum(STORED_STATES, `must be one of ${STORED_STATES.join(', ')}`))
+    .default(['draft', 'pending', 'approved'])
+    .describe('States of the plans.'),
+});
 
 /** `Status` without its lists, and the number of items in each state. */
 function status({ deps }: ApiContext): Reply {
@@ -51,19 +62,12 @@ function conditions({ deps }: ApiContext): Reply {
   return json(200, { at, conditions, pauses });
 }
 
-/** Stored plans, newest first. `state` may be repeated; default: the states that can still be used. */
+/** Stored plans, newest first. */
 function plans({ deps, query }: ApiContext): Reply {
-  const asked = query.getAll('state');
-  const states = asked.map((text) => STORED_STATES.find((state) => state === text));
-  if (states.includes(undefined)) {
-    throw new HttpError(400, 'bad_request', `state must be one of ${STORED_STATES.join(', ')}.`);
-  }
-  const wanted = asked.length === 0 ? (['draft', 'pending', 'approved'] as const) : states.map((state) => state!);
-  const limit = limitOf(query, LIMITS);
+  const { state, policy, limit } = readQuery(query, plansQuery);
   const at = deps.clock.now();
-  const policy = query.get('policy');
-  const found = fromStore(() => deps.ledger.storedPlans(wanted, at))
-    .filter(({ plan }) => policy === null || plan.policy === policy)
+  const found = fromStore(() => deps.ledger.storedPlans(state, at))
+    .filter(({ plan }) => policy === undefined || plan.policy === policy)
     .slice(0, limit);
   return json(200, { at, plans: found.map(storedPlanView) });
 }
@@ -79,14 +83,13 @@ function storedPlan({ deps, id }: ApiContext): Reply {
 
 /** Runs of policies, newest first. */
 function runs({ deps, query }: ApiContext): Reply {
-  const limit = limitOf(query, LIMITS);
-  const policy = query.get('policy');
-  const found = fromStore(() => deps.ledger.runs({ limit, ...(policy !== null && { policy }) }));
+  const asked = readQuery(query, runsQuery);
+  const found = fromStore(() => deps.ledger.runs(asked));
   return json(200, { at: deps.clock.now(), runs: found.map(runView) });
 }
 
 function actions({ deps, query }: ApiContext): Reply {
-  const { at, actions, storeError } = readStatus(deps, limitOf(query, LIMITS));
+  const { at, actions, storeError } = readStatus(deps, readQuery(query, actionsQuery).limit);
   refuseWithoutStore(storeError);
   return json(200, { at, actions });
 }

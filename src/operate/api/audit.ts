@@ -5,7 +5,7 @@ import type { ApiDeps } from './api-deps.ts';
 import type { AuditPort } from './reading-ports.ts';
 
 /** One record: `/api/v1/audit`, newest first. */
-interface AuditRecordView {
+export interface AuditRecordView {
   readonly sequence: number;
   readonly at: number;
   readonly type: string;

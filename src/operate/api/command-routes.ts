@@ -19,14 +19,19 @@ import { storedPlanView } from './stored-plans.ts';
 
 export const COMMAND_ROUTES: readonly ApiRoute[] = [
   ...PLAN_ROUTES,
-  { path: '/api/v1/apply', method: 'POST', handle: apply },
-  { path: '/api/v1/approve', method: 'POST', handle: (context) => decide(context, 'approve') },
-  { path: '/api/v1/reject', method: 'POST', handle: (context) => decide(context, 'reject') },
-  { path: '/api/v1/explain', method: 'POST', handle: explain },
-  { path: '/api/v1/pause', method: 'POST', handle: pause },
-  { path: '/api/v1/unpause', method: 'POST', handle: unpause },
-  { path: '/api/v1/state/backup', method: 'POST', handle: backup },
-  { path: '/api/v1/state/adopt', method: 'POST', handle: adopt },
+  { path: '/api/v1/apply', method: 'POST', handle: apply, body: () => decisionBody },
+  {
+    path: '/api/v1/approve',
+    method: 'POST',
+    handle: (context) => decide(context, 'approve'),
+    body: () => decisionBody,
+  },
+  { path: '/api/v1/reject', method: 'POST', handle: (context) => decide(context, 'reject'), body: () => decisionBody },
+  { path: '/api/v1/explain', method: 'POST', handle: explain, body: () => explainBody },
+  { path: '/api/v1/pause', method: 'POST', handle: pause, body: () => pauseBody },
+  { path: '/api/v1/unpause', method: 'POST', handle: unpause, body: () => unpauseBody },
+  { path: '/api/v1/state/backup', method: 'POST', handle: backup, body: () => backupBody },
+  { path: '/api/v1/state/adopt', method: 'POST', handle: adopt, body: () => adoptBody },
   { path: '/-/reload', method: 'POST', handle: reload },
 ];
 

@@ -6,7 +6,7 @@ import { sourceViews } from './status.ts';
 import type { SourceView } from './status-views.ts';
 
 /** One key: `/api/v1/flow-control`. Limits and counts have the service's names. */
-interface FlowControlKeyView extends WatchedFlowControlKey {
+export interface FlowControlKeyView extends WatchedFlowControlKey {
   readonly account: string;
   /** Time of the reading. */
   readonly at: number;

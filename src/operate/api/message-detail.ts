@@ -13,7 +13,7 @@ import { ReadLimitError, type LogApi } from './live-reads.ts';
 import { ledgerEvents, messageView, ordered, type MessageView, type TimelineEvent } from './message-timeline.ts';
 
 /** One workflow run: `/api/v1/messages/{id}`. */
-interface WorkflowRunView {
+export interface WorkflowRunView {
   readonly account: string;
   readonly workflowRunId: string;
   readonly traceId: string;

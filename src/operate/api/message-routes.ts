@@ -9,8 +9,8 @@ import { readMessage } from './message-detail.ts';
 import { searchMessages, type LogFilters } from './messages.ts';
 
 export const MESSAGE_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/messages', method: 'GET', handle: messages },
-  { path: '/api/v1/messages/{id}', method: 'GET', handle: message },
+  { path: '/api/v1/messages', method: 'GET', handle: messages, query: () => messagesQuery },
+  { path: '/api/v1/messages/{id}', method: 'GET', handle: message, query: () => messageQuery },
 ];
 
 const STATES = [

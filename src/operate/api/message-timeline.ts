@@ -12,7 +12,7 @@ import { actionView } from './status.ts';
 import type { ActionView } from './status-views.ts';
 
 /** Attempt to deliver the message. Durations are exact differences of the service's times. */
-interface AttemptView {
+export interface AttemptView {
   /** 1 for the first. */
   readonly number: number;
   /** Due time; absent if unknown. */

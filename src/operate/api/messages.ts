@@ -8,7 +8,7 @@ import { HttpError } from '../http/reply.ts';
 import type { LiveReads } from './live-reads.ts';
 
 /** One message: `/api/v1/messages`. Fields have the service's names; what the entries do not have is absent. */
-interface MessageRow extends Omit<LogEntry, 'time' | 'traceparent'> {
+export interface MessageRow extends Omit<LogEntry, 'time' | 'traceparent'> {
   readonly account: string;
   /** Time of the newest entry that was read and matches; `state` and the response are of this entry. */
   readonly at: number;

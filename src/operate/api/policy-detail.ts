@@ -8,7 +8,7 @@ import type { PolicyView, RunView } from './status-views.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 
 /** Scope in the running configuration, and at the last run. The store has no older versions. */
-interface PolicyVersions {
+export interface PolicyVersions {
   readonly present: Scope;
   /** Absent if the policy has not run yet. */
   readonly atLastRun?: Scope;

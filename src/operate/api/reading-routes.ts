@@ -15,9 +15,9 @@ import { readPolicyDetail } from './policy-detail.ts';
 import { readSpend } from './spend.ts';
 
 export const READING_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/flow-control', method: 'GET', handle: flowControl },
-  { path: '/api/v1/spend', method: 'GET', handle: spend },
-  { path: '/api/v1/audit', method: 'GET', handle: audit },
+  { path: '/api/v1/flow-control', method: 'GET', handle: flowControl, query: () => accountQuery },
+  { path: '/api/v1/spend', method: 'GET', handle: spend, query: () => accountQuery },
+  { path: '/api/v1/audit', method: 'GET', handle: audit, query: () => auditQuery },
   { path: '/api/v1/audit/verify', method: 'GET', handle: auditVerify },
   { path: '/api/v1/configuration', method: 'GET', handle: configuration },
   { path: '/api/v1/policies/{id}', method: 'GET', handle: policy },

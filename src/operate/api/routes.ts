@@ -3,6 +3,7 @@ import type { ApiRoute } from './api-deps.ts';
 import { STATUS_ROUTES } from './api-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
 import { MESSAGE_ROUTES } from './message-routes.ts';
+import { openApiRoute } from './openapi-route.ts';
 import { OPERATION_ROUTES } from './operation-routes.ts';
 import { INCIDENT_ROUTES } from './incident-routes.ts';
 import { READING_ROUTES } from './reading-routes.ts';
@@ -14,4 +15,5 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...INCIDENT_ROUTES,
   ...COMMAND_ROUTES,
   ...OPERATION_ROUTES,
+  openApiRoute(() => API_ROUTES),
 ];

@@ -7,7 +7,7 @@ import { sourceViews } from './status.ts';
 import type { SourceView } from './status-views.ts';
 
 /** Known monthly budget. No operation of the service reads it. */
-interface BudgetView {
+export interface BudgetView {
   /** US dollars; `null` if the budget is unlimited. */
   readonly knownUsd: number | null;
   /** `configuration` if an operator asserted it, `ledger` if the daemon set it last. */
@@ -18,8 +18,14 @@ interface BudgetView {
   readonly isOutdated: boolean;
 }
 
+/** Change of the budget by the daemon, or through it. Amounts are US dollars; `null` is unlimited. */
+export interface RaiseView extends Omit<BudgetRaise, 'fromUsd' | 'toUsd'> {
+  readonly fromUsd: number | null;
+  readonly toUsd: number | null;
+}
+
 /** One whole or current day (UTC). Fields that the service did not return are absent. */
-interface SpendDay {
+export interface SpendDay {
   /** Start of the day. */
   readonly at: number;
   readonly usd?: number;
@@ -27,7 +33,7 @@ interface SpendDay {
 }
 
 /** Spend of one account: `/api/v1/spend`. Amounts are US dollars. An absent amount is unknown. */
-interface AccountSpend extends Omit<Spend, 'requestsLastDay'> {
+export interface AccountSpend extends Omit<Spend, 'requestsLastDay'> {
   readonly account: string;
   /** Time of the reading; absent without fresh statistics. */
   readonly readAt?: number;
@@ -35,8 +41,8 @@ interface AccountSpend extends Omit<Spend, 'requestsLastDay'> {
   readonly budget?: BudgetView;
   /** Days of the reading, oldest first. */
   readonly days: readonly SpendDay[];
-  /** Raises by the daemon that may have had an effect, newest first, at most 100. */
-  readonly raises: readonly BudgetRaise[];
+  /** Changes that may have had an effect, newest first, at most 100. */
+  readonly raises: readonly RaiseView[];
   /** Name of the configured dimension of the log; absent if none is configured. */
   readonly dimension?: string;
   /** Log entries by value of the dimension, highest number first. They have no price. */
@@ -71,7 +77,7 @@ function spendOf(account: string, { clock, board, spend }: Pick<ApiDeps, 'clock'
     ...projected,
     ...(known !== undefined && { budget: budgetView(known, clock.now()) }),
     days: daysOf(stats?.dailyBillings ?? [], stats?.dailyRequests ?? []),
-    raises: spend.raises(account).slice(-MOST_RAISES).toReversed(),
+    raises: spend.raises(account).slice(-MOST_RAISES).toReversed().map(raiseView),
     ...(dimension !== undefined && { dimension: dimension.name }),
     byValue: dimension?.counts ?? [],
     ...(source !== undefined && { source }),
@@ -80,11 +86,20 @@ function spendOf(account: string, { clock, board, spend }: Pick<ApiDeps, 'clock'
 
 function budgetView({ knownUsd, origin, assertedAt, maxAgeMs }: BudgetKnowledge, now: number): BudgetView {
   return {
-    knownUsd: Number.isFinite(knownUsd) ? knownUsd : null,
+    knownUsd: finite(knownUsd),
     origin,
     ...(assertedAt !== undefined && { assertedAt }),
     isOutdated: !(now - (assertedAt ?? Number.NaN) <= maxAgeMs),
   };
+}
+
+function raiseView(raise: BudgetRaise): RaiseView {
+  return { ...raise, fromUsd: finite(raise.fromUsd), toUsd: finite(raise.toUsd) };
+}
+
+/** Amount, or null if it is unlimited. */
+function finite(usd: number): number | null {
+  return Number.isFinite(usd) ? usd : null;
 }
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,8 @@
 /** Route, and the context of its handler. */
+import type { z } from 'zod';
 import type { Access, Caller } from './access.ts';
 import type { Asked } from './http-listener.ts';
-import { HttpError, type Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
 export interface RouteContext<Deps> extends Asked {
   readonly deps: Deps;
@@ -20,6 +21,9 @@ export interface Route<Deps> {
   readonly isPublic?: true;
   /** True for routes with forms: their handler checks the form token. */
   readonly hasForm?: true;
+  /** Schema of the query and of the body, for the API's document. */
+  readonly query?: () => z.ZodObject;
+  readonly body?: () => z.ZodType;
   readonly handle: (context: RouteContext<Deps>) => Reply | Promise<Reply>;
 }
 
@@ -37,13 +41,4 @@ export function matchPath(pattern: string, path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Integer within limits, from the query. */
-export function limitOf(query: URLSearchParams, bounds: { readonly standard: number; readonly max: number }): number {
-  const limit = query.has('limit') ? Number(query.get('limit')) : bounds.standard;
-  if (!Number.isInteger(limit) || limit < 1 || limit > bounds.max) {
-    throw new HttpError(400, 'bad_request', `limit must be an integer from 1 to ${bounds.max}.`);
-  }
-  return limit;
 }

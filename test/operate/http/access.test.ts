@@ -43,6 +43,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'GET /api/v1/audit/head': 'reading',
   'GET /api/v1/audit': 'reading',
   'GET /api/v1/audit/verify': 'reading',
+  'GET /api/v1/openapi.json': 'reading',
   'GET /api/v1/messages': 'reading',
   'GET /api/v1/messages/x': 'reading',
   'GET /api/v1/flow-control': 'reading',

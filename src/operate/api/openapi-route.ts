@@ -1,0 +1,15 @@
+import type { ApiRoute } from './api-deps.ts';
+import { apiDocument } from './openapi/document.ts';
+
+/** Route of the API's document, which is made at its first request. It has no data, so it is not redacted. */
+export function openApiRoute(routes: () => readonly ApiRoute[]): ApiRoute {
+  let body: string | undefined;
+  return {
+    path: '/api/v1/openapi.json',
+    method: 'GET',
+    handle: ({ deps }) => {
+      body ??= `${JSON.stringify(apiDocument(routes(), deps.version), undefined, 2)}\n`;
+      return { status: 200, contentType: 'application/json; charset=utf-8', body, compress: true };
+    },
+  };
+}

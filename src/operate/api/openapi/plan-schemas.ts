@@ -1,0 +1,148 @@
+/** Schemas of plans, and of the responses to operators' commands. */
+import {
+  ACTION_TYPES,
+  POLICY_MODES,
+  TRIGGER_KINDS,
+  type Plan,
+  type PlanCampaign,
+  type PlanCap,
+} from '#foundation/domain/plan.ts';
+import type { Explanation, RunSummary, Subject } from '#automate/ledger/commands.ts';
+import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
+import { STORED_STATES, type StoredPlanDetail, type StoredPlanView } from '../stored-plans.ts';
+import {
+  choice,
+  count,
+  flag,
+  integer,
+  listOf,
+  mapOf,
+  objectOf,
+  opt,
+  ref,
+  span,
+  text,
+  time,
+  type JsonSchema,
+} from './json-schema.ts';
+
+type Read = NonNullable<Plan['read']>;
+type Check = Plan['checks'][number];
+type Skipped = Plan['skipped'][number];
+type Overruled = NonNullable<Plan['overruled']>;
+type Drain = NonNullable<Plan['drain']>;
+
+export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
+  Plan: objectOf<Plan>({
+    id: text('First characters of the hash.'),
+    hash: text('Hash that an approval is bound to.'),
+    policy: text(),
+    account: text(),
+    action: choice(ACTION_TYPES),
+    source: text('Place of the policy: `file:line`.'),
+    at: time(),
+    trigger: objectOf<{ kind: string; name?: string; key?: string }>(
+      { kind: choice(TRIGGER_KINDS), name: opt(text('Name of the alert.')), key: opt(text()) },
+      'Cause of the run.',
+    ),
+    state: choice(['nothing_to_do', 'changes', 'held', 'aborted']),
+    mode: choice(POLICY_MODES),
+    effectiveMode: choice(POLICY_MODES),
+    stopped: opt(ref('Denial')),
+    needsApproval: opt(ref('Denial')),
+    overruled: opt(
+      objectOf<Overruled>({ settings: mapOf(text()), reason: text() }, 'Limits that an operator overrode.'),
+    ),
+    read: opt(
+      objectOf<Read>({
+        pages: count(),
+        entries: count(),
+        complete: flag(),
+        filterChecked: count(),
+        population: opt(count()),
+        clockSkewMs: opt(span()),
+      }),
+    ),
+    checks: listOf(objectOf<Check>({ guard: text(), passed: flag(), reason: text() })),
+    selected: count('Entries before the guards of entries.'),
+    matched: count('Entries that the guards allow.'),
+    chosen: listOf(ref('Proposal'), 'Actions to execute now, in order.'),
+    backlog: count('Entries left for later runs.'),
+    deferred: opt(listOf(ref('Proposal'), 'First entries of the backlog.')),
+    skipped: listOf(objectOf<Skipped>({ guard: text(), reason: text(), count: count() })),
+    evaluationErrors: count(),
+    campaigns: listOf(
+      objectOf<PlanCampaign>({
+        group: text(),
+        state: choice(['ready', 'settling', 'halted', 'audit', 'ended']),
+        step: integer(),
+        now: count(),
+        next: listOf(count(), 'Sizes of the following steps.'),
+        verified: count(),
+        judged: count(),
+        matched: count(),
+        until: opt(time()),
+        held: opt(ref('Denial')),
+      }),
+    ),
+    caps: listOf(
+      objectOf<PlanCap>({
+        scope: text(),
+        window: text(),
+        used: count(),
+        limit: { type: ['integer', 'null'] },
+        why: opt(text('Reason why the whole cap counts as used.')),
+      }),
+    ),
+    drain: opt(objectOf<Drain>({ ms: { type: ['number', 'null'] }, expiring: count() })),
+    notes: listOf(text()),
+  }),
+  StoredPlan: objectOf<StoredPlanView>(storedFields()),
+  StoredPlanDetail: objectOf<StoredPlanDetail>({
+    ...storedFields(),
+    plan: ref('Plan'),
+    targets: listOf(text(), 'Targets that an approval covers.'),
+  }),
+  RunSummary: objectOf<RunSummary>({
+    outcome: choice(RUN_OUTCOMES),
+    matched: count(),
+    acted: count(),
+    backlog: count(),
+    detail: opt(text()),
+    stopped: opt(ref('Denial')),
+  }),
+  Subject: objectOf<Subject>({
+    account: text(),
+    in: choice(['workflow-dlq', 'message-dlq', 'log'], 'Present place; `log` if it is in no DLQ.'),
+    dlqId: opt(text()),
+    workflowRunId: opt(text()),
+    messageId: opt(text()),
+  }),
+  Explanation: objectOf<Explanation>({
+    policy: text(),
+    source: text(),
+    verdict: choice(['chosen', 'later', 'left_out', 'not_listed', 'stopped']),
+    denial: opt(ref('Denial')),
+  }),
+};
+
+function storedFields() {
+  return {
+    id: text(),
+    hash: text(),
+    policy: text(),
+    account: text(),
+    action: choice(ACTION_TYPES),
+    state: choice(STORED_STATES),
+    planState: choice(['nothing_to_do', 'changes', 'held', 'aborted']),
+    savedAt: time(),
+    expiresAt: time(),
+    matched: count(),
+    now: count('Entries of the next run.'),
+    covers: count('Actions that an approval covers.'),
+    needsApproval: opt(ref('Denial')),
+    stopped: opt(ref('Denial')),
+    by: opt(text()),
+    reason: opt(text()),
+  };
+}
