@@ -14,7 +14,7 @@ export interface Described {
 const isOfAnyRequest = (status: number): boolean => status >= 500 || [404, 405, 413, 421].includes(status);
 
 /** Returns the name of the request's operation; undefined if the document has none. */
-export function operationOf(document: ApiDocument, { method, path }: Pick<Described, 'method' | 'path'>) {
+function operationOf(document: ApiDocument, { method, path }: Pick<Described, 'method' | 'path'>) {
   const [plain = ''] = path.split('?', 1);
   const fitting = Object.entries(document.paths)
     .filter(([pattern]) =>

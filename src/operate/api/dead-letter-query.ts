@@ -66,7 +66,7 @@ const filterParameters = Object.fromEntries(
   DEAD_LETTER_FILTERS.map((name) => [name, valuesParameter(`Only dead letters with one of these values of ${name}.`)]),
 ) as Record<Filter, ReturnType<typeof valuesParameter>>;
 
-const deadLetterQuery = z.strictObject({
+export const deadLetterQuery = z.strictObject({
   account: textParameter('Only dead letters of this account.'),
   queue: z
     .enum(DEAD_LETTER_QUEUES, `must be ${DEAD_LETTER_QUEUES.join(' or ')}`)

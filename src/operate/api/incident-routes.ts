@@ -5,17 +5,18 @@ import { nameField, readJson, reasonField } from '../http/json-body.ts';
 import { readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { deadLetterQuery } from './dead-letter-query.ts';
 import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from './dead-letter-views.ts';
-import { findIncident, incidentDetail, incidentList, incidentView } from './incident-views.ts';
+import { findIncident, incidentDetail, incidentList, incidentQuery, incidentView } from './incident-views.ts';
 import { knownAccount } from './known-account.ts';
 import { actionView } from './status.ts';
 
 export const INCIDENT_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/incidents', method: 'GET', handle: incidents },
+  { path: '/api/v1/incidents', method: 'GET', handle: incidents, query: () => incidentQuery },
   { path: '/api/v1/incidents/{id}', method: 'GET', handle: incident },
-  { path: '/api/v1/acknowledge', method: 'POST', handle: acknowledge },
-  { path: '/api/v1/dead-letters', method: 'GET', handle: deadLetters },
-  { path: '/api/v1/dead-letters/{id}', method: 'GET', handle: deadLetter },
+  { path: '/api/v1/acknowledge', method: 'POST', handle: acknowledge, body: () => acknowledgeBody },
+  { path: '/api/v1/dead-letters', method: 'GET', handle: deadLetters, query: () => deadLetterQuery },
+  { path: '/api/v1/dead-letters/{id}', method: 'GET', handle: deadLetter, query: () => entryQuery },
 ];
 
 async function incidents({ deps, query }: ApiContext): Promise<Reply> {

@@ -113,7 +113,7 @@ export interface IncidentList {
   readonly queues: readonly QueueStatus[];
 }
 
-const incidentQuery = z.strictObject({
+export const incidentQuery = z.strictObject({
   account: textParameter('Only incidents of this account.'),
   state: z
     .array(z.enum(INCIDENT_STATES, `must be one of ${INCIDENT_STATES.join(', ')}`))

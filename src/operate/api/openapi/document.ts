@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { ApiRoute } from '../api-deps.ts';
 import { objectOf, ref, text, type JsonSchema } from './json-schema.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
+import { INCIDENT_SCHEMAS } from './incident-schemas.ts';
 import { PLAN_SCHEMAS } from './plan-schemas.ts';
 import { READING_SCHEMAS } from './reading-schemas.ts';
 import { STATUS_SCHEMAS } from './status-schemas.ts';
@@ -54,6 +55,7 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   ...STATUS_SCHEMAS,
   ...PLAN_SCHEMAS,
   ...READING_SCHEMAS,
+  ...INCIDENT_SCHEMAS,
   Error: objectOf<{ error: unknown }>({
     error: objectOf<{ code: string; message: string }>({
       code: text('Stable code.'),

@@ -2,7 +2,9 @@
 import type { Role } from '../../http/access.ts';
 import type { AuditView } from '../audit.ts';
 import type { ConfigurationView } from '../configuration.ts';
+import type { DeadLetterList } from '../dead-letter-views.ts';
 import type { FlowControlView } from '../flow-control.ts';
+import type { IncidentList } from '../incident-views.ts';
 import type { MessagesView } from '../messages.ts';
 import type { PolicyDetail } from '../policy-detail.ts';
 import type { SpendView } from '../spend.ts';
@@ -251,6 +253,56 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'This document',
     role: 'viewer',
     response: anyObject(),
+  },
+  'GET /api/v1/incidents': {
+    id: 'listIncidents',
+    summary: 'Incidents, unresolved ones first',
+    role: 'viewer',
+    response: objectOf<IncidentList>({
+      at: time(),
+      total: count('Number of all incidents that match.'),
+      incidents: listOf(ref('Incident')),
+      cursor: opt(cursor),
+      queues: listOf(ref('QueueStatus')),
+    }),
+    errors: [404],
+  },
+  'GET /api/v1/incidents/{id}': {
+    id: 'getIncident',
+    summary: 'One incident with everything about it',
+    role: 'viewer',
+    response: answer({ incident: ref('IncidentDetail') }),
+    errors: [404],
+  },
+  'POST /api/v1/acknowledge': {
+    id: 'acknowledgeIncident',
+    summary: 'Acknowledge an incident',
+    role: 'operator',
+    response: objectOf<{ incident: unknown }>({ incident: ref('Incident') }),
+    errors: [404, 409],
+  },
+  'GET /api/v1/dead-letters': {
+    id: 'searchDeadLetters',
+    summary: 'Dead letters of both queues, newest first',
+    role: 'viewer',
+    response: objectOf<DeadLetterList>({
+      at: time(),
+      total: count('Number of all dead letters that match.'),
+      deadLetters: listOf(ref('DeadLetter')),
+      cursor: opt(cursor),
+      queues: listOf(ref('QueueStatus')),
+    }),
+    errors: [404],
+  },
+  'GET /api/v1/dead-letters/{id}': {
+    id: 'getDeadLetter',
+    summary: 'One dead letter; its body needs the role operator',
+    role: 'viewer',
+    response: answer(
+      { deadLetter: ref('DeadLetter'), actions: listOf(ref('Action')) },
+      { sample: ref('DeadLetterSample') },
+    ),
+    errors: [403, 404],
   },
   'POST /api/v1/plan': {
     id: 'makePlan',

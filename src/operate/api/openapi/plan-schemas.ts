@@ -126,7 +126,7 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
 };
 
-function storedFields() {
+export function storedFields() {
   return {
     id: text(),
     hash: text(),
