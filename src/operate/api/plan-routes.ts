@@ -9,8 +9,8 @@ import { allowLong, refused } from './refusals.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const PLAN_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/plan', method: 'POST', handle: plan },
-  { path: '/api/v1/cancel', method: 'POST', handle: cancel },
+  { path: '/api/v1/plan', method: 'POST', handle: plan, body: () => z.union([planBody, manualBody]) },
+  { path: '/api/v1/cancel', method: 'POST', handle: cancel, body: () => cancelBody },
 ];
 
 const overruledSettings = z

@@ -306,10 +306,17 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'POST /api/v1/plan': {
     id: 'makePlan',
-    summary: 'Make a plan; nothing is changed',
+    summary: 'Make a plan of a policy or of a selection; nothing is changed',
     role: 'operator',
     response: ref('Plan'),
-    errors: [404, 502],
+    errors: [404, 409, 502],
+  },
+  'POST /api/v1/cancel': {
+    id: 'cancelPlan',
+    summary: 'Cancel a manual plan',
+    role: 'operator',
+    response: objectOf<{ plan: unknown }>({ plan: ref('StoredPlan') }),
+    errors: [404, 409],
   },
   'POST /api/v1/apply': {
     id: 'applyPlan',

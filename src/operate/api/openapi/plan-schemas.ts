@@ -9,8 +9,11 @@ import {
 } from '#foundation/domain/plan.ts';
 import type { Explanation, RunSummary, Subject } from '#automate/ledger/commands.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
+import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
+import type { PlanProgress } from '../plan-progress.ts';
 import { STORED_STATES, type StoredPlanDetail, type StoredPlanView } from '../stored-plans.ts';
 import {
+  anyObject,
   choice,
   count,
   flag,
@@ -96,12 +99,39 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     ),
     drain: opt(objectOf<Drain>({ ms: { type: ['number', 'null'] }, expiring: count() })),
     notes: listOf(text()),
+    manual: opt(
+      objectOf<ManualOrigin>(
+        { by: text('Operator.'), reason: text(), selection: anyObject('Selection, as in the request.') },
+        'Origin of a manual plan.',
+      ),
+    ),
   }),
   StoredPlan: objectOf<StoredPlanView>(storedFields()),
   StoredPlanDetail: objectOf<StoredPlanDetail>({
     ...storedFields(),
     plan: ref('Plan'),
     targets: listOf(text(), 'Targets that an approval covers.'),
+    progress: opt(ref('PlanProgress')),
+  }),
+  PlanProgress: objectOf<PlanProgress>({
+    ...counts(),
+    state: choice(['draft', 'running', 'settling', 'held', 'paused', 'finished', 'cancelled', 'rejected', 'expired']),
+    left: opt(count('Entries that are not sent; absent for a prune.')),
+    deleted: opt(count('Messages that a prune deleted.')),
+    step: opt(integer()),
+    settlesAt: opt(time()),
+    held: opt(ref('Denial')),
+    campaigns: listOf(
+      objectOf<PlanProgress['campaigns'][number]>({
+        ...counts(),
+        group: text(),
+        state: choice(['ready', 'settling', 'halted', 'audit', 'ended']),
+        step: integer(),
+        until: opt(time()),
+        reason: opt(text()),
+      }),
+    ),
+    finished: flag('True if nothing more is sent, and every outcome is known.'),
   }),
   RunSummary: objectOf<RunSummary>({
     outcome: choice(RUN_OUTCOMES),
@@ -144,5 +174,18 @@ export function storedFields() {
     stopped: opt(ref('Denial')),
     by: opt(text()),
     reason: opt(text()),
+    origin: choice(['policy', 'manual']),
+    madeBy: opt(text('Operator who made a manual plan.')),
+    madeFor: opt(text('Reason of a manual plan.')),
+  };
+}
+
+function counts() {
+  return {
+    sent: count(),
+    verified: count(),
+    failedAgain: count(),
+    rejected: count('Provably without effect.'),
+    unknown: count(),
   };
 }
