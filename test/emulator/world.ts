@@ -15,6 +15,7 @@ import { recordAnswer } from './conformance-evidence.ts';
 export const ACCOUNT = 'acc-1';
 export const TOKEN = 'token-1';
 export const READ_ONLY_TOKEN = 'reader-1';
+export const MANAGEMENT = { username: 'ops@example.com', password: 'pass:word' };
 export const START = Date.UTC(2026, 10, 20, 12);
 
 /** Documents by spelling. Their schemas are compiled once. */
@@ -61,7 +62,7 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
     random: seededRandom(7),
     listen: { host: '127.0.0.1', port: 0 },
     accounts: [{ id: ACCOUNT, token: TOKEN, readOnlyToken: READ_ONLY_TOKEN }],
-    management: { username: 'ops@example.com', password: 'pass:word' },
+    management: MANAGEMENT,
     // While the clock stops, a second never ends, so its limit would block tests. Tests of limits enable them.
     enforceLimits: false,
     onError: (error) => void errors.push(error),

@@ -5,8 +5,6 @@
  */
 import { onTestFinished } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import { accountStats } from '#observe/collectors/statistics.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import { createFacts } from '#automate/engine/facts.ts';
@@ -21,7 +19,6 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { NOTHING_KNOWN } from '../automate/engine/world.ts';
@@ -29,7 +26,7 @@ import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { clockOf } from './fast-clock.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
-import { testEmulator } from './test-emulator.ts';
+import { testClient, testEmulator } from './test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
 export const HOST = 'app.example.com';
@@ -85,17 +82,8 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   bus.subscribe((event) => {
     if (event.type !== 'api.request' && event.type !== 'api.throttled') events.push(event);
   });
-  const client = createClient(
-    {
-      account: ACCOUNT,
-      messageApi: { url: emulator.url, token: Secret.of(TEST_TOKEN) },
-      managementApi: { url: emulator.url, username: 'user', password: Secret.of('password') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000, requestsPerDay: 1e9, timeout: '5m' }),
-    },
-    { clock: waiting, events: bus, random },
-  );
-  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const limits = { requestsPerDay: 1e9, timeout: '5m' };
+  const client = testClient(emulator.url, { account: ACCOUNT, limits, clock: waiting, events: bus, random });
   const actions = createActions(new Map([[ACCOUNT, client]]), {
     clock,
     events: bus,

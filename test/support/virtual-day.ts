@@ -5,16 +5,12 @@
  * process also ends before a commit or right after it, and restarts from the store.
  */
 import { join } from 'node:path';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import { logs } from '#observe/collectors/logs.ts';
 import type { Batch, LogProgress } from '#foundation/domain/observation.ts';
 import { serviceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
-import { EventBus } from '#foundation/events/events.ts';
 import { type Random, seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
@@ -24,7 +20,7 @@ import { DayTraffic } from './day-traffic.ts';
 import { logTruth, toldByStore, total, type LogTruth } from './log-truth.ts';
 import { logsUntil, TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
-import { testEmulator } from './test-emulator.ts';
+import { testClient, testEmulator } from './test-emulator.ts';
 
 const START = Date.UTC(2026, 10, 20);
 const MINUTE = 60_000;
@@ -142,15 +138,8 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   using store = openStore(day.path);
   const totals = createTotals(store);
   const aggregations = createLogAggregationStore(store, totals);
-  await using client = createClient(
-    {
-      account: ACCOUNT,
-      messageApi: { url: emulator.url, token: Secret.of(TEST_TOKEN) },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000, requestsPerDay: 1e9, timeout: '5m' }),
-    },
-    { clock, events: new EventBus(), random },
-  );
+  const limits = { requestsPerDay: 1e9, timeout: '5m' };
+  await using client = testClient(emulator.url, { account: ACCOUNT, limits, clock, random });
   let dies = false;
   const mortal: typeof aggregations = {
     ...aggregations,

@@ -4,12 +4,10 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { asked, type ActionRequest } from '#automate/actions/action.ts';
 import { createActions } from '#automate/actions/index.ts';
 import type { ServiceClient } from '#service/api.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import { parseStamp } from '#foundation/domain/lineage.ts';
 import type {
   MessageDeleteProposal,
@@ -20,15 +18,13 @@ import type {
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { faultProxy } from '../../support/fault-proxy.ts';
 import { httpSink, type Answer } from '../../support/http-sink.ts';
 import { publish, trigger } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
-import { testEmulator } from '../../support/test-emulator.ts';
+import { testClient, testEmulator } from '../../support/test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
 const TOKEN = 'token-of-tests';
@@ -41,17 +37,7 @@ function actionsAt(url: string, clocks: { readonly client: Clock; readonly now: 
   const bus = new EventBus();
   const events: OpsEvent[] = [];
   bus.subscribe((event) => events.push(event));
-  const client = createClient(
-    {
-      account: 'production',
-      messageApi: { url, token: Secret.of(TOKEN) },
-      managementApi: { url, username: 'ops', password: Secret.of('word-of-tests') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 500 }),
-    },
-    { clock: clocks.client, events: bus, random: seededRandom(7) },
-  );
-  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const client = testClient(url, { token: TOKEN, clock: clocks.client, events: bus });
   const actions = createActions(new Map([['production', client]]), {
     clock: { ...systemClock, now: clocks.now },
     events: bus,
@@ -68,7 +54,6 @@ async function stage() {
   });
   const emulator = await testEmulator({
     accounts: [{ id: ACCOUNT, token: TOKEN, budgetUsd: 100 }],
-    management: { username: 'ops', password: 'word-of-tests' },
     enforceLimits: true,
   });
   const proxy = await faultProxy(emulator.url);

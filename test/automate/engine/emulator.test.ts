@@ -1,8 +1,6 @@
 /** The engine over the real client and the embedded service, with a proxy that can lose a response. */
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
@@ -11,13 +9,12 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { faultProxy } from '../../support/fault-proxy.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { TEST_TOKEN } from '../../support/service.ts';
-import { testEmulator } from '../../support/test-emulator.ts';
+import { testClient, testEmulator } from '../../support/test-emulator.ts';
 import { until } from '../../support/until.ts';
 import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
 
@@ -54,16 +51,7 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
   const bus = new EventBus();
   const events: OpsEvent[] = [];
   bus.subscribe((event) => void events.push(event));
-  const client = createClient(
-    {
-      account: 'production',
-      messageApi: { url: road.url, token: Secret.of(TEST_TOKEN) },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 500 }),
-    },
-    { clock, events: bus, random },
-  );
-  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const client = testClient(road.url, { clock, events: bus, random });
   const ledger = memoryLedger();
   const made: Stage = {
     emulator,

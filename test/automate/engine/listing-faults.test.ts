@@ -2,10 +2,8 @@
  * Any fault in the listing of a run leads to no action, with the reason. The tests use the real client and the embedded
  * service, for the policies that choose from a listing. Each policy acts once the fault is gone.
  */
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
@@ -13,11 +11,10 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
-import { testEmulator } from '../../support/test-emulator.ts';
+import { testClient, testEmulator } from '../../support/test-emulator.ts';
 import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
 
 const TOKEN = 'token-of-tests';
@@ -49,21 +46,13 @@ async function stage(): Promise<Stage> {
   bus.subscribe((event) => void events.push(event));
   const off = { aheadMs: 0 };
   const clock: Clock = { ...systemClock, now: () => emulator.control.clock().now + off.aheadMs };
-  const client = createClient(
-    {
-      account: 'main',
-      messageApi: { url: emulator.url, token: Secret.of(TOKEN) },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
-    },
+  const client = testClient(emulator.url, {
+    account: 'main',
+    token: TOKEN,
     // The client retries a failed read at once, but still waits.
-    {
-      clock: { ...clock, after: (ms, run) => systemClock.after(ms < 5_000 ? 0 : ms, run) },
-      events: bus,
-      random: () => 0,
-    },
-  );
-  onTestFinished(async () => client[Symbol.asyncDispose]());
+    clock: { ...clock, after: (ms, run) => systemClock.after(ms < 5_000 ? 0 : ms, run) },
+    events: bus,
+  });
   const made: Stage = {
     emulator,
     events,

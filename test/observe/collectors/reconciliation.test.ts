@@ -1,22 +1,18 @@
 /** The log and the statistics of a real service, counted from both sides for hours of its own time. */
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import { collectors } from '#observe/collectors/index.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
-import { EventBus } from '#foundation/events/events.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { ACCOUNT as ID, START, TOKEN, world } from '../../emulator/world.ts';
+import { ACCOUNT as ID, MANAGEMENT, START, TOKEN, world } from '../../emulator/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { testClient } from '../../support/test-emulator.ts';
 import { context, target } from './fake-context.ts';
 
 const MINUTE = 60_000;
@@ -25,27 +21,11 @@ test('whole hours agree to the message, and points add up to their day', async (
   const service = await world({ clock: systemClock, time: 'virtual', startAt: START });
   const { emulator } = service;
   const now = (): number => emulator.control.clock().now;
-  const clock: Clock = {
-    now,
-    monotonic: () => systemClock.monotonic(),
-    after: (ms, run) => systemClock.after(ms, run),
-  };
+  const clock: Clock = { ...systemClock, now };
   const sink = await httpSink((request, response) => void response.writeHead(request.url === '/bad' ? 500 : 200).end());
-  const client = createClient(
-    {
-      account: 'production',
-      messageApi: { url: emulator.url, token: Secret.of(TOKEN) },
-      managementApi: { url: emulator.url, username: 'ops@example.com', password: Secret.of('pass:word') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
-    },
-    { clock: systemClock, events: new EventBus(), random: seededRandom(1) },
-  );
+  const client = testClient(emulator.url, { token: TOKEN, management: MANAGEMENT });
   const store = openStore(join(tempDir(), 'opsd.db'));
-  onTestFinished(async () => {
-    await client[Symbol.asyncDispose]();
-    store[Symbol.dispose]();
-  });
+  onTestFinished(() => store[Symbol.dispose]());
   const totals = createTotals(store);
   const stores = {
     ...memoryStores(),

@@ -1,9 +1,6 @@
 /** Statistics of a real service on its own clock, through the real client, into counters of a real store. */
 import { join } from 'node:path';
 import { onTestFinished, describe, expect, test } from 'vitest';
-import type { ServiceClient } from '#service/api.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import { collectors } from '#observe/collectors/index.ts';
 import type { AccountStats } from '#foundation/domain/statistics.ts';
 import type { Emulator } from '#emulator/emulator.ts';
@@ -11,16 +8,15 @@ import type { Fact } from '#emulator/statistics/facts.ts';
 import { readPoints } from '#observe/aggregation/series-record.ts';
 import type { SeriesStore } from '#observe/aggregation/series-store.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { ACCOUNT as ID, START, world } from '../../emulator/world.ts';
+import { ACCOUNT as ID, MANAGEMENT, START, world } from '../../emulator/world.ts';
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { testClient } from '../../support/test-emulator.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { answer, clientOf, FakeServiceError } from './fake-service.ts';
 
@@ -38,23 +34,12 @@ interface Watched {
 
 async function watched(): Promise<Watched> {
   const { emulator } = await world({ clock: systemClock, time: 'virtual', startAt: START });
-  const client: ServiceClient = createClient(
-    {
-      account: ACCOUNT,
-      managementApi: { url: emulator.url, username: 'ops@example.com', password: Secret.of('pass:word') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
-    },
-    { clock: systemClock, events: new EventBus(), random: seededRandom(1) },
-  );
+  const client = testClient(emulator.url, { management: MANAGEMENT });
   const path = join(tempDir(), 'opsd.db');
   let store = openStore(path);
   let totals = createTotals(store);
   let series = createSeriesStore(store, totals);
-  onTestFinished(async () => {
-    await client[Symbol.asyncDispose]();
-    store[Symbol.dispose]();
-  });
+  onTestFinished(() => store[Symbol.dispose]());
   const others = memoryStores();
   return {
     emulator,

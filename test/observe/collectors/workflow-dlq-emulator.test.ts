@@ -1,15 +1,11 @@
 /** Compares the counts of the workflow DLQ with the activity of the embedded service, over HTTP and the real client. */
-import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
+import { expect, test } from 'vitest';
 import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
-import { EventBus } from '#foundation/events/events.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { TOKEN, world } from '../../emulator/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
+import { testClient } from '../../support/test-emulator.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 
 const MINUTE = 60_000;
@@ -20,16 +16,7 @@ test("entered and departed runs match the service's activity, across a restart",
     response.statusCode = 503;
     response.end('down');
   });
-  const client = createClient(
-    {
-      account: ACCOUNT,
-      messageApi: { url: service.emulator.url, token: Secret.of(TOKEN) },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 500 }),
-    },
-    { clock: systemClock, events: new EventBus(), random: Math.random },
-  );
-  onTestFinished(async () => client[Symbol.asyncDispose]());
+  const client = testClient(service.emulator.url, { token: TOKEN });
   let stores = memoryStores();
   let previous: Batch<'workflowDlq'> | undefined;
   const own = new Set<string>();
