@@ -8,7 +8,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 
 /**
- * Behavior of the next resume. `lost` acts and loses the response. `late` acts after `lateMs`, when the caller no
+ * Behavior of the next resume. `lost` acts and loses the response. `late` acts after a minute, when the caller no
  * longer waits. `never_arrived` loses the request.
  */
 export type ResumeAnswer =
@@ -22,6 +22,8 @@ export type ResumeAnswer =
   | 'two_runs'
   | 'forbidden';
 
+const LATE_MS = 60_000;
+
 export interface ResumeSent {
   readonly dlqIds: readonly string[];
   readonly overrides: ResumeOverrides;
@@ -31,6 +33,8 @@ export interface ResumeSent {
   /** Properties that the new run shares with the entry. */
   readonly resumed?: Pick<WorkflowDlqEntry, 'workflowUrl' | 'labels' | 'fingerprint' | 'workflowCreatedAt'>;
 }
+
+type PruneQuery = { readonly dlqIds?: readonly string[]; readonly count?: number };
 
 export class FakeDlq {
   readonly entries = new Map<string, WorkflowDlqEntry>();
@@ -51,7 +55,6 @@ export class FakeDlq {
   clockSkewMs = 0;
   /** Time that a resumed entry stays listed. A second resume in that time starts a second run. */
   lagMs = 0;
-  lateMs = 60_000;
   /** Deleted workflow runs, by dlqId. */
   readonly deleted: string[] = [];
   /** Messages in the DLQ, and the deleted ones: ids, or a number. */
@@ -122,7 +125,7 @@ export class FakeDlq {
       ...(this.showsWhole && { listWholeWorkflowDlq: async (query: WorkflowDlqQuery) => this.#listWhole(query) }),
       resumeWorkflowDlq: (ids: readonly string[], overrides: ResumeOverrides) => this.#resume(ids, overrides),
       deleteWorkflowDlq: async (ids: readonly string[]) => this.#delete(ids),
-      deleteDlq: async (what: { dlqIds?: readonly string[]; count?: number }) => this.#deleteMessages(what),
+      deleteDlq: async (what: PruneQuery) => this.#deleteMessages(what),
     };
     const management = { updateBudget: async (_id: string, dollars: number) => this.#setBudget(dollars) };
     return { message, management } as unknown as ServiceClient;
@@ -136,19 +139,12 @@ export class FakeDlq {
   }
 
   /** Messages cannot be listed. Their number is `messages`. */
-  async #deleteMessages({
-    dlqIds,
-    count = 0,
-  }: {
-    dlqIds?: readonly string[];
-    count?: number;
-  }): Promise<{ deleted: number }> {
+  async #deleteMessages({ dlqIds, count = 0 }: PruneQuery): Promise<{ deleted: number }> {
     await this.onDelete();
     const done = dlqIds?.length ?? Math.min(count, this.messages);
     this.pruned.push(dlqIds ?? done);
     this.messages -= done;
-    const answer = this.answers.shift();
-    if (answer === 'lost') throw failure('connection', 'possible', 'reset before an answer');
+    this.#lose();
     return { deleted: done + this.surplus };
   }
 
@@ -159,7 +155,11 @@ export class FakeDlq {
 
   #setBudget(dollars: number): void {
     this.budgets.push(dollars);
-    if (this.answers.shift() === 'lost') throw failure('connection', 'possible', 'reset before an answer');
+    this.#lose();
+  }
+
+  #lose(): void {
+    if (this.answers.shift() === 'lost') throw lost();
   }
 
   async #list(query: WorkflowDlqQuery, signal: AbortSignal): Promise<Page<WorkflowDlqEntry>> {
@@ -187,12 +187,12 @@ export class FakeDlq {
     const acts = known && (answer === 'good' || answer === 'lost' || answer === 'two_runs');
     const newRunId = acts ? this.#act(dlqId!, overrides, answer) : undefined;
     if (!acts) this.sent.push({ dlqIds, overrides, answer });
-    if (answer === 'late') this.#clock.after(this.lateMs, () => this.arrive(dlqId!, overrides));
+    if (answer === 'late') this.#clock.after(LATE_MS, () => this.arrive(dlqId!, overrides));
     switch (answer) {
       case 'lost':
       case 'late':
       case 'never_arrived':
-        throw failure('connection', 'possible', 'reset before an answer');
+        throw lost();
       case 'refused':
         throw failure('client_error', 'none', 'refused');
       case 'rate_limited':
@@ -239,6 +239,10 @@ function meets(entry: WorkflowDlqEntry, query: WorkflowDlqQuery): boolean {
     entry.createdAt >= (query.fromDate ?? 0) &&
     entry.createdAt <= (query.toDate ?? Infinity)
   );
+}
+
+function lost(): Error {
+  return failure('connection', 'possible', 'reset before an answer');
 }
 
 function failure(code: string, effect: 'none' | 'possible', message: string): Error {

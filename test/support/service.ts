@@ -26,8 +26,10 @@ export interface FailedRun {
 
 export const TEST_TOKEN = 'test-token';
 
+type Headers = Readonly<Record<string, string>>;
+
 interface CallInit {
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Headers;
   readonly body?: string;
 }
 
@@ -72,11 +74,7 @@ export function failedRuns(service: Service): Promise<FailedRun[]> {
 }
 
 /** @returns the message's id; of a group's messages the first one's */
-export async function publish(
-  service: Service,
-  destination: string,
-  headers: Record<string, string> = {},
-): Promise<string> {
+export async function publish(service: Service, destination: string, headers: Headers = {}): Promise<string> {
   const answer = await call(service, 'POST', `/v2/publish/${destination}`, { headers, body: '{}' });
   return [answer as { messageId: string }].flat()[0]!.messageId;
 }
@@ -91,11 +89,7 @@ export async function putEndpoints(
 }
 
 /** @returns the run's id */
-export async function trigger(
-  service: Service,
-  workflowUrl: string,
-  headers: Record<string, string> = {},
-): Promise<string> {
+export async function trigger(service: Service, workflowUrl: string, headers: Headers = {}): Promise<string> {
   const answer = await call(service, 'POST', `/v2/trigger/${workflowUrl}`, { headers, body: '{}' });
   return (answer as { workflowRunId: string }).workflowRunId;
 }

@@ -11,8 +11,7 @@ import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#operate/cli/commands/demo-progra
 import { startEmulator } from '#emulator/emulator.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
-import { TimerQueue } from '#emulator/control/timer-queue.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 
 const STEP_MS = 250;
@@ -20,35 +19,8 @@ const SAMPLE_MS = 600_000;
 /** Turns of the event loop without a request or response. After them, the next event waits for the clock. */
 const QUIET_TURNS = 10;
 
-class FastClock implements Clock {
-  readonly #timers = new TimerQueue();
-  readonly #startedAt = Date.UTC(2026, 10, 20, 9);
-  #monotonic = 0;
-
-  now(): number {
-    return this.#startedAt + this.#monotonic;
-  }
-
-  monotonic(): number {
-    return this.#monotonic;
-  }
-
-  after(ms: number, run: () => void) {
-    return this.#timers.add(Math.ceil(this.#monotonic + Math.max(0, ms)), run);
-  }
-
-  step(ms: number): void {
-    const end = this.#monotonic + ms;
-    for (let due = this.#timers.nextDue; due !== undefined && due <= end; due = this.#timers.nextDue) {
-      this.#monotonic = Math.max(this.#monotonic, due);
-      this.#timers.takeDue(due)?.();
-    }
-    this.#monotonic = end;
-  }
-}
-
 const [hours = '24', what = 'both'] = process.argv.slice(2);
-const clock = new FastClock();
+const clock = new ManualClock(Date.UTC(2026, 10, 20, 9));
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 let traffic = 0;
@@ -123,7 +95,7 @@ for (let passed = 0; passed <= Number(hours) * 3_600_000; passed += SAMPLE_MS) {
   const { rss, heapUsed, external } = process.memoryUsage();
   process.stdout.write(`${JSON.stringify({ minutes: passed / 60_000, rss, heapUsed, external })}\n`);
   for (let step = 0; step < SAMPLE_MS / STEP_MS; step += 1) {
-    clock.step(STEP_MS);
+    await clock.advance(STEP_MS);
     await settled();
   }
 }
