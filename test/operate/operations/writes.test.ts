@@ -3,7 +3,9 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { EXIT } from '#operate/cli/command.ts';
+import { opsd } from '../cli/terminal.ts';
 import { operationsWorld, type OperationsWorld } from './world.ts';
 
 const CANARY = 'canary-body-91c';
@@ -103,6 +105,8 @@ describe('bulk calls', () => {
       expect.stringMatching(/operation 1 has it; nothing was sent/),
     ]);
     expect(writes(world)).toHaveLength(1);
+    const { stdout } = await opsd(['audit', '--id', first, '--config', world.config], { clock: systemClock });
+    expect(stdout).toMatch(/operation\.begun .*dlqIds=/);
   });
 
   test('by ids can be repeated after an unknown outcome, and after a rejection', async () => {

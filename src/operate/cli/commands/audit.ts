@@ -105,7 +105,10 @@ function filterOf(values: OptionValues, now: number): (record: AuditRecord) => b
   return (record) =>
     (policy === undefined || record.policy === policy) &&
     (since === undefined || Date.parse(record.time) >= since) &&
-    (id === undefined || Object.values(record).some((value) => String(value) === id));
+    (id === undefined ||
+      Object.values(record)
+        .flat()
+        .some((value) => String(value) === id));
 }
 
 /** Fields that every record has. They are columns or hidden in the table. */
