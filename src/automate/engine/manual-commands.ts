@@ -98,7 +98,7 @@ function otherQueue({ action, ids = [], queue }: Selection, account: string, dep
   return { ok: false, code: 'other_queue', message: `The id ${strange.slice(0, 200)} is that of ${is}: ${use}.` };
 }
 
-/** None of the ids is there: tells which other account has one of them. */
+/** Refusal of ids that do not exist in the DLQ. Names another account that has the first. */
 function unknownIds(ids: readonly string[], account: string, deps: CommandDeps): Refusal {
   const [first = ''] = ids;
   const others = deps.actions.accounts.filter((name) => name !== account);

@@ -180,7 +180,7 @@ const PLAN_STATES: readonly unknown[] = ['nothing_to_do', 'changes', 'held', 'ab
 const PLAN_LISTS = ['chosen', 'checks', 'skipped', 'campaigns', 'caps', 'notes'] satisfies (keyof Plan)[];
 
 /** Checks enough to recognize a plan; the daemon may be another version of this program. */
-function planOf(value: unknown, call: DaemonCall): Plan {
+export function planOf(value: unknown, call: DaemonCall): Plan {
   const isPlan =
     isRecord(value) && PLAN_STATES.includes(value['state']) && PLAN_LISTS.every((list) => Array.isArray(value[list]));
   if (!isPlan) throw notOpsd(call, 'with a plan');

@@ -3,10 +3,14 @@ import { apiCommand } from './commands/api.ts';
 import { applyCommand } from './commands/apply.ts';
 import { approveCommand } from './commands/approve.ts';
 import { auditCommand } from './commands/audit.ts';
+import { cancelCommand } from './commands/cancel.ts';
 import { checkCommand } from './commands/check.ts';
 import type { Command } from './command.ts';
 import { completionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
+import { dlqDeleteCommand } from './commands/dlq-delete.ts';
+import { dlqPruneCommand } from './commands/dlq-prune.ts';
+import { dlqResumeCommand } from './commands/dlq-resume.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { emulatorCommand } from './commands/emulator.ts';
 import { explainCommand } from './commands/explain.ts';
@@ -53,6 +57,7 @@ export const COMMANDS: readonly Command[] = [
   applyCommand,
   approveCommand,
   rejectCommand,
+  cancelCommand,
   explainCommand,
   pauseCommand,
   unpauseCommand,
@@ -61,6 +66,9 @@ export const COMMANDS: readonly Command[] = [
   stateCommand,
   traceCommand,
   apiCommand,
+  dlqResumeCommand,
+  dlqDeleteCommand,
+  dlqPruneCommand,
   flowControlListCommand,
   ...OPERATION_COMMANDS,
   metricsCommand,

@@ -52,7 +52,7 @@ function allowanceText({ plan, covers }: KeptPlan): string {
   return `; this also approves all ${counted(covers, 'action')} of the plan for later runs`;
 }
 
-const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
+export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   acted: EXIT.ok,
   nothing_to_do: EXIT.ok,
   held: EXIT.held,
@@ -65,7 +65,7 @@ const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   failed: EXIT.failed,
 };
 
-function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
+export function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
   const left = backlog === 0 ? '' : `, ${backlog.toLocaleString('en-US')} left for later runs`;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
   return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;

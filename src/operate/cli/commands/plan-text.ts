@@ -150,10 +150,12 @@ function part(text: string): Part {
 
 /** Mode, hold, approval and overruled limits of the plan. */
 function authority(page: Page, plan: Plan): void {
-  const { mode, effectiveMode, stopped, needsApproval, overruled } = plan;
+  const { mode, effectiveMode, stopped, needsApproval, overruled, manual } = plan;
+  if (manual !== undefined) page.prose('Manual', `by ${manual.by}: ${manual.reason}`);
   if (effectiveMode !== 'enforce') {
     const reduced = mode === effectiveMode ? '' : ` (configured as ${mode})`;
-    const then = effectiveMode === 'approve' ? 'a run would wait for approval' : 'a run would not act';
+    const waits = manual === undefined ? 'a run would wait for approval' : 'applying it is its approval';
+    const then = effectiveMode === 'approve' ? waits : 'a run would not act';
     page.prose('Mode', `${effectiveMode}${reduced}: ${then}`, 'yellow');
   }
   if (stopped !== undefined) {
@@ -291,7 +293,10 @@ function next(page: Page, plan: Plan, command: OwnCommand): void {
   if (commands.length > 0) page.loose(commands);
   const limit = mayApply ? overrulable(plan) : undefined;
   if (limit !== undefined) {
-    page.loose([part(`Overrule once: ${command(`plan ${plan.policy} --once --set ${limit} --reason "…"`)}`)]);
+    const again = command(`plan ${plan.policy} --once --set ${limit} --reason "…"`);
+    page.loose([
+      part(plan.manual === undefined ? `Overrule once: ${again}` : `Overrule: the same command with --set ${limit}`),
+    ]);
   }
 }
 

@@ -63,6 +63,13 @@ function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'
   if (texts.length === 0) throw new UsageError('--once requires --set LIMIT=VALUE');
   if (reason === '') throw new UsageError('--once requires --reason TEXT');
   if (positionals.length !== 1) throw new UsageError('--once requires exactly one policy');
+  return { overrule: { settings: settingsOf(values), reason } };
+}
+
+/** Limits of --set, by name. */
+export function settingsOf(values: Call['values']): Readonly<Record<string, string>> {
+  const given = values['set'];
+  const texts = Array.isArray(given) ? given : [];
   const settings = texts.map((text): readonly [string, string] => {
     const [name = '', ...value] = text.split('=');
     if (name === '' || value.join('=') === '') throw new UsageError(`--set must be LIMIT=VALUE, not '${text}'`);
@@ -71,7 +78,7 @@ function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'
   const names = settings.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`--set ${twice} is given twice`);
-  return { overrule: { settings: Object.fromEntries(settings), reason } };
+  return Object.fromEntries(settings);
 }
 
 async function show(call: Call, format: 'table' | 'json' | 'yaml', plans: readonly Plan[]): Promise<void> {

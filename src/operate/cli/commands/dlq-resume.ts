@@ -1,0 +1,20 @@
+import type { Command } from '../command.ts';
+import { RESUME_OPTIONS, selectionOf } from './manual-options.ts';
+import { runManualPlan } from './manual-run.ts';
+
+export const dlqResumeCommand: Command = {
+  name: 'dlq resume',
+  summary: 'Resume failed workflow runs, by ids or filters.',
+  operands: { usage: '[ID…]', min: 0, max: Infinity },
+  options: RESUME_OPTIONS,
+  details:
+    'Makes a manual plan, shows it, asks, and applies its first step. The daemon sends the next steps when the earlier\n' +
+    'ones are verified, under all guards and caps. At least one dlqId or one filter is required; a time is no filter.\n' +
+    'Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted it, 1 on an error. With --wait: 0 if every\n' +
+    'run is verified, 3 if one failed again, is unknown or is left, 4 if the plan was cancelled.',
+  examples: [
+    "opsd dlq resume --label billing --since 2h --reason 'the outage is over'",
+    "opsd dlq resume dlq-8812 dlq-8813 --reason 'retry two runs' --wait",
+  ],
+  run: (call) => runManualPlan(call, selectionOf(call, 'resume')),
+};

@@ -1,0 +1,158 @@
+/** Options of the commands that make manual plans, and the selection that they state. */
+import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
+import { textOption, UsageError, type Call, type OptionSpec, type OptionValues } from '../command.ts';
+import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
+import { DAEMON_OPTIONS } from '../daemon-option.ts';
+import { ACCOUNT_OPTION, timeOption } from '../list-options.ts';
+import { OUTPUT_OPTION } from '../output.ts';
+
+/** Options of filters, with the service's names of the filters. */
+const FILTERS = {
+  label: 'label',
+  'workflow-url': 'workflowUrl',
+  'workflow-run-id': 'workflowRunId',
+  'flow-control-key': 'flowControlKey',
+  'failure-function-state': 'failureFunctionState',
+  'caller-ip': 'callerIp',
+  url: 'url',
+  'topic-name': 'topicName',
+  'schedule-id': 'scheduleId',
+  'queue-name': 'queueName',
+  'response-status': 'responseStatus',
+} as const;
+
+type Filter = keyof typeof FILTERS;
+
+const filterOption = (help: string): OptionSpec => ({
+  type: 'string',
+  value: 'VALUE',
+  multiple: true,
+  help: `${help} May be repeated.`,
+});
+
+const RUN_FILTER_OPTIONS = {
+  label: filterOption('Entries with this label.'),
+  'workflow-url': filterOption('Runs of this workflow.'),
+  'workflow-run-id': filterOption('This run.'),
+  'flow-control-key': filterOption('Entries with this flow-control key.'),
+  'failure-function-state': filterOption('Runs whose failure function is in this state.'),
+  'caller-ip': filterOption('Entries that came from this address.'),
+} as const satisfies Partial<Record<Filter, OptionSpec>>;
+
+const MESSAGE_FILTER_OPTIONS = {
+  label: filterOption('Messages with this label.'),
+  url: filterOption('Messages to this URL.'),
+  'topic-name': filterOption('Messages of this URL Group.'),
+  'schedule-id': filterOption('Messages of this schedule.'),
+  'response-status': filterOption('Messages whose last attempt had this status.'),
+} as const satisfies Partial<Record<Filter, OptionSpec>>;
+
+const TIME_OPTIONS = {
+  since: { type: 'string', value: 'TIME', help: 'Failed since this time: 2h, or 2026-11-21T10:00:00Z.' },
+  'from-date': { type: 'string', value: 'TIME', help: 'Same as --since.' },
+  'to-date': { type: 'string', value: 'TIME', help: 'Failed until this time: 2h, or 2026-11-21T10:00:00Z.' },
+} as const satisfies Record<string, OptionSpec>;
+
+const SHARED_OPTIONS = {
+  ...TIME_OPTIONS,
+  account: ACCOUNT_OPTION,
+  reason: { ...REASON_OPTION, help: 'Reason for the plan, recorded in the audit log; required.' },
+  set: {
+    type: 'string',
+    value: 'LIMIT=VALUE',
+    multiple: true,
+    help: 'Limit to overrule for this plan, such as limits.maxPerRun=50; may be repeated.',
+  },
+  yes: YES_OPTION,
+  wait: { type: 'boolean', help: 'Follow the progress until the plan is finished.' },
+  watch: { type: 'boolean', short: 'w', help: 'Same as --wait.' },
+  ...DAEMON_OPTIONS,
+  output: OUTPUT_OPTION,
+} as const satisfies Record<string, OptionSpec>;
+
+export const RESUME_OPTIONS = { ...RUN_FILTER_OPTIONS, ...SHARED_OPTIONS };
+
+export const DELETE_OPTIONS = {
+  queue: { type: 'string', value: 'QUEUE', help: 'workflow or message: the DLQ, if ids and filters do not decide.' },
+  ...RUN_FILTER_OPTIONS,
+  ...MESSAGE_FILTER_OPTIONS,
+  ...SHARED_OPTIONS,
+} as const satisfies Record<string, OptionSpec>;
+
+export const PRUNE_OPTIONS = {
+  ...MESSAGE_FILTER_OPTIONS,
+  'queue-name': filterOption('Messages of this queue.'),
+  'flow-control-key': filterOption('Messages with this flow-control key.'),
+  'caller-ip': filterOption('Messages that came from this address.'),
+  ...SHARED_OPTIONS,
+  'to-date': { ...TIME_OPTIONS['to-date'], help: 'Failed until this time, at least 1h ago; required.' },
+} as const satisfies Record<string, OptionSpec>;
+
+export function selectionOf(call: Call, action: ManualAction): Selection {
+  const { values, positionals, io } = call;
+  const now = io.clock.now();
+  const account = textOption(values, 'account');
+  const since = timeOption(values, 'since', now);
+  const from = timeOption(values, 'from-date', now);
+  const toDate = timeOption(values, 'to-date', now);
+  if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
+  const queue = queueOf(values);
+  const selection = {
+    action,
+    ...(account !== undefined && { account }),
+    ...(queue !== undefined && { queue }),
+    ...(positionals.length > 0 && { ids: [...new Set(positionals)] }),
+    ...filtersOf(values),
+    ...((since ?? from) !== undefined && { fromDate: since ?? from }),
+    ...(toDate !== undefined && { toDate }),
+  };
+  return selection as Selection;
+}
+
+function filtersOf(values: OptionValues): Readonly<Record<string, readonly (string | number)[]>> {
+  const given = (Object.keys(FILTERS) as Filter[]).flatMap((name) => {
+    const value = values[name];
+    return Array.isArray(value) && value.length > 0 ? [[name, value as readonly string[]] as const] : [];
+  });
+  return Object.fromEntries(
+    given.map(([name, texts]) => [FILTERS[name], name === 'response-status' ? texts.map(statusOf) : texts]),
+  );
+}
+
+function statusOf(text: string): number {
+  const status = Number(text);
+  if (/^\d{3}$/.test(text)) return status;
+  throw new UsageError(`--response-status must be a status such as 503, not '${text}'`);
+}
+
+function queueOf(values: OptionValues): 'workflow' | 'message' | undefined {
+  const queue = textOption(values, 'queue');
+  if (queue === undefined || queue === 'workflow' || queue === 'message') return queue;
+  throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
+}
+
+const RUNS_ONLY: readonly Filter[] = [
+  'workflow-url',
+  'workflow-run-id',
+  'failure-function-state',
+  'flow-control-key',
+  'caller-ip',
+];
+const MESSAGES_ONLY: readonly Filter[] = ['url', 'topic-name', 'schedule-id', 'response-status'];
+
+/** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon can tell. */
+export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delete-messages' | undefined {
+  const queue = queueOf(values);
+  if (queue !== undefined) return queue === 'workflow' ? 'delete' : 'delete-messages';
+  const has = (names: readonly Filter[]): Filter | undefined => names.find((name) => values[name] !== undefined);
+  const [runs, messages] = [has(RUNS_ONLY), has(MESSAGES_ONLY)];
+  if (runs !== undefined && messages !== undefined) {
+    throw new UsageError(
+      `--${runs} is a filter of workflow runs and --${messages} one of messages; use only one of them`,
+    );
+  }
+  if (runs !== undefined) return 'delete';
+  if (messages !== undefined) return 'delete-messages';
+  if (positionals.length > 0) return undefined;
+  throw new UsageError('both DLQs have these filters; choose one with --queue workflow or --queue message');
+}

@@ -1,0 +1,129 @@
+/** Common part of `dlq resume`, `dlq delete` and `dlq prune`: shows a manual plan, asks, applies and follows it. */
+import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
+import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
+import type { RunSummary } from '#automate/ledger/commands.ts';
+import { EXIT, UsageError, type Call } from '../command.ts';
+import { confirm, neededReason } from '../confirm.ts';
+import type { DaemonCall } from '../daemon-exchange.ts';
+import type { ManualProgress } from '../daemon-plans.ts';
+import { findDaemon } from '../daemon-option.ts';
+import { outputFormat, printable, textStyle, writeData } from '../output.ts';
+import { EXIT_OF_OUTCOME, resultText } from './apply.ts';
+import { actText, counted } from './plan-acts.ts';
+import { settingsOf } from './plan.ts';
+
+type OutputFormat = ReturnType<typeof outputFormat>;
+
+const EVERY_MS = 2_000;
+
+/** @param selections alternatives, if only the daemon can tell which queue the ids are in */
+export async function runManualPlan(call: Call, ...selections: readonly [Selection, ...Selection[]]): Promise<number> {
+  const format = outputFormat(call.values);
+  const fault = selectionFault(selections[0], call.io.clock.now());
+  if (fault !== undefined) throw new UsageError(fault);
+  const reason = neededReason(call, 'why are you doing this?');
+  const settings = settingsOf(call.values);
+  const daemon = await findDaemon(call);
+  if (daemon === undefined) return EXIT.failed;
+  const { requestManualPlan } = await import('../daemon-plans.ts');
+  const { requestApply } = await import('../daemon-client.ts');
+  const { planText } = await import('./plan-text.ts');
+  const overrule = Object.keys(settings).length > 0 && { overrule: { settings } };
+  const plan = await requestManualPlan(selections, { reason, ...overrule }, daemon);
+  call.io.stderr.write(planText(plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
+  if (plan.matched === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
+  await confirm(call, questionText(plan));
+  const { result } = await requestApply(plan.id, reason, daemon);
+  call.io.stderr.write(hintText(plan, daemon));
+  const applied = EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
+  if (call.values['wait'] !== true && call.values['watch'] !== true) {
+    await writeResult(call, format, { plan, result });
+    return applied;
+  }
+  const progress = await follow(call, plan, daemon);
+  await writeResult(call, format, { plan, result, progress });
+  return exitOf(progress);
+}
+
+/** Ends with the state of a plan that cannot be applied. */
+async function withoutAction(call: Call, format: OutputFormat, plan: Plan): Promise<number> {
+  if (format !== 'table') await writeData(call.io, format, { plan: plan.id, policy: plan.policy, state: plan.state });
+  if (plan.state === 'aborted') return EXIT.aborted;
+  call.io.stderr.write('Nothing matches, so there is nothing to do.\n');
+  return plan.state === 'held' ? EXIT.held : EXIT.ok;
+}
+
+function questionText(plan: Plan): string {
+  const all = plan.matched > plan.chosen.length && plan.action !== 'message-dlq.prune';
+  const rest = all
+    ? `; the plan covers all ${counted(plan.matched, 'entry', 'entries')}, and later runs do the rest`
+    : '';
+  if (plan.chosen.length > 0) return `Apply: ${actText(plan)}${rest}?`;
+  const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
+  return `A guard holds the plan now${why}. Apply it, so that later runs do what the guards allow${rest}?`;
+}
+
+function hintText({ id, policy, action }: Plan, daemon: DaemonCall): string {
+  if (action === 'message-dlq.prune') return '';
+  return [
+    'The daemon continues the plan by itself.',
+    `Follow: GET /api/v1/plans/${id}`,
+    `Pause:  ${daemon.command(`pause --policy ${policy} --reason TEXT`)}`,
+    `Cancel: ${daemon.command(`cancel ${id} --reason TEXT`)}\n`,
+  ].join('\n');
+}
+
+interface Done {
+  readonly plan: Plan;
+  readonly result: RunSummary;
+  readonly progress?: ManualProgress;
+}
+
+async function writeResult({ io }: Call, format: OutputFormat, { plan, result, progress }: Done): Promise<void> {
+  if (format === 'table')
+    io.stdout.write(progress === undefined ? resultText(plan.id, result) : `${progressText(plan, progress)}\n`);
+  else await writeData(io, format, { plan: plan.id, policy: plan.policy, result, ...(progress && { progress }) });
+}
+
+/** Reports each change of the progress, until the plan is finished. Ctrl-C ends only the report. */
+async function follow({ io }: Call, plan: Plan, daemon: DaemonCall): Promise<ManualProgress> {
+  const { requestProgress } = await import('../daemon-plans.ts');
+  using _alive = keepAlive();
+  let last = '';
+  for (;;) {
+    const progress = await requestProgress(plan.id, daemon);
+    const text = progressText(plan, progress);
+    if (text !== last) io.stderr.write(`${text}\n`);
+    last = text;
+    if (progress.finished || progress.state === 'expired') return progress;
+    try {
+      await sleep(io.clock, EVERY_MS, io.signal);
+    } catch (error) {
+      if (!io.signal.aborted) throw error;
+      io.stderr.write('The plan continues without this command.\n');
+      return progress;
+    }
+  }
+}
+
+function progressText({ id }: Plan, progress: ManualProgress): string {
+  const { state, sent, verified, failedAgain, unknown, left, deleted, held } = progress;
+  const parts = [
+    `${sent} sent`,
+    `${verified} verified`,
+    failedAgain > 0 && `${failedAgain} failed again`,
+    unknown > 0 && `${unknown} unknown`,
+    left !== undefined && `${left} left`,
+    deleted !== undefined && `${deleted} deleted`,
+  ].filter((part) => part !== false);
+  const why = held === undefined ? '' : `; ${held.guard}: ${held.reason}`;
+  return printable(`Plan ${id}: ${state}, ${parts.join(', ')}${why}`);
+}
+
+/** Exit code of a followed plan. A failed, unknown or unsent entry is a finding. */
+function exitOf({ state, finished, failedAgain, unknown, left = 0 }: ManualProgress): number {
+  if (state === 'cancelled') return EXIT.aborted;
+  return finished && failedAgain + unknown + left === 0 ? EXIT.ok : EXIT.findings;
+}
