@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DAEMON_OPTIONS } from '#operate/cli/daemon-option.ts';
-import { ALL_COMMANDS } from '#operate/cli/help.ts';
+import { parseArguments } from '#operate/cli/arguments.ts';
+import { EXIT } from '#operate/cli/command.ts';
+import { ALL_COMMANDS, namedCommand } from '#operate/cli/help.ts';
+import { LIST_OPTIONS } from '#operate/cli/list-options.ts';
 import { loadConfig, parseConfig } from '#config/load.ts';
 import { allKeys, keysOf } from '#config/schema-walk.ts';
 import { ACTION_TYPES } from '#foundation/domain/plan.ts';
@@ -24,6 +27,7 @@ import {
   WORKFLOW_ENTRY,
 } from '#automate/policies/environments.ts';
 import { policySettings } from '#automate/policies/settings.ts';
+import { shellWords } from './operate/cli/shell-words.ts';
 import { opsd } from './operate/cli/terminal.ts';
 import { NOTIFICATION } from './operate/notifications/world.ts';
 import { RECORDS } from './emulator/interface-names.ts';
@@ -106,6 +110,37 @@ describe('README.md', () => {
     const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map((match) => match[1]!);
     expect(links.length).toBeGreaterThan(8);
     for (const link of links) if (!link.endsWith('/')) expect(() => read(link), link).not.toThrow();
+  });
+});
+
+describe('docs/commands.md', () => {
+  const text = read('docs/commands.md');
+
+  test('names every command, and no other', () => {
+    const section = text.split('## All commands\n')[1]!.split('\n## ')[0]!;
+    const named = [...section.matchAll(/^\| `opsd ((?:[^`\\]|\\\|)+)` \|/gm)].map((match) => match[1]!);
+    const names = ALL_COMMANDS.map(({ name }) => name).toSorted((a, b) => b.length - a.length);
+    const found = named.map((cell) => names.find((name) => cell === name || cell.startsWith(`${name} `)) ?? cell);
+    expect(found.toSorted()).toEqual(names.toSorted());
+  });
+
+  test('shows command lines that the commands accept', () => {
+    const lines = blocks(text, '').flatMap((block) => block.split('\n').filter((line) => line.startsWith('opsd ')));
+    expect(lines.length).toBeGreaterThan(20);
+    for (const line of lines) {
+      const { command, args } = namedCommand(shellWords(line).slice(1));
+      expect(() => parseArguments(command!, args), line).not.toThrow();
+    }
+  });
+
+  test('has every exit code, and every option of several commands', () => {
+    const codes = [...new Set(Object.values(EXIT))].map(String);
+    expect(firstCells(text.replaceAll(/^\| (\d+) \|/gm, '| `$1` |')).filter((cell) => /^\d+$/.test(cell))).toEqual(
+      codes,
+    );
+    for (const option of Object.keys({ ...LIST_OPTIONS, ...DAEMON_OPTIONS })) {
+      if (option !== 'output') expect(text, option).toContain(`--${option}`);
+    }
   });
 });
 

@@ -1,8 +1,9 @@
 /** `opsd status`: its screen at 80 columns, its exit codes, and its data, against a real server. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Incident } from '#foundation/domain/incident.ts';
 import type { ServerDeps } from '#operate/server.ts';
-import { action, engine, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
+import { action, engine, incidents, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { opsd, type TerminalOptions } from './terminal.ts';
 
@@ -13,7 +14,30 @@ async function status(deps: Partial<ServerDeps>, args: readonly string[] = [], o
   return opsd(['status', ...args], { ...options, env: { NO_COLOR: '1', OPSD_URL: address } });
 }
 
+const OUTAGE: Incident = {
+  id: 'i-4711',
+  account: 'production',
+  kind: 'workflow',
+  place: 'app.example.com/invoice',
+  reason: 'HTTP 503',
+  cause: 'transient',
+  state: 'open',
+  firstAt: NOW - 1_680_000,
+  lastAt: NOW - 60_000,
+  openedAt: NOW - 1_600_000,
+  now: { workflow: 183, message: 0 },
+  ever: 190,
+  expired: 0,
+  aliases: [],
+  campaigns: [],
+};
+
 const NIGHT: Partial<ServerDeps> = {
+  accounts: [{ name: 'production' }],
+  incidents: incidents({
+    all: () => [OUTAGE, { ...OUTAGE, id: 'i-12', state: 'acknowledged' }],
+    firstExpiresAt: () => NOW + 172_800_000,
+  }),
   policies: () => [
     {
       ...RESUME_BILLING,
@@ -66,7 +90,7 @@ const NIGHT: Partial<ServerDeps> = {
   }),
 };
 
-test('the screen has the verdict, then problems, plans, pauses with their next step, policies, and sources', async () => {
+test('the screen has the verdict, then problems, incidents, plans, pauses with their next step, policies, and sources', async () => {
   const { code, stdout, stderr } = await status(NIGHT);
   expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
   expect(stdout).toBe(`\
@@ -78,6 +102,12 @@ test('the screen has the verdict, then problems, plans, pauses with their next s
             more than 50; the next run checks again
   problem   ● All policies are paused by oncall: checkout is odd \\x1b[2J; \`opsd
             unpause --reason TEXT\` lifts it
+
+  incident  i-4711 183 runs of app.example.com/invoice failed: HTTP 503
+            (production), open, since 28m, first expiry in 2d
+  incident  i-12 183 runs of app.example.com/invoice failed: HTTP 503
+            (production), acknowledged, since 28m, first expiry in 2d
+            opsd incidents show i-4711
 
   pending   9f3c2a resume-billing: 2 actions on production, expires in 1h
             opsd approve 9f3c2a
@@ -103,6 +133,41 @@ test('a quiet daemon has one line, and exit code 0', async () => {
   const { code, stdout } = await status({});
   expect(code).toBe(0);
   expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z\n');
+});
+
+test('an open incident is a finding, also before it is reported; an acknowledged one is not', async () => {
+  const { accounts } = NIGHT;
+  for (const [state, code] of [
+    ['open', 3],
+    ['acknowledged', 0],
+    ['recovering', 0],
+    ['resolved', 0],
+  ] as const) {
+    const found = await status({ accounts: accounts!, incidents: incidents({ all: () => [{ ...OUTAGE, state }] }) });
+    expect([state, found.code]).toEqual([state, code]);
+    expect(found.stdout.includes('183 runs')).toBe(state !== 'resolved');
+  }
+});
+
+test('a reported incident is listed once', async () => {
+  const summary = 'Incident in production: 183 runs of app.example.com/invoice failed: HTTP 503';
+  const conditions = ['unknown/1', 'incident/i-4711'].map((key, n) => ({
+    key,
+    severity: 'critical' as const,
+    summary: n === 0 ? 'Worse' : summary,
+    detail: 'since',
+    since: NOW,
+  }));
+  const { stdout } = await status({ ...NIGHT, engine: engine({ conditions: () => conditions }) });
+  expect(stdout).toContain('Worse: since');
+  expect(stdout.match(/183 runs/g)).toHaveLength(2);
+});
+
+test('five incidents are shown, and the number of the others', async () => {
+  const all = () => Array.from({ length: 7 }, (_, n): Incident => ({ ...OUTAGE, id: `i-${n}` }));
+  const { stdout } = await status({ ...NIGHT, incidents: incidents({ all }) });
+  expect(stdout.match(/183 runs/g)).toHaveLength(5);
+  expect(stdout).toContain('            and 2 more\n            opsd incidents\n');
 });
 
 test('a pause by an operator is no finding', async () => {

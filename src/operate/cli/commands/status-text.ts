@@ -20,6 +20,16 @@ export interface ScreenData extends StateData {
   readonly verdict: StateData['verdict'] & {
     readonly problems: readonly { readonly level: 'trouble' | 'attention' | 'info'; readonly text: string }[];
   };
+  /** Unresolved incidents, and the number of those that are not listed. */
+  readonly incidents: readonly {
+    readonly id: string;
+    readonly account: string;
+    readonly state: string;
+    readonly title: string;
+    readonly firstAt: number;
+    readonly firstExpiresAt?: number;
+  }[];
+  readonly moreIncidents: number;
   readonly pauses: readonly {
     readonly scope: string;
     readonly reason: string;
@@ -41,7 +51,11 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
   const { level, problems } = data.verdict;
   const sections: Segment[][][] = [
     // The sentence is the first problem, unless the daemon is starting.
-    problems.slice(level === 'starting' ? 0 : 1).map(problemLine),
+    problems
+      .slice(level === 'starting' ? 0 : 1)
+      .filter((problem) => !isIncident(problem, data))
+      .map(problemLine),
+    incidentLines(data, style.command),
     data.plans.flatMap((plan) => planLines(plan, data, style.command)),
     data.pauses.flatMap((pause) => pauseLines(pause, data, style.command)),
     [
@@ -75,6 +89,32 @@ function problemLine({ level, text }: ScreenData['verdict']['problems'][number])
   return [
     { text: '  problem   ', style: 'dim' },
     { text: `${mark} ${text}`, style },
+  ];
+}
+
+/** Returns true for the report of an incident that has its own line. */
+function isIncident({ text }: { readonly text: string }, { incidents }: ScreenData): boolean {
+  return incidents.some(({ account, title }) => text.startsWith(`Incident in ${account}: ${title}`));
+}
+
+function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Segment[][] {
+  const [first] = incidents;
+  if (first === undefined) return [];
+  const lines = incidents.map(({ id, account, state, title, firstAt, firstExpiresAt }): Segment[] => {
+    const expires =
+      firstExpiresAt === undefined ? '' : `, first expiry in ${formatDuration(Math.max(0, firstExpiresAt - at))}`;
+    return [
+      { text: '  incident  ', style: 'dim' },
+      { text: `${id} `, style: 'bold' },
+      { text: title, style: state === 'open' ? 'red' : 'yellow' },
+      { text: ` (${account}), ${state}, since ${formatDuration(Math.max(0, at - firstAt))}${expires}` },
+    ];
+  });
+  const more = moreIncidents === 0 ? [] : [[{ text: `${' '.repeat(12)}and ${moreIncidents} more` }]];
+  return [
+    ...lines,
+    ...more,
+    nextStep(command(moreIncidents === 0 ? `incidents show ${shellWord(first.id)}` : 'incidents')),
   ];
 }
 

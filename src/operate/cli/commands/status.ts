@@ -1,20 +1,23 @@
 import { EXIT, type Command } from '../command.ts';
-import { exchange, type DaemonCall } from '../daemon-exchange.ts';
+import { exchange, pathWith, type DaemonCall } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
 import type { ScreenData } from './status-text.ts';
 
-/** Actions that the screen shows. */
+/** Actions and incidents that the screen shows. */
 const ACTIONS = 5;
+const INCIDENTS = 5;
+const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 export const statusCommand: Command = {
   name: 'status',
-  summary: 'Show the state of the daemon: problems, pending plans, pauses, and what the policies do.',
+  summary: 'Show the state of the daemon: problems, incidents, pending plans, pauses, and what the policies do.',
   options: { watch: WATCH_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
     'The beginning of the status page, on the terminal. JSON and YAML are the response of GET /api/v1/status.\n' +
-    'Exit code: 0 if all is well, 3 if there are problems or the daemon is starting, 1 if it does not respond.',
+    'Exit code: 0 if all is well, 3 if there are problems or open incidents or the daemon is starting, 1 if it does not\n' +
+    'respond.',
   examples: ['opsd status --watch', 'opsd status -o json --url https://opsd.example.com:10777'],
   async run(call) {
     const format = outputFormat(call.values);
@@ -24,13 +27,17 @@ export const statusCommand: Command = {
     return showOrWatch(call, async () => {
       const status = await read(daemon, 'status');
       const { level } = (status as unknown as ScreenData).verdict;
-      const code = level === 'ok' || level === 'info' ? EXIT.ok : EXIT.findings;
+      const unresolved = await read(daemon, pathWith('incidents', { state: UNRESOLVED, limit: INCIDENTS }));
+      const { incidents, total } = unresolved as { incidents: ScreenData['incidents']; total: number };
+      const isFine = (level === 'ok' || level === 'info') && !incidents.some(({ state }) => state === 'open');
+      const code = isFine ? EXIT.ok : EXIT.findings;
       if (format !== 'table') return { text: await dataText(format, status), code };
       const lists = [];
       for (const list of ['sources', 'policies', 'plans?state=pending', `actions?limit=${ACTIONS}`]) {
         lists.push(await read(daemon, list));
       }
-      const data = Object.assign({}, status, ...lists) as unknown as ScreenData;
+      const more = Math.max(0, total - incidents.length);
+      const data = Object.assign({}, status, ...lists, { incidents, moreIncidents: more }) as unknown as ScreenData;
       return { text: statusText(data, { ...textStyle(call.io), command: daemon.command }), code };
     });
   },
