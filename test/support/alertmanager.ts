@@ -17,16 +17,10 @@ interface Alert {
   readonly status: { readonly state: 'active' | 'suppressed' | 'unprocessed' };
 }
 
-export interface Alertmanager {
-  readonly url: string;
-  /** Returns the firing alerts. */
-  alerts(): Promise<readonly Alert[]>;
-  post(...alerts: readonly object[]): Promise<void>;
-  stop(): void;
-}
+export type Alertmanager = Awaited<ReturnType<typeof startAlertmanager>>;
 
 /** Starts an Alertmanager that ends with the test. */
-export async function startAlertmanager(program: string, config: string): Promise<Alertmanager> {
+export async function startAlertmanager(program: string, config: string) {
   const folder = tempDir();
   const port = await freePort();
   writeFileSync(join(folder, 'am.yml'), config);
@@ -45,8 +39,9 @@ export async function startAlertmanager(program: string, config: string): Promis
   );
   return {
     url,
+    /** Returns the firing alerts. */
     alerts: async () => (await (await fetch(`${url}/api/v2/alerts`)).json()) as readonly Alert[],
-    async post(...alerts) {
+    async post(...alerts: readonly object[]) {
       const headers = { 'Content-Type': 'application/json' };
       const answer = await fetch(`${url}/api/v2/alerts`, { method: 'POST', headers, body: JSON.stringify(alerts) });
       expect(answer.status).toBe(200);

@@ -2,22 +2,14 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from './temp-dir.ts';
 
-export interface AuditedStore {
-  readonly path: string;
-  readonly auditPath: string;
-  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
-  readonly close: () => void;
-}
-
 /** @param maxBytes maximum size of a file of the audit log; default: the log's own */
-export function auditedStore(maxBytes?: number): AuditedStore {
+export function auditedStore(maxBytes?: number) {
   const path = join(tempDir(), 'opsd.db');
   let opened: { store: Store; audit: AuditFile } | undefined;
   const close = (): void => {
@@ -29,7 +21,7 @@ export function auditedStore(maxBytes?: number): AuditedStore {
   return {
     path,
     auditPath: auditPathOf(path),
-    open() {
+    open: () => {
       const store = openStore(path);
       const audit = openAuditLog(store, new ManualClock(1_000), maxBytes);
       opened = { store, audit };

@@ -1,51 +1,43 @@
 /** A world for one test of the daemon: an emulator in a separate process, a folder, a configuration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultProxy, type FaultProxy } from './fault-proxy.ts';
-import { httpSink, type HttpSink } from './http-sink.ts';
+import { faultProxy } from './fault-proxy.ts';
+import { httpSink } from './http-sink.ts';
 import { emulatorProgram, opsd, type Program } from './program.ts';
 import { failedRuns, trigger, TEST_TOKEN, type Service } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
-export interface DaemonWorld {
-  /** The emulator itself. */
-  readonly service: Service;
-  /** Address that the daemon uses in place of the emulator. */
-  readonly proxy: FaultProxy;
-  readonly folder: string;
-  /** Destination of messages and runs; responds 503 until set otherwise. */
-  readonly destination: HttpSink;
-  /** Writes `opsd.yaml`. Returns its path. */
-  write(config: string): string;
-  /** Writes the configuration and starts `opsd run` on it. */
-  run(config: string, env?: Record<string, string>): Program;
-  /** Triggers runs that fail at once, each of a separate workflow. Waits until they are in the workflow DLQ. */
-  failRuns(count: number, label: string): Promise<void>;
-}
+export type DaemonWorld = Awaited<ReturnType<typeof daemonWorld>>;
 
 /** Maximum concurrent requests. */
 const AT_ONCE = 20;
 
-export async function daemonWorld(): Promise<DaemonWorld> {
+export async function daemonWorld() {
   const emulator = await emulatorProgram();
-  const service = { url: emulator.url, token: TEST_TOKEN };
+  const service: Service = { url: emulator.url, token: TEST_TOKEN };
   const proxy = await faultProxy(emulator.url);
   const folder = tempDir();
   const destination = await httpSink((_request, response) => void response.writeHead(503).end());
+  /** Writes `opsd.yaml`. Returns its path. */
   const write = (config: string): string => {
     const file = join(folder, 'opsd.yaml');
     writeFileSync(file, config);
     return file;
   };
   return {
+    /** The emulator itself. */
     service,
+    /** Address that the daemon uses in place of the emulator. */
     proxy,
     folder,
+    /** Destination of messages and runs; responds 503 until set otherwise. */
     destination,
     write,
-    run: (config, env = {}) => opsd(['run', '--config', write(config)], { env }),
-    async failRuns(count, label) {
+    /** Writes the configuration and starts `opsd run` on it. */
+    run: (config: string, env: Record<string, string> = {}) => opsd(['run', '--config', write(config)], { env }),
+    /** Triggers runs that fail at once, each of a separate workflow. Waits until they are in the workflow DLQ. */
+    async failRuns(count: number, label: string) {
       const already = (await failedRuns(service)).length;
       for (let first = 0; first < count; first += AT_ONCE) {
         const runs = Array.from({ length: Math.min(AT_ONCE, count - first) }, (_, n) => already + first + n);

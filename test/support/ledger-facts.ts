@@ -5,14 +5,15 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 
 export const NO_CAPS: readonly CapLimit[] = [];
 
+const ABOUT = { account: 'production', group: '', items: 1 } as const;
+
 export function resumeOf(dlqId: string, change: Partial<ResumeProposal> = {}): ResumeProposal {
   return {
+    ...ABOUT,
     policy: 'resume-billing',
-    account: 'production',
     action: 'workflow-dlq.resume',
     target: dlqId,
     group: 'https://app.example.com/invoice',
-    items: 1,
     dlqId,
     workflowRunId: `wfr_${dlqId}`,
     workflowUrl: 'https://app.example.com/invoice',
@@ -28,11 +29,10 @@ export function resumeOf(dlqId: string, change: Partial<ResumeProposal> = {}): R
 
 export function pageOf(target: string, change: Partial<PruneProposal> = {}): PruneProposal {
   return {
+    ...ABOUT,
     policy: 'prune',
-    account: 'production',
     action: 'message-dlq.prune',
     target,
-    group: '',
     items: 100,
     page: 1,
     filter: { toDate: 1_000 },
@@ -42,12 +42,10 @@ export function pageOf(target: string, change: Partial<PruneProposal> = {}): Pru
 
 export function raiseTo(toUsd: number, change: Partial<BudgetProposal> = {}): BudgetProposal {
   return {
+    ...ABOUT,
     policy: 'raise-budget',
-    account: 'production',
     action: 'budget.raise',
     target: `budget/${toUsd}/1`,
-    group: '',
-    items: 1,
     fromUsd: 100,
     toUsd,
     ...change,

@@ -3,17 +3,9 @@ import { join } from 'node:path';
 import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { otlpSink } from './otlp-sink.ts';
 import { writePast } from './past.ts';
-import { prometheus, type Prometheus } from './prometheus.ts';
+import { prometheus } from './prometheus.ts';
 import { clockedOpsd } from './program.ts';
 import { until } from './until.ts';
-
-export interface WatchedDemo {
-  /** Address of the demo's pages. */
-  readonly url: string;
-  readonly prometheus: Prometheus;
-  /** Epoch seconds: younger data was scraped, older data is generated. */
-  readonly liveSince: number;
-}
 
 export const RULE_PATHS = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
 const DAYS = 8;
@@ -21,7 +13,7 @@ const DAYS = 8;
 export async function watchedDemo(
   programs: { readonly prometheus: string; readonly promtool: string },
   { seed, speed }: { readonly seed: number; readonly speed: number },
-): Promise<WatchedDemo> {
+) {
   const spans = await otlpSink();
   const time = { speed, since: Date.now() };
   const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', String(seed)], {
@@ -44,5 +36,6 @@ export async function watchedDemo(
         { days: DAYS, now, labels: { job: 'opsd', instance: new URL(url).host } },
       ),
   });
+  // Data since then was scraped, older data is generated.
   return { url, prometheus: watching, liveSince: now };
 }
