@@ -1,5 +1,6 @@
 /** `npm start` as a user runs it: on a terminal, ended with Ctrl-C. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
@@ -67,4 +68,31 @@ test('a second Ctrl-C immediately ends a daemon that waits for a clean end', asy
   onTestFinished(() => clearInterval(pressing));
   expect(await terminal.ended).toBe(128 + 2);
   expect(terminal.screen()).not.toContain('daemon stopped');
+});
+
+test('opsd status --watch redraws the screen until Ctrl-C, which ends it with exit code 0', async () => {
+  const world = await daemonWorld();
+  const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
+  await daemon.logged('daemon running');
+  const terminal = onTerminal(
+    `${process.execPath} src/opsd.js status --watch --config ${join(world.folder, 'opsd.yaml')}`,
+  );
+  await until({ what: 'two screens' }, () => terminal.screen().split('\u001B[H').length > 2);
+  expect(terminal.screen()).toMatch(/policy {4}resume-billing/);
+  terminal.press(CTRL_C);
+  expect(await terminal.ended).toBe(0);
+});
+
+test('opsd init asks for a token without showing it, and writes a configuration', async () => {
+  const world = await daemonWorld();
+  const file = join(world.folder, 'written.yaml');
+  const terminal = onTerminal(`${process.execPath} src/opsd.js init --url ${world.service.url} --output ${file}`);
+  await until({ what: 'the question' }, () => terminal.screen().includes('Token: '));
+  terminal.press(`${world.service.token}\r`);
+  await until({ what: 'the next question' }, () => terminal.screen().includes('management API'));
+  terminal.press('\r');
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.screen()).toContain('token accepted');
+  expect(terminal.screen()).not.toContain(world.service.token);
+  expect(readFileSync(join(world.folder, 'secrets/production-token'), 'utf8').trim()).toBe(world.service.token);
 });

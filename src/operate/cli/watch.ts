@@ -11,6 +11,7 @@ export const WATCH_OPTION: OptionSpec = {
 };
 
 const EVERY_MS = 2_000;
+/** Rows of a terminal that reports none. */
 const STANDARD_ROWS = 24;
 
 export interface Shown {
@@ -60,7 +61,8 @@ function draw({ stdout, stderr }: CliIo, { text, note = '' }: Shown): void {
     stderr.write(note);
     return;
   }
-  const room = Math.max(2, stdout.rows ?? STANDARD_ROWS) - 1;
+  const { rows = 0 } = stdout;
+  const room = (rows > 1 ? rows : STANDARD_ROWS) - 1;
   const lines = `${text}${note}`.replace(/\n$/, '').split('\n');
   const hidden = lines.length - room;
   const shown = hidden > 0 ? [...lines.slice(0, room - 1), `… ${hidden + 1} more lines`] : lines;

@@ -171,6 +171,27 @@ describe.each([
   });
 });
 
+test.each([
+  ['viewer', ['url-groups', 'add-endpoints', 'mailers', 'http://127.0.0.1:9/x']],
+  ['viewer', ['messages', 'publish', 'http://127.0.0.1:9/x']],
+  ['viewer', ['workflows', 'trigger', 'http://127.0.0.1:9/x']],
+  ['viewer', ['indexes', 'create', 'products', '--region', 'eu-west-1', '--type', 'payg']],
+  ['viewer', ['indexes', 'rename', 'idx-1', 'products']],
+  ['operator', ['indexes', 'transfer', 'idx-1', 'team-7', '--confirm', 'products']],
+  ['operator', ['account', 'update-budget', '50', '--confirm', 'production']],
+  ['operator', ['account', 'set-plan', 'paid', '--confirm', 'production']],
+  ['operator', ['account', 'rotate-token', '--confirm', 'production']],
+  ['operator', ['account', 'move-to-team', 'team-7', '--confirm', 'production']],
+] as const)('a %s cannot send opsd %j, and no request is sent', async (role, command) => {
+  const world = await operationsWorld();
+  const caller = ['--url', world.daemon.address, '--token-file', join(world.folder, `${role}-token`)];
+  const { code, stderr } = await opsd([...command, ...caller, '--yes'], { clock: systemClock });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/role (?:operator|admin)/);
+  expect(lastWrite(world)).toBeUndefined();
+  expect(await world.audit()).toEqual([]);
+});
+
 test('a missing key is wrong usage, and nothing is sent', async () => {
   const world = await operationsWorld();
   const { code, stderr } = await run(world, ['indexes', 'create', 'products', '--region', 'eu-west-1', '--yes']);

@@ -54,6 +54,14 @@ test('on a terminal it draws over the previous output, and truncates at the last
   expect(world.stderr).toBe('');
 });
 
+test('a terminal that reports no rows has 24', async () => {
+  const { world, done, next } = watching([{ text: 'a\nb\nc\n' }], { isTTY: true, rows: 0 });
+  await next();
+  world.stop();
+  await done;
+  expect(world.stdout).toContain('c\u001B[K\n');
+});
+
 test('a daemon that restarts does not end it: the last output stays, with the reason', async () => {
   const { world, done, next } = watching([{ text: 'a\n' }, new CommandError('no daemon\u001B'), { text: 'b\n' }]);
   await next();
