@@ -16,6 +16,7 @@ import { emulatorCommand } from './commands/emulator.ts';
 import { explainCommand } from './commands/explain.ts';
 import { flowControlListCommand } from './commands/flow-control.ts';
 import { initCommand } from './commands/init.ts';
+import { messagesListCommand, messagesShowCommand } from './commands/messages.ts';
 import { metricsCommand } from './commands/metrics.ts';
 import { OPERATION_COMMANDS } from './commands/operation-commands.ts';
 import { pauseCommand } from './commands/pause.ts';
@@ -70,6 +71,8 @@ export const COMMANDS: readonly Command[] = [
   dlqDeleteCommand,
   dlqPruneCommand,
   flowControlListCommand,
+  messagesListCommand,
+  messagesShowCommand,
   ...OPERATION_COMMANDS,
   metricsCommand,
   schemaCommand,

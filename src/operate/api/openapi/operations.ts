@@ -81,7 +81,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
   'GET /api/v1/sources': {
     id: 'listSources',
-    summary: 'What is read of each account, and with which result',
+    summary: 'Readings of each account, and their results',
     role: 'viewer',
     response: answer({ sources: listOf(ref('Source')) }),
   },

@@ -175,7 +175,7 @@ export const READING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     labels: listOf(text()),
     postponedBy: opt(choice(['delay', 'not_before'])),
     timeline: listOf(ref('TimelineEvent')),
-    unknown: listOf(text(), 'What the log does not say.'),
+    unknown: listOf(text(), 'Facts that the log does not have.'),
   }),
   WorkflowRun: objectOf<WorkflowRunView>({
     account: text(),

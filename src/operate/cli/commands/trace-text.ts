@@ -72,7 +72,8 @@ function took({ startMs, endMs }: Span): string {
   return duration(endMs - startMs);
 }
 
-function duration(ms: number): string {
+/** Milliseconds for people: `250 ms`, `1.5 s`. */
+export function duration(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
   if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
   return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
