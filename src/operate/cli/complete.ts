@@ -3,6 +3,7 @@
  * It never fails, and writes nothing else, because a shell shows its output while the user types.
  */
 import { parseArgs } from 'node:util';
+import { shellWord } from '#foundation/domain/own-command.ts';
 import { optionsOf } from './arguments.ts';
 import {
   EXIT,
@@ -23,8 +24,8 @@ const LONGEST_MS = 1_000;
 export async function complete(words: readonly string[], io: CliIo, programs: CliPrograms): Promise<number> {
   const current = words.at(-1) ?? '';
   const found = await candidates(words.slice(0, -1), current, { io, programs }).catch((): readonly string[] => []);
-  // The shells split candidates at spaces and lines.
-  const fitting = [...new Set(found)].filter((name) => name.startsWith(current) && /^[^\p{Cc}\s]+$/u.test(name));
+  // A shell takes a candidate as it is, so a name such as `$(reboot)` would be a command.
+  const fitting = [...new Set(found)].filter((name) => name.startsWith(current) && shellWord(name) === name);
   io.stdout.write(fitting.map((name) => `${name}\n`).join(''));
   return EXIT.ok;
 }

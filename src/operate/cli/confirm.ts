@@ -1,7 +1,5 @@
 /** Confirmation before a write: on a terminal by an answer or a typed name, elsewhere by --yes or --confirm. */
-import { shellWord } from '#foundation/domain/own-command.ts';
 import { CommandError, UsageError, textOption, type Call, type OptionSpec } from './command.ts';
-import { printable } from './output.ts';
 
 export const YES_OPTION: OptionSpec = { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' };
 
@@ -21,24 +19,6 @@ export const CONFIRM_OPTION: OptionSpec = {
   value: 'NAME',
   help: 'Confirm with this name, for use without a terminal.',
 };
-
-/**
- * Requires the typed name of what is changed.
- *
- * @returns the typed name
- * @throws {CommandError} without the right name; nothing was done then
- */
-export async function confirmName({ io, values }: Call, name: string): Promise<string> {
-  const given = textOption(values, 'confirm');
-  if (given === undefined && io.ask === undefined) {
-    throw new CommandError(
-      `confirmation needs a terminal; nothing was done. Confirm with --confirm ${shellWord(name)}`,
-    );
-  }
-  const typed = given ?? (await io.ask!(`Type ${printable(name)} to confirm: `)).trim();
-  if (typed === name) return typed;
-  throw new CommandError(`the confirmation must be ${printable(name)}, not '${printable(typed)}'; nothing was done`);
-}
 
 export const REASON_OPTION: OptionSpec = { type: 'string', value: 'TEXT', help: 'Reason, recorded in the audit log.' };
 

@@ -18,10 +18,10 @@ async function completed(words: readonly string[], options: TerminalOptions = {}
   return stdout.split('\n').slice(0, -1);
 }
 
-/** Socket of a daemon with a policy, a plan, an account, and two policies with hostile names. */
+/** Socket of a daemon with accounts, a plan, two policies, and policies with hostile names. */
 async function daemon(): Promise<string> {
   const socketPath = join(tempDir(), 's');
-  const policies = ['resume-billing', 'resume:eu', 'a b', 'x\u001B[2J', 'line\nbreak'];
+  const policies = ['resume-billing', 'resume:eu', 'a b', 'x\u001B[2J', 'line\nbreak', '$(reboot)', '`id`', ';id'];
   const deps = world({
     policies: () => policies.map((name) => ({ ...RESUME_BILLING, name })),
     ledger: ledger({ storedPlans: () => [storedPlan()] }),

@@ -49,6 +49,7 @@ export function writeFiles(file: string, draft: Draft, { env, isForced }: Option
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     write(path, `${secret}\n`, 0o600);
   }
+  mkdirSync(folder, { recursive: true });
   write(file, text, 0o644);
   return { files, warnings };
 }
