@@ -73,7 +73,7 @@ export function createOperations(
   }
 
   const operations: Own = {
-    beginOperation: ({ operation, account, keys, by, at, target, claims: wanted, budget }) =>
+    beginOperation: ({ operation, account, keys, by, at, object, claims: wanted, budget }) =>
       change((tell) => {
         const reason = wanted && objection(account, wanted.dlqIds);
         if (reason !== undefined) return { ok: false, reason };
@@ -88,7 +88,7 @@ export function createOperations(
         const id = Number(lastInsertRowid);
         for (const dlqId of wanted?.dlqIds ?? []) claim.run(account, dlqId, wanted!.action, id);
         const dlqIds = wanted?.dlqIds;
-        tell({ type: 'operation.begun', account, operation, id, keys, by, target, dlqIds });
+        tell({ type: 'operation.begun', account, operation, id, keys, by, object, dlqIds });
         return { ok: true, id };
       }),
     endOperation: (id, { at, outcome, detail }) =>

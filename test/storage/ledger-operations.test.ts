@@ -101,7 +101,7 @@ test('after a crash the outcome of an operation is recorded as unknown, once', (
 test('a record has names and ids, and the transaction fails with the audit log', () => {
   const audit = memoryAudit();
   const ledger = memoryLedger('here', audit);
-  begin(ledger, { ...resume('dlq-1'), target: 'acc-1' });
+  begin(ledger, { ...resume('dlq-1'), object: 'acc-1' });
   expect(audit.entries.at(-1)).toEqual({
     type: 'operation.begun',
     account: 'production',
@@ -109,7 +109,7 @@ test('a record has names and ids, and the transaction fails with the audit log',
     id: 1,
     keys: ['dlqIds'],
     by: 'oncall',
-    target: 'acc-1',
+    object: 'acc-1',
     dlqIds: ['dlq-1'],
   });
   const broken = memoryLedger('here', {

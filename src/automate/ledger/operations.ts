@@ -13,7 +13,7 @@ export interface BegunOperation {
   readonly by: string;
   readonly at: number;
   /** Id of the account or index. */
-  readonly target?: string;
+  readonly object?: string;
   /** Entries on which it acts: no other action may act on them. */
   readonly claims?: { readonly action: ActionType; readonly dlqIds: readonly string[] };
   /** New budget, in US dollars, and the known one. Infinity if unlimited. */

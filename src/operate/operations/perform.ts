@@ -162,7 +162,7 @@ function begunOf(
   { account, by, deps }: { readonly account: OperationAccount; readonly by: string; readonly deps: OperationDeps },
 ): BegunOperation {
   const dlqIds = selectedIds(values);
-  const target = values['id'] ?? values['msgsvc_id'];
+  const object = values['id'] ?? values['msgsvc_id'];
   const known = deps.budgetUsd(account.name);
   const isOwnBudget = name === 'update-budget' && values['id'] === account.accountId;
   return {
@@ -171,7 +171,7 @@ function begunOf(
     keys: Object.keys(values),
     by,
     at: deps.clock.now(),
-    ...(api === 'management' && target !== undefined && { target: textOf(target) }),
+    ...(api === 'management' && object !== undefined && { object: textOf(object) }),
     ...(dlqIds !== undefined && { claims: { action: ACTIONS[name]!, dlqIds } }),
     ...(isOwnBudget && {
       budget: { toUsd: dollarsOf(values), ...(known !== undefined && { fromUsd: known }) },

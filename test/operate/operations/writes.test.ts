@@ -70,6 +70,14 @@ test.each([
   ]);
 });
 
+test('opsd audit shows who did what, without hiding names', async () => {
+  const world = await operationsWorld();
+  expect((await world.api(['rotate-token', '--yes', '--confirm=production'])).code).toBe(EXIT.ok);
+  const { stdout } = await opsd(['audit', '--config', world.config], { clock: systemClock });
+  expect(stdout).toMatch(/operation\.begun +– +by=local id=1 keys=id object=acc-1 operation=rotate-token$/m);
+  expect(stdout).toMatch(/operation\.ended +– +id=1 operation=rotate-token outcome=accepted$/m);
+});
+
 test('a lost response is an unknown outcome, and the write is not repeated', async () => {
   const world = await operationsWorld();
   world.onAnswer(({ method }) => (method === 'POST' ? 'lose' : undefined));

@@ -13,7 +13,7 @@ export function answerTable(answer: unknown): string {
   if (!isRow(value)) return Array.isArray(value) ? listTable(value) : `${cell(value)}\n`;
   const fields = Object.entries(value);
   const [list, ...more] = fields.filter(([, inner]) => Array.isArray(inner));
-  const others = fields.filter((field) => field !== list);
+  const others = fields.filter((field) => field !== list && field[1] !== '');
   const isPage = list !== undefined && more.length === 0 && others.every(([name]) => name === 'cursor');
   if (isPage)
     return listTable(list[1] as unknown[]) + others.map(([name, inner]) => `${name}: ${cell(inner)}\n`).join('');

@@ -34,11 +34,12 @@ export async function runOperation(call: Call, { operation, keys, view = PLAIN_V
   const isWrite = operation.method !== 'GET';
   if (isWrite) call.io.stderr.write(preview(operation, keys));
   const asksName = operation.confirm !== undefined && operation.confirm !== 'lower-budget';
-  const daemon = await findDaemon(call, { writes: isWrite, collectors: [] });
-  if (daemon === undefined) return EXIT.failed;
+  // A command without a daemon holds the store from here on, so it asks first.
   if (isWrite && !asksName && textOption(call.values, 'confirm') === undefined) {
     await confirm(call, `Send ${operation.name}?`);
   }
+  const daemon = await findDaemon(call, { writes: isWrite, collectors: [] });
+  if (daemon === undefined) return EXIT.failed;
   await show(await send(call, { operation, keys, daemon }), { call, format, view });
   return EXIT.ok;
 }
