@@ -49,6 +49,7 @@ function depsOf(
     accounts: accounts.connections.map(({ account: { name, messageApi }, target: { accountId } }) => ({
       name,
       raw: accounts.clients.get(name)!.raw,
+      usage: (api) => accounts.clients.get(name)!.usage(api),
       hasActionToken: messageApi?.actionToken !== undefined || messageApi?.actionTokenFile !== undefined,
       ...(accountId !== undefined && { accountId }),
       ...(messageApi?.tokenFile !== undefined && { tokenFile: messageApi.tokenFile }),

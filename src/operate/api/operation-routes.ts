@@ -16,12 +16,16 @@ export const OPERATION_ROUTES: readonly ApiRoute[] = [
 /** Header with facts for the operator that are not in the response, each URI-encoded. */
 const NOTE_HEADER = 'Opsd-Note';
 
+/** Valid value of `Content-Type`. */
+const MIME_TYPE = /^[\w.+/-]{1,100}(?:; ?[\w.+/="-]{1,100})*$/;
+
 /** Maximum size of a request: messages are published with it. */
 const MAX_BODY_BYTES = 8 * 1_048_576;
 
 const STATUS = {
   bad_request: 400,
   unconfirmed: 409,
+  budget: 429,
   refused: 409,
   store_unavailable: 503,
   service_error: 502,
@@ -46,7 +50,7 @@ async function operation(context: ApiContext): Promise<Reply> {
     });
     return {
       status: answer.status,
-      contentType: answer.contentType ?? 'application/octet-stream',
+      contentType: MIME_TYPE.test(answer.contentType ?? '') ? answer.contentType! : 'application/octet-stream',
       body: { parts: [answer.body], gzip: () => Promise.resolve([answer.body]) },
       ...(notes.length > 0 && { headers: { [NOTE_HEADER]: notes.map((note) => encodeURIComponent(note)) } }),
     };

@@ -38,6 +38,7 @@ export async function performOperation(
   const account = accountOf(asked, deps);
   const values = checkedValues(operation, { account, given: asked.given });
   if (operation.method === 'GET') {
+    checkBudget(operation, account);
     return { answer: await sent(() => account.raw.send(operation, values, asked)), notes: [] };
   }
   const by = await permitted(operation, values, { account, asked, deps });
@@ -59,6 +60,17 @@ export async function performOperation(
   } finally {
     end(id, { outcome, ...(detail !== undefined && { detail }) }, deps);
   }
+}
+
+/** Share of the daily budget that reads leave for collectors, policies and writes. */
+const KEPT_SHARE = 0.1;
+
+function checkBudget({ name, api }: Operation, account: OperationAccount): void {
+  const { usedToday, allowedPerDay } = account.usage(api);
+  if (usedToday < allowedPerDay * (1 - KEPT_SHARE)) return;
+  const used = `${usedToday} of ${allowedPerDay} requests of this UTC day are used`;
+  const message = `${name}: ${used}, and the rest is for collectors and policies. Raise client.requestsPerDay, or wait`;
+  throw new OperationError('budget', message);
 }
 
 function accountOf({ account }: AskedOperation, { accounts }: OperationDeps): OperationAccount {
@@ -219,7 +231,7 @@ async function sent<T>(send: () => Promise<T>): Promise<T> {
 
 function asOperationError(error: unknown): unknown {
   if (error instanceof InvalidRequestError) return withCause('bad_request', error);
-  if (error instanceof ServiceError) return withCause('service_error', error);
+  if (error instanceof ServiceError) return withCause(error.code === 'budget' ? 'budget' : 'service_error', error);
   return error;
 }
 

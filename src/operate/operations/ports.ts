@@ -3,6 +3,7 @@ import type { Intents } from '#automate/ledger/intents.ts';
 import type { Operations } from '#automate/ledger/operations.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import type { Operation } from '#service/operations.ts';
 import type { RawCalls } from '#service/raw-calls.ts';
 import type { Role } from '../http/access.ts';
 import type { TokenFiles } from './token-file.ts';
@@ -12,6 +13,8 @@ export interface OperationAccount {
   /** Id in the management API. */
   readonly accountId?: string;
   readonly raw: RawCalls;
+  /** Use of the daily request budget. */
+  usage(api: Operation['api']): { readonly usedToday: number; readonly allowedPerDay: number };
   /** Absolute paths; absent if the token is not in a file. */
   readonly tokenFile?: string;
   readonly actionTokenFile?: string;

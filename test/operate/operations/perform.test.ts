@@ -13,7 +13,7 @@ import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
 import { NOW, plan, proposal } from '../http/world.ts';
 
 /** An account at a service that accepts everything. */
-function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operations> = {}) {
+function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operations> = {}, usedToday = 0) {
   const sent: string[] = [];
   const unrecorded: string[] = [];
   const deps: OperationDeps = {
@@ -21,6 +21,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
       {
         name: 'production',
         hasActionToken: false,
+        usage: () => ({ usedToday, allowedPerDay: 100 }),
         raw: {
           check: () => undefined,
           send: ({ name }) => {
@@ -77,6 +78,14 @@ test('a bulk call by filter waits for the actions of policies in flight', async 
   if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
   await perform('resume-workflow-dlq', { label: 'billing' });
   expect(sent).toEqual(['resume-workflow-dlq']);
+});
+
+test('reads leave a tenth of the daily budget for collectors and policies', async () => {
+  await world(memoryLedger(), {}, 89).perform('list-url-groups', {});
+  const { perform, sent } = world(memoryLedger(), {}, 90);
+  await expect(perform('list-url-groups', {})).rejects.toThrow(/90 of 100 requests of this UTC day are used/);
+  await perform('publish', PUBLISH);
+  expect(sent).toEqual(['publish']);
 });
 
 test('a lost end of an operation is reported, and does not hide the response', async () => {
