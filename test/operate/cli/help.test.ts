@@ -81,6 +81,12 @@ describe('help', () => {
     expect(await opsd(['help', '--help'])).toMatchObject({ code: 0 });
   });
 
+  test('a noun alone is incomplete: its verbs go to stderr, as a usage error', async () => {
+    const { stdout } = await opsd(['account', '--help']);
+    expect(stdout).toContain('\n  account stats          Read the statistics of an account.\n');
+    expect(await opsd(['account'])).toEqual({ code: 64, stdout: '', stderr: stdout });
+  });
+
   test('without a command it goes to stderr, as a usage error', async () => {
     const { stdout } = await opsd(['help']);
     expect(await opsd([])).toEqual({ code: 64, stdout: '', stderr: stdout });
@@ -93,6 +99,22 @@ describe('usage errors', () => {
     [['xyzzy'], "unknown command 'xyzzy'", ''],
     [['help', 'plna'], "unknown command 'plna'; did you mean plan?", ' help'],
     [['--config', 'x'], 'the first argument must be a command, not --config', ''],
+    [['acount', 'stats'], "unknown command 'acount'; did you mean account?", ''],
+    [['account', 'sats'], "account has no verb 'sats'; did you mean account stats?", ' account'],
+    [
+      ['account', 'xyzzy'],
+      "account has no verb 'xyzzy'; its verbs: stats, update-budget, set-plan, rotate-token, move-to-team",
+      ' account',
+    ],
+    [['account', '--yes', 'stats'], 'account needs a verb before --yes', ' account'],
+    [
+      ['account', 'stats', '--perod', '1h'],
+      'account stats has no option --perod; did you mean --period?',
+      ' account stats',
+    ],
+    [['account', 'set-plan'], 'account set-plan needs PLAN', ' account set-plan'],
+    [['help', 'account', 'sats'], "account has no verb 'sats'; did you mean account stats?", ' help'],
+    [['help', 'run', 'x'], "help does not take 'x'", ' help'],
     [['run', '--conifg', 'x'], 'run has no option --conifg; did you mean --config?', ' run'],
     [['run', '-x'], 'run has no option -x', ' run'],
     [['run', '--token=abc'], 'run has no option --token', ' run'],
