@@ -1,0 +1,279 @@
+/** Incidents from the board, the ledger and the log: states, reports, and restarts. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Outage } from '#foundation/domain/outage.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { EventBus } from '#foundation/events/events.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Conditions } from '#automate/engine/conditions.ts';
+import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
+import { ObservationBoard } from '#observe/observations/board.ts';
+import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
+import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { NotificationBook } from '#operate/notifications/notification-book.ts';
+import { openMemoryStore } from '#storage/memory-store.ts';
+import { deadLetter, run, START } from './planted.ts';
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+interface Facts {
+  deadLetters: readonly DeadLetter[];
+  outages: readonly Outage[] | undefined;
+  openResumes: readonly OpenResume[];
+}
+
+/** A daemon as far as incidents need it. `start` may be called again: that is a restart on the same store. */
+function world() {
+  const store = openMemoryStore('here');
+  const clock = new ManualClock(START);
+  const facts: Facts = { deadLetters: [], outages: [], openResumes: [] };
+  const told: string[] = [];
+
+  function start() {
+    const events = new EventBus();
+    const board = new ObservationBoard(clock);
+    board.register({
+      account: 'production',
+      collector: 'workflowDlq',
+      schedule: 'every 1m',
+      intervalMs: MINUTE,
+      maxStalenessMs: 5 * MINUTE,
+    });
+    const conditions = new Conditions({ clock, events });
+    const book = new NotificationBook(
+      {
+        store: createNotificationStore(store),
+        events,
+        keepsEnded: false,
+        infoAfterMs: 0,
+        receiverOf: () => 'webhook',
+      },
+      ['webhook'],
+    );
+    conditions.restore(book.kept().map(({ notification, startedAt }) => ({ ...notification, since: startedAt })));
+    events.subscribe((event) => {
+      if (event.type !== 'notification') return;
+      const { type: _type, ...notification } = event;
+      told.push(`${notification.key} ${notification.isResolved ? 'resolved' : 'active'}`);
+      book.hear(notification);
+    });
+    const watch = new IncidentWatch({
+      store: createIncidentStore(store),
+      board,
+      attempts: { outages: () => facts.outages, of: () => ({ delivered: 0, all: 0 }) },
+      clock,
+      events,
+      accounts: [{ name: 'production', dlqRetentionMs: DAY }],
+      deadLetters: () => facts.deadLetters,
+      openResumes: () => facts.openResumes,
+      conditions: {
+        active: () => conditions.active(),
+        raise: (condition) => conditions.raise(condition),
+        resolve: (key) => conditions.resolve(key),
+      },
+      link: (path) => `https://opsd.example${path}`,
+    });
+    onTestFinished(() => watch[Symbol.dispose]());
+    return {
+      watch,
+      events,
+      conditions,
+      /** Stores the notifications that were told so far, as the daemon does one turn later. */
+      save: () => book.save(),
+      async publish(rows: readonly WorkflowDlqEntry[]): Promise<void> {
+        board.publish({ account: 'production', collector: 'workflowDlq', at: clock.now(), rows, dropped: 0 }, 1);
+        await watch.settled();
+      },
+      async review(): Promise<void> {
+        watch.refresh();
+        await watch.settled();
+      },
+    };
+  }
+
+  return { clock, facts, told, start };
+}
+
+const hosts = (count: number) =>
+  Array.from({ length: count }, (_, n) =>
+    run({ dlqId: `d${n}`, workflowUrl: `https://h${String.fromCharCode(97 + n)}.example/` }),
+  );
+
+describe('reports', () => {
+  test('one condition when it opens, with count, expiry and link, and one when it is resolved', async () => {
+    const { start, told } = world();
+    const { publish, watch, conditions } = start();
+    await publish([run({ dlqId: 'a' }), run({ dlqId: 'b' })]);
+    const { id } = watch.all()[0]!;
+    expect(conditions.active()).toEqual([
+      {
+        key: `incident/${id}`,
+        severity: 'warning',
+        account: 'production',
+        summary: 'Incident in production: 2 runs of shop.example/flows/checkout failed: HTTP 503',
+        detail: `since 2026-11-20 02:00Z; the first dead letter expires 2026-11-21 02:00Z; see https://opsd.example/incidents/${id}`,
+        since: START,
+      },
+    ]);
+    await publish([run({ dlqId: 'a' }), run({ dlqId: 'b' }), run({ dlqId: 'c' })]);
+    expect(conditions.active()[0]!.summary).toContain('3 runs');
+    await publish([]);
+    expect(told).toEqual([`incident/${id} active`, `incident/${id} resolved`]);
+  });
+
+  test('the text of the service is not in the notification', async () => {
+    const { start } = world();
+    const { publish, conditions } = start();
+    await publish([run({ dlqId: 'a', responseText: 'card of Anna Smith declined' })]);
+    expect(JSON.stringify(conditions.active())).not.toContain('Smith');
+  });
+
+  test('a full DLQ at the start is one notification', async () => {
+    const { start, told } = world();
+    const { publish, watch, conditions } = start();
+    await publish(hosts(20));
+    expect(watch.all()).toHaveLength(20);
+    expect(told).toHaveLength(1);
+    expect(conditions.active()[0]).toMatchObject({ summary: '20 incidents opened in production at the same time' });
+    await publish([]);
+    expect(told).toHaveLength(2);
+  });
+
+  test('five at the same time are reported individually, and more than ten in an hour together', async () => {
+    const { start, told, clock } = world();
+    const { publish } = start();
+    for (const count of [5, 10, 12]) await publish(hosts(count));
+    expect(told.map((line) => line.split('/').length)).toEqual([...Array.from({ length: 10 }, () => 2), 3]);
+    // The next ones wait until 10 minutes have passed.
+    await publish(hosts(14));
+    expect(told).toHaveLength(11);
+    await clock.advance(10 * MINUTE);
+    await publish(hosts(14));
+    expect(told).toHaveLength(12);
+  });
+
+  test('a restart notifies of nothing again, and resolves what ended in between', async () => {
+    const { start, told } = world();
+    const before = start();
+    await before.publish(hosts(3));
+    before.save();
+    before.watch[Symbol.dispose]();
+    expect(told).toHaveLength(3);
+    const after = start();
+    await after.publish(hosts(2));
+    expect(told.slice(3)).toEqual([expect.stringMatching(/^incident\/\w+ resolved$/)]);
+    expect(after.watch.all()).toHaveLength(3);
+  });
+
+  test('after a crash before the notification was stored, the next start notifies', async () => {
+    const { start, told } = world();
+    const before = start();
+    await before.publish(hosts(1));
+    before.watch[Symbol.dispose]();
+    const [first] = told.splice(0);
+    await start().review();
+    expect(told).toEqual([first]);
+  });
+});
+
+describe('states', () => {
+  test('recovering while resumed runs are not verified, then resolved', async () => {
+    const { start, facts } = world();
+    const { publish, review, watch } = start();
+    await publish([run({ dlqId: 'a' })]);
+    facts.openResumes = [
+      {
+        dlqId: 'a',
+        workflowUrl: 'https://shop.example/flows/checkout',
+        failedAt: START,
+        status: 503,
+        campaign: 'resume-billing/1',
+      },
+    ];
+    await publish([]);
+    expect(watch.all()[0]).toMatchObject({ state: 'recovering', campaigns: ['resume-billing/1'] });
+    facts.openResumes = [];
+    await review();
+    expect(watch.all()[0]!.state).toBe('resolved');
+    expect(watch.counts().get('production')).toEqual({ open: 0, acknowledged: 0, recovering: 0, resolved: 1 });
+  });
+
+  test.each([
+    ['another workflow', { workflowUrl: 'https://shop.example/flows/invoice' }],
+    ['another status', { status: 500 }],
+    ['another time', { failedAt: START - 1 }],
+  ])('a resume of %s does not concern it', async (_what, other) => {
+    const { start, facts } = world();
+    const { publish, watch } = start();
+    await publish([run({ dlqId: 'a' })]);
+    const resume = { dlqId: 'x', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
+    facts.openResumes = [{ ...resume, ...other }];
+    await publish([]);
+    expect(watch.all()[0]!.state).toBe('resolved');
+  });
+});
+
+describe('sources', () => {
+  const outage: Outage = {
+    host: 'crm.vendor.example',
+    since: START,
+    isSinceKnown: true,
+    lastAt: START,
+    failed: 50,
+    delivered: 0,
+    lost: 4,
+    reasons: [{ reason: 'HTTP 500', count: 50 }],
+  };
+
+  test('an outage and the dead letters of its destination are one incident', async () => {
+    const { start, facts } = world();
+    const { review, watch, events } = start();
+    facts.outages = [outage];
+    await review();
+    expect(watch.all()).toMatchObject([{ kind: 'destination', place: 'crm.vendor.example', reason: 'HTTP 500' }]);
+    facts.deadLetters = [deadLetter({ dlqId: 'm1', learnedAt: START + MINUTE })];
+    await review();
+    expect(watch.all()[0]!.ever).toBe(0);
+    events.emit({ type: 'callback.received', account: 'production', kind: 'failure_callback', codeClass: '5xx' });
+    await review();
+    expect(watch.all()).toMatchObject([{ ever: 1, deliveries: { failed: 50, lost: 4, isFailing: true } }]);
+  });
+
+  test('unknown attempts resolve nothing', async () => {
+    const { start, facts } = world();
+    const { review, watch } = start();
+    facts.outages = [outage];
+    await review();
+    facts.outages = undefined;
+    await review();
+    expect(watch.all()[0]!.state).toBe('open');
+    facts.outages = [];
+    await review();
+    expect(watch.all()[0]!.state).toBe('resolved');
+  });
+
+  test('a dead letter expires without an event', async () => {
+    const { start, facts, clock } = world();
+    const { review, watch } = start();
+    facts.deadLetters = [deadLetter({ dlqId: 'm1' })];
+    await review();
+    expect(watch.firstExpiresAt(watch.all()[0]!)).toBe(START + DAY);
+    await clock.advance(DAY);
+    await review();
+    expect(watch.all()[0]).toMatchObject({ state: 'resolved', expired: 1 });
+  });
+
+  test('an incident is found by a prefix that only it has', async () => {
+    const { start } = world();
+    const { publish, watch } = start();
+    await publish([run({ dlqId: 'a' })]);
+    const { id } = watch.all()[0]!;
+    expect([watch.find(id)?.id, watch.find(id.slice(0, 4))?.id, watch.find(id.slice(0, 3))]).toEqual([
+      id,
+      id,
+      undefined,
+    ]);
+    expect(watch.memberIds({ id, account: 'production' }, 'workflow')).toEqual(['a']);
+  });
+});
