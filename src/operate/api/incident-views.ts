@@ -12,6 +12,7 @@ import {
   type Incident,
   type IncidentState,
 } from '#foundation/domain/incident.ts';
+import type { Selection } from '#foundation/domain/selection.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
@@ -93,12 +94,15 @@ export interface IncidentDetail extends IncidentView {
   readonly endedCampaigns: readonly string[];
   /** Changes of the daemon's configuration and version, from an hour before the first failure on. */
   readonly marks: readonly IncidentMark[];
-  /** Selection of a plan for all members, and the ids of the members by queue. */
-  readonly selection: { readonly account: string; readonly incident: string };
-  readonly memberIds: Readonly<Record<DeadLetterQueue, readonly string[]>>;
+  /** Ids of the members by queue, oldest first, at most 1,000 each. */
+  readonly memberIds: MemberIds;
+  /** Selection of a manual plan that resumes these runs; absent without runs. */
+  readonly selection?: Required<Pick<Selection, 'account' | 'action' | 'queue' | 'ids'>>;
   /** Next step, and the command for it. */
   readonly next: { readonly text: string; readonly command?: string };
 }
+
+type MemberIds = Readonly<Record<DeadLetterQueue, readonly string[]>>;
 
 interface Count {
   readonly name: string;
@@ -124,6 +128,8 @@ export const incidentQuery = z.strictObject({
 });
 
 const MOST_COUNTS = 20;
+/** A manual plan takes as many ids. */
+const MOST_IDS = 1_000;
 const MARKS_BEFORE_MS = 3_600_000;
 
 /** Incidents, unresolved ones first, then the newest first. @throws {HttpError} 400, 404 */
@@ -176,16 +182,17 @@ export function findIncident({ incidents }: Pick<IncidentDeps, 'incidents'>, id:
 }
 
 export function incidentDetail(deps: IncidentDeps, incident: Incident): IncidentDetail {
-  const { account, id, firstAt, place, kind } = incident;
+  const { account, firstAt, place, kind } = incident;
   const members = membersOf(deps, incident);
-  const memberIds = {
+  const ids = {
     workflow: members.filter(({ queue }) => queue === 'workflow').map(({ row }) => row.dlqId),
     message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
   };
+  const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
   const plans = plansOf(deps, incident, members);
-  const policies = policiesOf(deps, incident, memberIds);
+  const policies = policiesOf(deps, incident, ids);
   const campaigns = campaignsOf(deps, incident);
   const view = incidentView(deps, incident);
   return {
@@ -206,8 +213,10 @@ export function incidentDetail(deps: IncidentDeps, incident: Incident): Incident
     marks: deps.incidents
       .marks()
       .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
-    selection: { account, incident: id },
     memberIds,
+    ...(memberIds.workflow.length > 0 && {
+      selection: { account, action: 'resume' as const, queue: 'workflow' as const, ids: memberIds.workflow },
+    }),
     next: nextStep(view, { policies, plans, campaigns }),
   };
 }
@@ -219,6 +228,11 @@ function membersOf(deps: IncidentDeps, { id, account }: Incident): FoundDeadLett
       .filter(({ row }) => deps.incidents.incidentOf(account, queue, row.dlqId) === id)
       .toArray(),
   ).toSorted((a, b) => b.at - a.at);
+}
+
+/** The oldest ones expire first. @param ids newest first */
+function oldestOf(ids: readonly string[]): string[] {
+  return ids.slice(-MOST_IDS).toReversed();
 }
 
 function hostOf({ row }: FoundDeadLetter): string {
@@ -251,11 +265,7 @@ function plansOf(
     .filter((plan) => plan.members > 0);
 }
 
-function policiesOf(
-  deps: IncidentDeps,
-  { account }: Incident,
-  memberIds: IncidentDetail['memberIds'],
-): IncidentPolicyView[] {
+function policiesOf(deps: IncidentDeps, { account }: Incident, memberIds: MemberIds): IncidentPolicyView[] {
   const selected = DEAD_LETTER_QUEUES.flatMap((queue) =>
     memberIds[queue].length === 0 ? [] : [...deps.incidents.selectedBy(account, queue, new Set(memberIds[queue]))],
   );
@@ -334,5 +344,10 @@ function nextStep(
     cause === 'permanent'
       ? 'Repair the workflow first: an unchanged retry will fail again. Then'
       : 'Check the destination. Then';
-  return { text: `${first} resume the runs with a plan.`, command: `opsd dlq resume --incident ${id}` };
+  return { text: `${first} resume the runs with a plan.`, command: resumeCommand(id) };
+}
+
+/** Resumes the members as they are when the command runs. */
+function resumeCommand(id: string): string {
+  return `opsd dlq resume $(opsd dlq list --incident ${id} --queue workflow --limit ${MOST_IDS} -o name) --reason TEXT`;
 }

@@ -13,8 +13,13 @@ import { dlqPruneCommand } from './commands/dlq-prune.ts';
 import { dlqResumeCommand } from './commands/dlq-resume.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { emulatorCommand } from './commands/emulator.ts';
+import { dlqListCommand } from './commands/dlq-list.ts';
+import { dlqShowCommand } from './commands/dlq-show.ts';
 import { explainCommand } from './commands/explain.ts';
 import { flowControlListCommand } from './commands/flow-control.ts';
+import { incidentsAcknowledgeCommand } from './commands/incidents-acknowledge.ts';
+import { incidentsShowCommand } from './commands/incidents-show.ts';
+import { incidentsCommand, incidentsListCommand } from './commands/incidents.ts';
 import { initCommand } from './commands/init.ts';
 import { messagesListCommand, messagesShowCommand } from './commands/messages.ts';
 import { metricsCommand } from './commands/metrics.ts';
@@ -70,6 +75,12 @@ export const COMMANDS: readonly Command[] = [
   dlqResumeCommand,
   dlqDeleteCommand,
   dlqPruneCommand,
+  incidentsCommand,
+  incidentsListCommand,
+  incidentsShowCommand,
+  incidentsAcknowledgeCommand,
+  dlqListCommand,
+  dlqShowCommand,
   flowControlListCommand,
   messagesListCommand,
   messagesShowCommand,

@@ -81,11 +81,11 @@ function world() {
       conditions,
       /** Stores the notifications that were told so far, as the daemon does one turn later. */
       save: () => book.save(),
-      async publish(rows: readonly WorkflowDlqEntry[]): Promise<void> {
+      publish: async (rows: readonly WorkflowDlqEntry[]): Promise<void> => {
         board.publish({ account: 'production', collector: 'workflowDlq', at: clock.now(), rows, dropped: 0 }, 1);
         await watch.settled();
       },
-      async review(): Promise<void> {
+      review: async (): Promise<void> => {
         watch.refresh();
         await watch.settled();
       },

@@ -8,6 +8,7 @@ import {
 } from '#foundation/domain/incident.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
+import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import type { QueueStatus } from '../dead-letter-query.ts';
 import type { DeadLetterSample, DeadLetterView } from '../dead-letter-views.ts';
 import type { IncidentDetail, IncidentView } from '../incident-views.ts';
@@ -87,7 +88,12 @@ export const INCIDENT_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       }),
       'Changes of the daemon near the first failure.',
     ),
-    selection: objectOf<IncidentDetail['selection']>({ account: text(), incident: text() }),
+    selection: opt(
+      objectOf<NonNullable<IncidentDetail['selection']>>(
+        { account: text(), action: choice(MANUAL_ACTIONS), queue: choice(DEAD_LETTER_QUEUES), ids: listOf(text()) },
+        'Selection of a manual plan that resumes these runs.',
+      ),
+    ),
     memberIds: objectOf<IncidentDetail['memberIds']>({ workflow: listOf(text()), message: listOf(text()) }),
     next: objectOf<IncidentDetail['next']>({ text: text(), command: opt(text()) }),
   }),

@@ -1,0 +1,90 @@
+import { formatDuration } from '#foundation/domain/duration.ts';
+import { textOption, type Command, type OptionSpec } from '../command.ts';
+import { runList } from '../list.ts';
+import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
+import { queueNote } from './queue-note.ts';
+import { ago } from './state-lines.ts';
+
+/** Incident of `/api/v1/incidents`. */
+export interface IncidentRow {
+  readonly id: string;
+  readonly account: string;
+  readonly state: string;
+  readonly title: string;
+  readonly place: string;
+  readonly reason: string;
+  readonly cause: string;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly members: { readonly now: number; readonly ever: number; readonly expired: number };
+  readonly deliveries?: { readonly failed: number; readonly lost: number; readonly isFailing: boolean };
+  readonly firstExpiresAt?: number;
+  readonly acknowledged?: { readonly by: string; readonly note: string; readonly at: number };
+}
+
+const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
+
+const STATE_OPTION: OptionSpec = {
+  type: 'string',
+  value: 'STATE',
+  multiple: true,
+  help: 'Only this state: open, acknowledged, recovering, or resolved; may be repeated.',
+};
+
+function command(name: string, examples: Command['examples']): Command {
+  return {
+    name,
+    summary: 'List the incidents: what fails, since when, how much, and when the first dead letter expires.',
+    options: {
+      account: { ...ACCOUNT_OPTION, help: 'Only this account.' },
+      state: STATE_OPTION,
+      all: { type: 'boolean', help: 'Also resolved incidents.' },
+      ...LIST_OPTIONS,
+    },
+    details:
+      'An incident has the failures of one workflow or destination with one reason. Open ones come first.\n' +
+      'opsd incidents show ID has the next step. NOW is the number of dead letters that are left; EVER counts all.',
+    examples,
+    run: (call) =>
+      runList<IncidentRow>(call, {
+        path: '/api/v1/incidents',
+        query: {
+          account: textOption(call.values, 'account'),
+          state:
+            (call.values['state'] as readonly string[] | undefined) ?? (call.values['all'] === true ? [] : UNRESOLVED),
+        },
+        key: 'incidents',
+        collectors: ['workflowDlq'],
+        columns: [
+          { title: 'ID', text: ({ id }) => id, isWhole: true },
+          { title: 'STATE', text: ({ state }) => state, isWhole: true },
+          { title: 'NOW', text: ({ members }) => members.now.toLocaleString('en-US'), align: 'right', isWhole: true },
+          { title: 'EVER', text: ({ members }) => members.ever.toLocaleString('en-US'), align: 'right', isWide: true },
+          { title: 'SINCE', text: ({ firstAt }, at) => ago(firstAt, at), isWhole: true },
+          { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
+          { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },
+          { title: 'PLACE', text: ({ place }) => place },
+          { title: 'REASON', text: ({ reason }) => reason },
+          { title: 'CAUSE', text: ({ cause }) => cause, isWide: true },
+          { title: 'ACCOUNT', text: ({ account }) => account, isWide: true },
+          { title: 'ACKNOWLEDGED', text: ({ acknowledged }) => acknowledged?.by ?? '–', isWide: true },
+        ],
+        id: ({ id }) => id,
+        empty: 'No incidents. Dead letters, and destinations that fail nearly every delivery, open one.',
+        note: queueNote,
+      }),
+  };
+}
+
+export const incidentsCommand = command('incidents', ['opsd incidents', 'opsd incidents --all -o wide']);
+
+export const incidentsListCommand = command('incidents list', [
+  'opsd incidents list --watch',
+  "opsd incidents list --state open -o json | jq '.incidents[].title'",
+]);
+
+/** `in 2d 3h`, `now` for the past; `–` if the retention is not configured. */
+export function expiryText(expiresAt: number | undefined, at: number): string {
+  if (expiresAt === undefined) return '–';
+  return expiresAt <= at ? 'now' : `in ${formatDuration(expiresAt - at)}`;
+}

@@ -1,0 +1,187 @@
+/** `opsd incidents` and `opsd dlq list|show`, against a real server. */
+import { expect, test } from 'vitest';
+import type { Incident } from '#foundation/domain/incident.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { deadLetter, run } from '../../observe/incidents/planted.ts';
+import { incidents, NOW, RESUME_BILLING, serving, world } from '../http/world.ts';
+import { opsd } from './terminal.ts';
+
+const MINUTE = 60_000;
+
+const INCIDENT: Incident = {
+  id: '3f2a91bc0d',
+  account: 'production',
+  kind: 'workflow',
+  place: 'shop.example/flows/checkout',
+  reason: 'HTTP 503: upstream # is unavailable',
+  cause: 'transient',
+  state: 'open',
+  firstAt: NOW - 90 * MINUTE,
+  lastAt: NOW - 2 * MINUTE,
+  openedAt: NOW - 89 * MINUTE,
+  now: { workflow: 2, message: 0 },
+  ever: 5,
+  expired: 1,
+  rate: { from: NOW - 90 * MINUTE, stepMs: 4 * MINUTE, counts: [4, 0, 1] },
+  campaigns: [],
+  aliases: [],
+};
+
+const RUNS: readonly WorkflowDlqEntry[] = [
+  run({ dlqId: 'dlq-1', createdAt: NOW - 90 * MINUTE, labels: ['billing'], responseText: 'upstream\u001B[2J gone' }),
+  run({ dlqId: 'dlq-2', createdAt: NOW - 2 * MINUTE, labels: ['billing'], flowControlKey: 'mail' }),
+];
+
+interface Options {
+  readonly incident?: Incident | undefined;
+  readonly policies?: readonly (typeof RESUME_BILLING)[];
+  readonly retention?: number;
+}
+
+async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_400_000 }: Options = {}) {
+  const acknowledged: unknown[] = [];
+  const deps = world({
+    accounts: [{ name: 'production', dlqRetentionMs: retention }],
+    policies: () => policies,
+    incidents: incidents({
+      all: () => [incident, { ...incident, id: 'aaaa000000', state: 'resolved' }],
+      find: (id) => (incident.id.startsWith(id) ? incident : undefined),
+      firstExpiresAt: () => NOW - 90 * MINUTE + retention,
+      incidentOf: (_account, queue) => (queue === 'workflow' ? incident.id : undefined),
+      deadLetters: () => [deadLetter({ dlqId: 'msg-dlq-1', learnedAt: NOW - MINUTE })],
+      selectedBy: () => new Map(policies.map(({ name }) => [name, 2])),
+      attempts: () => ({ delivered: 1, all: 10 }),
+      readRow: () => Promise.resolve({ body: 'hello', header: { Authorization: 'Bearer hunter2' } }),
+      acknowledge: (one, person) => {
+        acknowledged.push(person);
+        return { ...one, acknowledged: { ...person, at: NOW } };
+      },
+    }),
+  });
+  deps.board.register({
+    account: 'production',
+    collector: 'workflowDlq',
+    schedule: '',
+    intervalMs: MINUTE,
+    maxStalenessMs: 3 * MINUTE,
+  });
+  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: RUNS, dropped: 0 }, 5);
+  return { deps, acknowledged };
+}
+
+async function ran(args: readonly string[], options: Options = {}) {
+  const { deps, acknowledged } = await daemon(options);
+  const { address } = await serving(deps, { socketPath: `${(await import('../../support/temp-dir.ts')).tempDir()}/s` });
+  const { code, stdout, stderr } = await opsd([...args, '--socket', address]);
+  return {
+    code,
+    stdout,
+    stderr: stderr.replaceAll(address, 'SOCKET'),
+    plain: stdout.replaceAll(address, 'SOCKET'),
+    acknowledged,
+  };
+}
+
+test.each([['incidents'], ['incidents list']])('%s lists the unresolved incidents', async (command) => {
+  const { code, stdout, stderr } = await ran(command.split(' '));
+  expect(stdout).toBe(
+    'ID          STATE  NOW  SINCE      LAST    EXPIRES   PLACE                        REASON\n' +
+      '3f2a91bc0d  open     2  1h30m ago  2m ago  in 2d22h  shop.example/flows/checkout  HTTP 503: upstream # is unavailable\n',
+  );
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test('incidents --all also lists resolved ones, and -o name prints ids', async () => {
+  expect((await ran(['incidents', '--all', '-o', 'name'])).stdout).toBe('3f2a91bc0d\naaaa000000\n');
+  expect((await ran(['incidents', '--state', 'resolved', '-o', 'name'])).stdout).toBe('aaaa000000\n');
+});
+
+test('incidents show says what fails, since when, how much, what expires first, and the next step', async () => {
+  const { code, plain, stderr } = await ran(['incidents', 'show', '3f2a']);
+  expect(plain).toBe(`\
+2 runs of shop.example/flows/checkout failed: HTTP 503
+open, incident 3f2a91bc0d of account production
+
+  reason       HTTP 503: upstream # is unavailable (transient)
+  since        2026-11-18 09:00:00Z (1h30m ago); last failure 2m ago
+  members      2 now, 5 ever, 1 expired
+  expiry       the first dead letter expires in 2d22h (2026-11-21 09:00:00Z)
+  rate         █ ▂  4m each, from 2026-11-18 09:00:00Z
+  destination  shop.example: 1 of 10 attempts delivered in the last 15 minutes
+  labels       billing (2)
+  keys         mail (1)
+  sample       dlq-2
+
+Next: Check the destination. Then resume the runs with a plan.
+  opsd dlq resume --socket SOCKET $(opsd dlq list --incident 3f2a91bc0d --queue workflow --limit 1000 -o name --socket SOCKET) --reason TEXT
+`);
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test('the next step is the plan of a policy that selects the members', async () => {
+  const { plain } = await ran(['incidents', 'show', '3f2a91bc0d'], { policies: [RESUME_BILLING] });
+  expect(plain).toContain('policy       resume-billing [enforce] selects 2\n');
+  expect(plain).toContain('  opsd plan resume-billing --socket SOCKET\n');
+});
+
+test('an unknown incident is an error with the next step', async () => {
+  const { code, stderr } = await ran(['incidents', 'show', 'zzzz']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('Incident zzzz does not exist');
+});
+
+test('incidents acknowledge sends the note, and requires it', async () => {
+  const { code, stdout, acknowledged } = await ran(['incidents', 'acknowledge', '3f2a', '--note', 'vendor called']);
+  expect([code, stdout]).toEqual([
+    0,
+    'Acknowledged incident 3f2a91bc0d: 2 runs of shop.example/flows/checkout failed: HTTP 503\n',
+  ]);
+  expect(acknowledged).toEqual([{ by: 'local', note: 'vendor called' }]);
+  const without = await ran(['incidents', 'acknowledge', '3f2a']);
+  expect([without.code, without.acknowledged]).toEqual([64, []]);
+});
+
+test('dlq list has both queues, newest first', async () => {
+  const { code, stdout, stderr } = await ran(['dlq', 'list']);
+  expect(stdout.split('\n').map((line) => line.slice(0, 31).trimEnd())).toEqual([
+    'ID         FAILED     EXPIRES',
+    'msg-dlq-1  1m ago     in 2d23h',
+    'dlq-2      2m ago     in 2d23h',
+    'dlq-1      1h30m ago  in 2d22h',
+    '',
+  ]);
+  expect([code, stderr]).toEqual([0, '']);
+});
+
+test.each([
+  [['--queue', 'message'], ['msg-dlq-1']],
+  [
+    ['--incident', '3f2a'],
+    ['dlq-2', 'dlq-1'],
+  ],
+  [['--flow-control-key', 'mail'], ['dlq-2']],
+  [['--response-status', '500', '--response-status', '404'], ['msg-dlq-1']],
+  [['--destination', 'https://crm.vendor.example/hooks/orders'], ['msg-dlq-1']],
+  [['--since', '10m', '--queue', 'workflow'], ['dlq-2']],
+  [['--until', '10m'], ['dlq-1']],
+  [['--cause', 'permanent'], []],
+])('dlq list %j', async (filter, ids) => {
+  const { stdout } = await ran(['dlq', 'list', '-o', 'name', ...filter]);
+  expect(stdout).toBe(ids.map((id) => `${id}\n`).join(''));
+});
+
+test('dlq list says how many match beyond the limit', async () => {
+  const { stdout, stderr } = await ran(['dlq', 'list', '--limit', '1', '-o', 'name']);
+  expect(stdout).toBe('msg-dlq-1\n');
+  expect(stderr).toBe('The first 1; more with --limit.\n3 dead letters match.\n');
+});
+
+test('dlq show has the failure without control characters; the body only with --body', async () => {
+  const { stdout } = await ran(['dlq', 'show', 'dlq-1']);
+  expect(stdout).toContain('Dead letter dlq-1 in the workflow DLQ of production\n');
+  expect(stdout).toContain('response  upstream\\x1b[2J gone\n');
+  expect(stdout).toContain('No action on it so far.\n');
+  expect(stdout).not.toContain('hello');
+  const { stdout: whole } = await ran(['dlq', 'show', 'dlq-1', '--body', '-o', 'json']);
+  expect(JSON.parse(whole)).toMatchObject({ sample: { body: 'hello', headers: { Authorization: '[secret]' } } });
+});
