@@ -3,6 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
+import { TEST_TOKEN } from '../../support/service.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { testEmulator } from '../../support/test-emulator.ts';
 import { operationsWorld, type OperationsWorld } from '../operations/world.ts';
 import { opsd, type TerminalOptions } from './terminal.ts';
 
@@ -198,4 +201,16 @@ test('a missing key is wrong usage, and nothing is sent', async () => {
   expect(code).toBe(64);
   expect(stderr).toContain('type');
   expect(world.exchanged.filter(({ method }) => method !== 'GET')).toEqual([]);
+});
+
+test('without a daemon, a named configuration is enough to read and to write', async () => {
+  const { url } = await testEmulator();
+  const file = join(tempDir(), 'opsd.yaml');
+  const account = `{ name: production, messageApi: { url: "${url}", token: ${TEST_TOKEN} } }`;
+  writeFileSync(file, `storage: { sqlite: { path: opsd.db } }\naccounts: [${account}]\n`);
+  const direct = (...args: string[]) => opsd([...args, '--config', file], { clock: systemClock });
+  const added = await direct('url-groups', 'add-endpoints', 'mailers', 'http://127.0.0.1:9/x', '--yes');
+  expect(added.code).toBe(0);
+  expect(added.stderr).toContain('This command sends its requests to the service itself');
+  expect(await direct('url-groups', 'list', '-o', 'name')).toMatchObject({ code: 0, stdout: 'mailers\n' });
 });

@@ -100,8 +100,6 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
 
   problem   ▲ Policy resume-billing is held by arrivals: 183 new entries in 10m,
             more than 50; the next run checks again
-  problem   ● All policies are paused by oncall: checkout is odd \\x1b[2J; \`opsd
-            unpause --reason TEXT\` lifts it
 
   incident  i-4711 183 runs of app.example.com/invoice failed: HTTP 503
             (production), open, since 28m, first expiry in 2d
@@ -149,18 +147,20 @@ test('an open incident is a finding, also before it is reported; an acknowledged
   }
 });
 
-test('a reported incident is listed once', async () => {
+test('a reported incident and a pending plan are listed once', async () => {
   const summary = 'Incident in production: 183 runs of app.example.com/invoice failed: HTTP 503';
-  const conditions = ['unknown/1', 'incident/i-4711'].map((key, n) => ({
-    key,
+  const plan = 'Plan 9f3c2a of policy resume-billing is pending approval';
+  const conditions = ['Worse', summary, plan].map((text, n) => ({
+    key: `key/${n}`,
     severity: 'critical' as const,
-    summary: n === 0 ? 'Worse' : summary,
+    summary: text,
     detail: 'since',
     since: NOW,
   }));
   const { stdout } = await status({ ...NIGHT, engine: engine({ conditions: () => conditions }) });
   expect(stdout).toContain('Worse: since');
   expect(stdout.match(/183 runs/g)).toHaveLength(2);
+  expect(stdout).not.toContain('is pending approval');
 });
 
 test('five incidents are shown, and the number of the others', async () => {

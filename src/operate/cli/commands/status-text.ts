@@ -53,7 +53,7 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
     // The sentence is the first problem, unless the daemon is starting.
     problems
       .slice(level === 'starting' ? 0 : 1)
-      .filter((problem) => !isIncident(problem, data))
+      .filter((problem) => !isListed(problem, data))
       .map(problemLine),
     incidentLines(data, style.command),
     data.plans.flatMap((plan) => planLines(plan, data, style.command)),
@@ -92,9 +92,13 @@ function problemLine({ level, text }: ScreenData['verdict']['problems'][number])
   ];
 }
 
-/** Returns true for the report of an incident that has its own line. */
-function isIncident({ text }: { readonly text: string }, { incidents }: ScreenData): boolean {
-  return incidents.some(({ account, title }) => text.startsWith(`Incident in ${account}: ${title}`));
+/** Returns true for the report of an incident, a plan or a pause that has a line of its own. */
+function isListed({ text }: { readonly text: string }, { incidents, plans, pauses }: ScreenData): boolean {
+  return (
+    incidents.some(({ account, title }) => text.startsWith(`Incident in ${account}: ${title}`)) ||
+    plans.some(({ id }) => text.startsWith(`Plan ${id} `)) ||
+    (text.startsWith('All policies are paused') && pauses.some(({ scope }) => scope === 'engine'))
+  );
 }
 
 function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Segment[][] {
