@@ -114,7 +114,8 @@ export class Scheduler implements AsyncDisposable {
   /** Returns the epoch milliseconds of the next run; undefined if none is scheduled. */
   nextRunAt(name: string): number | undefined {
     const entry = this.#entries.get(name);
-    if (entry?.due !== undefined) return this.#clock.now() + Math.max(0, entry.due - this.#clock.monotonic());
+    if (entry?.due !== undefined)
+      return Math.ceil(this.#clock.now() + Math.max(0, entry.due - this.#clock.monotonic()));
     return entry?.slot;
   }
 

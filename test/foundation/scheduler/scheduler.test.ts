@@ -117,6 +117,15 @@ describe('every', () => {
     await w.scheduler.stop();
   });
 
+  test('the next run is a whole millisecond, whatever the fraction of the monotonic clock', async () => {
+    const w = world({ random: 0.123_456_7 });
+    w.scheduler.add(noting(w, { schedule: { every: 10 * SECOND }, jitter: 0.3 }).task);
+    w.scheduler.start();
+    await w.clock.advance(15 * SECOND);
+    expect(w.scheduler.nextRunAt('task')! % 1).toBe(0);
+    await w.scheduler.stop();
+  });
+
   test('jitter delays the first run, by a second at most, and moves the grid with it', async () => {
     const w = world({ random: 0.999 });
     const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, jitter: 1 });
