@@ -1,7 +1,7 @@
 /** Output that is read once, or again and again with `--watch`. */
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
-import { CommandError, EXIT, type Call, type CliIo, type OptionSpec } from './command.ts';
+import { CommandError, EXIT, textOption, type Call, type CliIo, type OptionSpec } from './command.ts';
 import { printable } from './output.ts';
 
 export const WATCH_OPTION: OptionSpec = {
@@ -31,12 +31,13 @@ export async function showOrWatch({ io, values }: Call, read: () => Promise<Show
     io.stderr.write(note);
     return code;
   }
+  const isData = ['json', 'yaml'].includes(textOption(values, 'output') ?? '');
   using _alive = keepAlive();
   let last: Shown | undefined;
   try {
     for (;;) {
       last = await readAgain(read, last);
-      draw(io, last);
+      draw(io, last, isData);
       await sleep(io.clock, EVERY_MS, io.signal);
     }
   } catch (error) {
@@ -55,8 +56,9 @@ async function readAgain(read: () => Promise<Shown>, last: Shown | undefined): P
   }
 }
 
-function draw({ stdout, stderr }: CliIo, { text, note = '' }: Shown): void {
-  if (stdout.isTTY !== true) {
+/** @param isData data is appended on a terminal as well, because a document must be whole */
+function draw({ stdout, stderr }: CliIo, { text, note = '' }: Shown, isData: boolean): void {
+  if (stdout.isTTY !== true || isData) {
     stdout.write(text);
     stderr.write(note);
     return;

@@ -197,6 +197,16 @@ test.each([
   expect(stderr).toContain(said);
 });
 
+test('the management API alone is enough, and a missing folder is created', async () => {
+  const { url } = await testEmulator();
+  const folder = join(tempDir(), 'new');
+  const password = secretFile('password');
+  const done = await init(['--management-url', url, ...MANAGEMENT, '--password-file', password], {}, folder);
+  expect(done.stdout).toContain('Message API: left out\n');
+  expect(done.code).toBe(0);
+  expect(loaded(done.output)).toMatchObject([{ managementApi: { url } }]);
+});
+
 test('an invalid answer is reported before any request', async () => {
   const { code, stderr } = await init(['--url', 'ftp://x'], { env: { MSGSVC_TOKEN: 's3cr3t' } });
   expect(code).toBe(1);

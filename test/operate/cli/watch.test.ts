@@ -1,12 +1,17 @@
 /** `--watch`: redraws a terminal, appends elsewhere, survives a restart of the daemon, and ends with 0. */
 import { expect, onTestFinished, test } from 'vitest';
 import { CommandError, type Command } from '#operate/cli/command.ts';
+import { OUTPUT_OPTION } from '#operate/cli/output.ts';
 import { showOrWatch, WATCH_OPTION, type Shown } from '#operate/cli/watch.ts';
 import type { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { runCommand, terminal, type TerminalOptions } from './terminal.ts';
 
 /** A watch of these outputs, one for each reading. */
-function watching(outputs: readonly (Shown | Error)[], options: TerminalOptions = {}, watch = true) {
+function watching(
+  outputs: readonly (Shown | Error)[],
+  options: TerminalOptions = {},
+  args: readonly string[] = ['--watch'],
+) {
   const world = terminal(options);
   onTestFinished(() => world.stop());
   let read = 0;
@@ -17,17 +22,17 @@ function watching(outputs: readonly (Shown | Error)[], options: TerminalOptions 
   const command: Command = {
     name: 'x',
     summary: '',
-    options: { watch: WATCH_OPTION },
+    options: { watch: WATCH_OPTION, output: OUTPUT_OPTION },
     examples: ['', ''],
     run: (call) => showOrWatch(call, readNext),
   };
-  const done = runCommand(command, watch ? ['--watch'] : [], world);
+  const done = runCommand(command, args, world);
   const clock = world.io.clock as ManualClock;
   return { world, done, next: () => clock.advance(2_000), count: () => read };
 }
 
 test('without --watch the output is shown once, with its note and exit code', async () => {
-  const { world, done } = watching([{ text: 'a\n', note: 'b\n', code: 3 }], {}, false);
+  const { world, done } = watching([{ text: 'a\n', note: 'b\n', code: 3 }], {}, []);
   expect(await done).toBe(3);
   expect([world.stdout, world.stderr]).toEqual(['a\n', 'b\n']);
 });
@@ -52,6 +57,14 @@ test('on a terminal it draws over the previous output, and truncates at the last
   expect(await done).toBe(0);
   expect(world.stdout.replaceAll('\u001B', '^')).toBe('^[Ha^[K\nb^[K\n… 2 more lines^[K\n^[J^[He^[K\nf^[K\n^[J');
   expect(world.stderr).toBe('');
+});
+
+test('data is appended on a terminal as well, because a document must be whole', async () => {
+  const { world, done, next } = watching([{ text: '{}\n' }], { isTTY: true, rows: 2 }, ['--watch', '-o', 'json']);
+  await next();
+  world.stop();
+  await done;
+  expect(world.stdout).toBe('{}\n{}\n');
 });
 
 test('a terminal that reports no rows has 24', async () => {
