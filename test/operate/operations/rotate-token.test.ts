@@ -172,8 +172,8 @@ describe('where the tokens go', () => {
 });
 
 /** Process that ends at the nth call of the file system: no later call has an effect. */
-function dyingAt(nth: number): { readonly files: FileSystem; readonly calls: () => number } {
-  let calls = 0;
+function dyingAt(nth: number) {
+  const called: string[] = [];
   const names = [
     'openSync',
     'writeSync',
@@ -187,12 +187,12 @@ function dyingAt(nth: number): { readonly files: FileSystem; readonly calls: () 
   for (const name of names) {
     const real = nodeFiles[name] as (...given: unknown[]) => unknown;
     files[name] = (...given: unknown[]) => {
-      calls += 1;
-      if (calls >= nth) throw new Error('killed');
+      called.push(name);
+      if (called.length >= nth) throw new Error('killed');
       return real(...given);
     };
   }
-  return { files: files as unknown as FileSystem, calls: () => calls };
+  return { files: files as unknown as FileSystem, called, calls: () => called.length };
 }
 
 describe('a crash at any call of the file system', () => {
@@ -235,6 +235,21 @@ describe('a crash at any call of the file system', () => {
       else rotation(file, nodeFiles);
     }
   });
+});
+
+test('every step is durable before the next one: the reservation, the token, the old token, and the new name', () => {
+  const { files, called } = dyingAt(Infinity);
+  const file = join(tempDir(), 'token');
+  writeFileSync(file, 'old-token\n');
+  const inFolder = ['openSync', 'fsyncSync', 'closeSync'];
+  using token = createTokenFiles(files).reserve(file);
+  expect(called.splice(0)).toEqual(['openSync', 'writeSync', 'fsyncSync', ...inFolder]);
+  token.write('new-token');
+  expect(called.splice(0)).toEqual(['writeSync', 'ftruncateSync', 'fsyncSync', 'closeSync']);
+  token.replace();
+  expect(called.splice(0)).toEqual(['openSync', 'writeSync', 'fsyncSync', 'closeSync', 'renameSync', ...inFolder]);
+  token.forget();
+  expect(called.splice(0)).toEqual(['unlinkSync', ...inFolder]);
 });
 
 test('a folder without write permission rotates nothing', async () => {
