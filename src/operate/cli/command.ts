@@ -49,7 +49,7 @@ export interface CliPrograms {
 }
 
 /** Names that the daemon knows, for completion. */
-export type NameSource = 'account' | 'policy' | 'plan' | 'flow-control-key';
+export type NameSource = 'account' | 'policy' | 'plan' | 'incident' | 'flow-control-key';
 
 export interface OptionSpec {
   readonly type: 'string' | 'boolean';

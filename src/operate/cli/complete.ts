@@ -85,6 +85,7 @@ const SOURCES: Readonly<Record<NameSource, Names>> = {
   account: { path: '/api/v1/status', list: 'accounts', field: 'name' },
   policy: { path: '/api/v1/policies', list: 'policies', field: 'name' },
   plan: { path: '/api/v1/plans', list: 'plans', field: 'id' },
+  incident: { path: '/api/v1/incidents', list: 'incidents', field: 'id' },
   'flow-control-key': { path: '/api/v1/flow-control', list: 'keys', field: 'flowControlKey' },
 };
 

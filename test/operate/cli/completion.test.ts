@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { onTestFinished } from 'vitest';
 import { ALL_COMMANDS } from '#operate/cli/help.ts';
-import { ledger, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
+import { incident, incidents, ledger, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { start } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -26,6 +26,7 @@ async function daemon(): Promise<string> {
     policies: () => policies.map((name) => ({ ...RESUME_BILLING, name })),
     ledger: ledger({ storedPlans: () => [storedPlan()] }),
     accounts: [{ name: 'production' }, { name: 'staging' }],
+    incidents: incidents({ all: () => [incident()] }),
   });
   await serving(deps, { socketPath });
   return socketPath;
@@ -72,10 +73,11 @@ describe('with a daemon', () => {
       ['resume-billing', 'resume:eu'],
     ],
     [['apply', ''], ['9f3c2a']],
+    [['incidents', 'show', ''], ['i-4711']],
     [['flow-control', 'list', '--account', 'p'], ['production']],
   ])('%j completes the names that it knows', async ([command, ...words], names) => {
     const socket = await daemon();
-    const verb = command === 'flow-control' ? [words.shift()!] : [];
+    const verb = ['flow-control', 'incidents'].includes(command!) ? [words.shift()!] : [];
     expect(await completed([command!, ...verb, '--socket', socket, ...words])).toEqual(names);
   });
 

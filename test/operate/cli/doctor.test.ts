@@ -170,13 +170,13 @@ test('a running daemon must be healthy, and its metrics must parse', async () =>
   });
   const sick = await serving(
     world({
-      health: () => ({ healthy: false, detail: 'the scheduler stands still' }),
+      health: () => ({ healthy: false, detail: 'the scheduler is stuck' }),
       metrics: () => Promise.resolve(scrapeBody('opsd_build_info 1\nno sample\n')),
     }),
   );
   const { code, stdout } = await opsd(['doctor', '--url', sick.address]);
   expect(code).toBe(3);
-  expect(stdout).toContain('✗ daemon         ' + sick.address + ': the scheduler stands still');
+  expect(stdout).toContain('✗ daemon         ' + sick.address + ': the scheduler is stuck');
   expect(stdout).toContain('✗ scrape         /metrics has an invalid line: no sample');
   expect(stdout).toContain('2 findings.');
 });

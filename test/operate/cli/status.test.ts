@@ -1,9 +1,19 @@
 /** `opsd status`: its screen at 80 columns, its exit codes, and its data, against a real server. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Incident } from '#foundation/domain/incident.ts';
 import type { ServerDeps } from '#operate/server.ts';
-import { action, engine, incidents, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
+import {
+  action,
+  engine,
+  incident,
+  incidents,
+  ledger,
+  NOW,
+  RESUME_BILLING,
+  serving,
+  storedPlan,
+  world,
+} from '../http/world.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { opsd, type TerminalOptions } from './terminal.ts';
 
@@ -14,28 +24,10 @@ async function status(deps: Partial<ServerDeps>, args: readonly string[] = [], o
   return opsd(['status', ...args], { ...options, env: { NO_COLOR: '1', OPSD_URL: address } });
 }
 
-const OUTAGE: Incident = {
-  id: 'i-4711',
-  account: 'production',
-  kind: 'workflow',
-  place: 'app.example.com/invoice',
-  reason: 'HTTP 503',
-  cause: 'transient',
-  state: 'open',
-  firstAt: NOW - 1_680_000,
-  lastAt: NOW - 60_000,
-  openedAt: NOW - 1_600_000,
-  now: { workflow: 183, message: 0 },
-  ever: 190,
-  expired: 0,
-  aliases: [],
-  campaigns: [],
-};
-
 const NIGHT: Partial<ServerDeps> = {
   accounts: [{ name: 'production' }],
   incidents: incidents({
-    all: () => [OUTAGE, { ...OUTAGE, id: 'i-12', state: 'acknowledged' }],
+    all: () => [incident(), incident({ id: 'i-12', state: 'acknowledged' })],
     firstExpiresAt: () => NOW + 172_800_000,
   }),
   policies: () => [
@@ -141,7 +133,7 @@ test('an open incident is a finding, also before it is reported; an acknowledged
     ['recovering', 0],
     ['resolved', 0],
   ] as const) {
-    const found = await status({ accounts: accounts!, incidents: incidents({ all: () => [{ ...OUTAGE, state }] }) });
+    const found = await status({ accounts: accounts!, incidents: incidents({ all: () => [incident({ state })] }) });
     expect([state, found.code]).toEqual([state, code]);
     expect(found.stdout.includes('183 runs')).toBe(state !== 'resolved');
   }
@@ -164,7 +156,7 @@ test('a reported incident and a pending plan are listed once', async () => {
 });
 
 test('five incidents are shown, and the number of the others', async () => {
-  const all = () => Array.from({ length: 7 }, (_, n): Incident => ({ ...OUTAGE, id: `i-${n}` }));
+  const all = () => Array.from({ length: 7 }, (_, n) => incident({ id: `i-${n}` }));
   const { stdout } = await status({ ...NIGHT, incidents: incidents({ all }) });
   expect(stdout.match(/183 runs/g)).toHaveLength(5);
   expect(stdout).toContain('            and 2 more\n            opsd incidents\n');

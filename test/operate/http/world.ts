@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
+import type { Incident } from '#foundation/domain/incident.ts';
 import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
@@ -78,6 +79,28 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     actionsOn: () => [],
     resumedFrom: () => undefined,
     deadLetters: () => [],
+    ...overrides,
+  };
+}
+
+/** 183 runs of one workflow failed with 503. */
+export function incident(overrides: Partial<Incident> = {}): Incident {
+  return {
+    id: 'i-4711',
+    account: 'production',
+    kind: 'workflow',
+    place: 'app.example.com/invoice',
+    reason: 'HTTP 503',
+    cause: 'transient',
+    state: 'open',
+    firstAt: NOW - 1_680_000,
+    lastAt: NOW - 60_000,
+    openedAt: NOW - 1_600_000,
+    now: { workflow: 183, message: 0 },
+    ever: 190,
+    expired: 0,
+    aliases: [],
+    campaigns: [],
     ...overrides,
   };
 }

@@ -6,7 +6,7 @@ import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts'
 export const cancelCommand: Command = {
   name: 'cancel',
   summary: 'Cancel a manual plan: nothing more is sent.',
-  operands: { usage: 'PLAN', min: 1, max: 1 },
+  operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
   options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
     'The request in flight finishes, and outcomes are still verified. A cancelled plan cannot be continued. To stop it\n' +

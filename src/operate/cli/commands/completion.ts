@@ -8,8 +8,8 @@ export const completionCommand: Command = {
   operands: { usage: SHELLS.join('|'), min: 1, max: 1, names: SHELLS },
   options: {},
   details:
-    'Completes names of accounts, policies, plans and flow-control keys from the daemon; without a daemon it completes\n' +
-    'only commands and options. For one user, ~/.bashrc or ~/.zshrc has: source <(opsd completion bash)',
+    'Completes names of accounts, policies, plans, incidents and flow-control keys from the daemon; without a daemon only\n' +
+    'commands and options. For one user, ~/.bashrc or ~/.zshrc has: source <(opsd completion bash)',
   examples: ['opsd completion bash > /etc/bash_completion.d/opsd', 'opsd completion fish | source'],
   run({ io, positionals }) {
     const shell = SHELLS.find((name) => name === positionals[0]);

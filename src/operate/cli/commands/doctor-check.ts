@@ -1,11 +1,11 @@
-/** One result of `opsd doctor`, and the requests that the checks share. */
+/** One result of `opsd doctor`, and the requests of its checks. */
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import type { CliIo } from '../command.ts';
 
 export interface Check {
-  /** What was checked: `token`, `clock`, `store`. */
+  /** Name of the check: `token`, `clock`, `store`. */
   readonly check: string;
   /** Account, URL or file. */
   readonly subject?: string;

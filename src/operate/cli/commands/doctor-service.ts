@@ -8,7 +8,7 @@ import { attempt, secretOf, trialsOf, type Attempt } from './check-connect.ts';
 import type { Check } from './doctor-check.ts';
 import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts';
 
-/** Difference of the clocks from which times of the service and ours disagree in views. The header has whole seconds. */
+/** Minimum difference of the clocks that is a finding. The `Date` header has whole seconds. */
 const CLOCK_LIMIT_MS = 5_000;
 
 export async function checkService({ accounts }: Config, io: CliIo): Promise<readonly Check[]> {

@@ -7,7 +7,7 @@ import type { IncidentRow } from './incidents.ts';
 export const incidentsAcknowledgeCommand: Command = {
   name: 'incidents acknowledge',
   summary: 'Acknowledge an incident: others see who knows of it, and the note.',
-  operands: { usage: 'ID', min: 1, max: 1 },
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
   options: {
     note: { type: 'string', value: 'TEXT', help: 'Note for others, recorded in the audit log; required.' },
     ...DAEMON_OPTIONS,

@@ -38,7 +38,7 @@ interface IncidentDocument extends IncidentRow {
 export const incidentsShowCommand: Command = {
   name: 'incidents show',
   summary: 'Show one incident: what fails, since when, how much, what expires first, and the next step.',
-  operands: { usage: 'ID', min: 1, max: 1 },
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
   options: { watch: WATCH_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
     'ID can be a prefix of at least four characters. With --watch the repair can be followed.\n' +
