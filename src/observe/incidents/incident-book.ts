@@ -34,6 +34,9 @@ const KEEP_RESOLVED_MS = 30 * 86_400_000;
 const REFAILED_MS = 24 * 3_600_000;
 /** Maximum number of members per commit. A longer transaction would block the event loop. */
 const MEMBERS_AT_ONCE = 2_000;
+/** Maximum number of rows that are compared, or whose kind is determined, without a break. */
+const ROWS_AT_ONCE = 10_000;
+const KINDS_AT_ONCE = 500;
 
 /** Complete reading of the dead letters of one queue of one account. */
 export interface DeadLetterReading<Row> {
@@ -81,7 +84,7 @@ export class IncidentBook {
     return this.#set;
   }
 
-  /** Takes a reading, one commit after the other. */
+  /** Takes a reading in parts, each with at most one commit. */
   *take<Row>(reading: DeadLetterReading<Row>): Generator<void, void, undefined> {
     if (this.#mustLoad) this.#load();
     this.#reading += 1;
@@ -90,7 +93,8 @@ export class IncidentBook {
     const fresh: Row[] = [];
     const refailed: Row[] = [];
     const again: Failure[] = [];
-    for (const row of reading.rows) {
+    for (const [index, row] of reading.rows.entries()) {
+      if (index % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
       const dlqId = idOf(row);
       const member = known.get(dlqId);
       if (member !== undefined) {
@@ -142,7 +146,8 @@ export class IncidentBook {
   *#enter<Row>(reading: DeadLetterReading<Row>, rows: readonly Row[], isRefailed: boolean): Generator<void> {
     const { account, queue, idOf, atOf, kindOf, at } = reading;
     const kinds = new Map<string, { readonly kind: IncidentKind; readonly failures: Failure[] }>();
-    for (const row of rows) {
+    for (const [index, row] of rows.entries()) {
+      if (index % KINDS_AT_ONCE === KINDS_AT_ONCE - 1) yield;
       const kind = { account, ...kindOf(row) };
       getOrAdd(kinds, kindKey(kind), () => ({ kind, failures: [] as Failure[] })).failures.push({
         dlqId: idOf(row),

@@ -15,7 +15,8 @@ export class IncidentSet {
   readonly #incidents = new Map<string, Incident>();
   readonly #byKind = new Map<string, Set<string>>();
   readonly #aliases = new Map<string, string>();
-  readonly #members = new Map<string, Map<string, KnownMember>>();
+  /** By account and queue. */
+  readonly #members = new Map<string, Readonly<Record<DeadLetterQueue, Map<string, KnownMember>>>>();
   #oldest: ReadonlyMap<string, number> | undefined;
 
   static load(store: IncidentStore): IncidentSet {
@@ -33,7 +34,7 @@ export class IncidentSet {
   /** Applies a commit that is durable. */
   apply({ changed, added, removed, merged, forgotten }: IncidentCommit, seen: number): void {
     for (const [from, to] of merged) {
-      for (const members of this.#members.values()) {
+      for (const members of this.#all()) {
         for (const [dlqId, member] of members) {
           if (member.incident === from) members.set(dlqId, { ...member, incident: to });
         }
@@ -63,19 +64,26 @@ export class IncidentSet {
   }
 
   membersOf(account: string, queue: DeadLetterQueue): Map<string, KnownMember> {
-    return getOrAdd(this.#members, `${account}\0${queue}`, () => new Map<string, KnownMember>());
+    return getOrAdd(this.#members, account, () => ({
+      workflow: new Map<string, KnownMember>(),
+      message: new Map<string, KnownMember>(),
+    }))[queue];
   }
 
   /** Failure time of the oldest present member of each incident. */
   oldest(): ReadonlyMap<string, number> {
     if (this.#oldest !== undefined) return this.#oldest;
     const oldest = new Map<string, number>();
-    for (const members of this.#members.values()) {
+    for (const members of this.#all()) {
       for (const { incident, at } of members.values()) {
         if (!(oldest.get(incident)! <= at)) oldest.set(incident, at);
       }
     }
     return (this.#oldest = oldest);
+  }
+
+  #all(): Map<string, KnownMember>[] {
+    return [...this.#members.values()].flatMap(({ workflow, message }) => [workflow, message]);
   }
 
   #put(incident: Incident): void {

@@ -37,7 +37,7 @@ function partition(book: IncidentBook): string[] {
   return [...groups(book).values()].map((ids) => ids.toSorted().join(' ')).toSorted();
 }
 
-/** What must not depend on the order: everything but ids and times of the daemon. */
+/** Incidents without their ids and the times of the daemon, which may depend on the order. */
 function summaries(book: IncidentBook): unknown[] {
   return [...book.present.all()]
     .map(({ kind, place, reason, firstAt, lastAt, now, ever, rate }) => ({
@@ -192,7 +192,7 @@ describe('the store', () => {
     const rows = Array.from({ length: 5_000 }, (_, n) => run({ dlqId: `d${n}`, createdAt: START + n }));
     const { book, store } = world();
     const parts = book.take(readingOfRuns(rows));
-    expect(parts.next().done).toBe(false);
+    while ([...book.present.all()].length === 0) expect(parts.next().done).toBe(false);
     const again = new IncidentBook(store);
     expect(only(again).ever).toBe(2_000);
     take(again, readingOfRuns(rows));

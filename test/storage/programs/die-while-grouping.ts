@@ -1,0 +1,19 @@
+/** Groups 9,000 dead letters, and kills itself after some commits: `die-while-grouping.ts STORE COMMITS`. */
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
+import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { openStore } from '#storage/sqlite.ts';
+import { groupedReading } from '../grouped-reading.ts';
+
+const [path = '', commits = '0'] = process.argv.slice(2);
+const store = openStore(path);
+let left = Number(commits);
+const incidents = createIncidentStore(store);
+const book = new IncidentBook({
+  ...incidents,
+  commit(commit) {
+    if (left === 0) process.kill(process.pid, 'SIGKILL');
+    left -= 1;
+    incidents.commit(commit);
+  },
+});
+for (const _part of book.take(groupedReading()));
