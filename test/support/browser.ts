@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { tempDir } from './temp-dir.ts';
 
-const FLAGS = [
+/** Options of every browser. */
+export const BROWSER_FLAGS = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -17,7 +18,7 @@ const FLAGS = [
 
 /** Returns the page as HTML, after its scripts. */
 export async function domOf(chromium: string, url: string): Promise<string> {
-  const args = [...FLAGS, `--user-data-dir=${tempDir()}`, '--dump-dom', url];
+  const args = [...BROWSER_FLAGS, `--user-data-dir=${tempDir()}`, '--dump-dom', url];
   return (await promisify(execFile)(chromium, args, { maxBuffer: 100_000_000 })).stdout;
 }
 
@@ -27,6 +28,11 @@ export async function screenshot(
   url: string,
   { file, width, height }: { readonly file: string; readonly width: number; readonly height: number },
 ): Promise<void> {
-  const args = [...FLAGS, `--user-data-dir=${tempDir()}`, `--screenshot=${file}`, `--window-size=${width},${height}`];
+  const args = [
+    ...BROWSER_FLAGS,
+    `--user-data-dir=${tempDir()}`,
+    `--screenshot=${file}`,
+    `--window-size=${width},${height}`,
+  ];
   await promisify(execFile)(chromium, [...args, url]);
 }

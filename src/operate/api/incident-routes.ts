@@ -1,5 +1,6 @@
 /** Routes of incidents and dead letters. docs/api.md documents them; field names are stable. */
 import { z } from 'zod';
+import type { Incident } from '#foundation/domain/incident.ts';
 import { allow } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
 import { readQuery, textParameter } from '../http/query.ts';
@@ -36,13 +37,22 @@ async function acknowledge(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
   const { by } = allow(context, 'operator', 'opsd incidents acknowledge ID --note TEXT');
   const asked = await readJson(request, acknowledgeBody, '{"incident": "ID", "note": "TEXT"}');
+  const acknowledged = await acknowledgeIncident(deps, asked.incident, { by, note: asked.note });
+  return json(200, { incident: incidentView(deps, acknowledged) });
+}
+
+/** @throws {HttpError} 404 for an unknown incident, 409 for a resolved one */
+export async function acknowledgeIncident(
+  deps: ApiContext['deps'],
+  id: string,
+  person: { readonly by: string; readonly note: string },
+): Promise<Incident> {
   await deps.incidents.settled();
-  const found = findIncident(deps, asked.incident);
+  const found = findIncident(deps, id);
   if (found.state === 'resolved') {
     throw new HttpError(409, 'refused', `Incident ${found.id} is resolved, so it cannot be acknowledged.`);
   }
-  const acknowledged = deps.incidents.acknowledge(found, { by, note: asked.note });
-  return json(200, { incident: incidentView(deps, acknowledged) });
+  return deps.incidents.acknowledge(found, person);
 }
 
 function deadLetters({ deps, query }: ApiContext): Reply {

@@ -5,15 +5,15 @@ import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, text
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
 import { knownAccount } from './known-account.ts';
-import { readMessage } from './message-detail.ts';
-import { searchMessages, type LogFilters } from './messages.ts';
+import { readMessage, type MessageDetail } from './message-detail.ts';
+import { searchMessages, type LogFilters, type MessagesView } from './messages.ts';
 
 export const MESSAGE_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/messages', method: 'GET', handle: messages, query: () => messagesQuery },
   { path: '/api/v1/messages/{id}', method: 'GET', handle: message, query: () => messageQuery },
 ];
 
-const STATES = [
+export const LOG_STATES = [
   'CREATED',
   'ACTIVE',
   'RETRY',
@@ -28,7 +28,7 @@ const messagesQuery = z.strictObject({
   account: textParameter('Account; required if several accounts have a message API.'),
   messageId: textParameter('Id of the message.'),
   state: z
-    .enum(STATES, `must be one of ${STATES.join(', ')}`)
+    .enum(LOG_STATES, `must be one of ${LOG_STATES.join(', ')}`)
     .exactOptional()
     .describe('State of the entries. `IN_PROGRESS` is ACTIVE, RETRY, or ERROR.'),
   url: textParameter('Destination.'),
@@ -50,6 +50,13 @@ const messagesQuery = z.strictObject({
 const messageQuery = messagesQuery.pick({ account: true });
 
 async function messages(context: ApiContext): Promise<Reply> {
+  return json(200, await searchedMessages(context));
+}
+
+type ViewRequest = Pick<ApiContext, 'deps' | 'query' | 'signal' | 'mayTakeLong'>;
+
+/** Searches the log with the parameters of a request. @throws {HttpError} */
+export async function searchedMessages(context: ViewRequest): Promise<MessagesView> {
   const { deps, query, signal } = context;
   const { account, since, fromDate, toDate, label, limit, cursor, ...filters } = readQuery(query, messagesQuery);
   if (since !== undefined && fromDate !== undefined) {
@@ -65,16 +72,21 @@ async function messages(context: ApiContext): Promise<Reply> {
   const all: LogFilters = { ...filters, ...times, ...(first !== undefined && { label: [first, ...rest] }) };
   context.mayTakeLong();
   const asked = { filters: all, limit, ...(cursor !== undefined && { cursor }) };
-  return json(200, await searchMessages(deps, readableAccount(deps, account), asked, signal));
+  return searchMessages(deps, readableAccount(deps, account), asked, signal);
 }
 
 async function message(context: ApiContext): Promise<Reply> {
+  return json(200, await foundMessage(context));
+}
+
+/** Reads one message or run. @throws {HttpError} 404 if no account has the id */
+export async function foundMessage(context: ViewRequest & Pick<ApiContext, 'id'>): Promise<MessageDetail> {
   const { deps, query, id, signal } = context;
   const account = knownAccount(deps, readQuery(query, messageQuery).account);
   const accounts = account === undefined ? readable(deps) : [account];
   context.mayTakeLong();
   const found = await readMessage(deps, accounts, id, signal);
-  if (found !== undefined) return json(200, found);
+  if (found !== undefined) return found;
   const where = accounts.length === 0 ? 'no account has a message API' : `accounts: ${accounts.join(', ')}`;
   throw new HttpError(
     404,

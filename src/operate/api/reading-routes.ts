@@ -6,7 +6,7 @@ import { AuditCursorError } from '#automate/ledger/audit-search.ts';
 import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
-import { readAudit, verifyAuditLog } from './audit.ts';
+import { readAudit, verifyAuditLog, type AuditVerification, type AuditView } from './audit.ts';
 import { readConfiguration } from './configuration.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
@@ -36,6 +36,9 @@ const auditQuery = z.strictObject({
   cursor: cursorParameter,
 });
 
+/** Part of a request that a view needs. */
+type ViewRequest = Pick<ApiContext, 'deps' | 'query' | 'signal'>;
+
 function flowControl({ deps, query }: ApiContext): Reply {
   return json(200, readFlowControl(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
 }
@@ -48,19 +51,31 @@ function spend({ deps, query }: ApiContext): Reply {
   );
 }
 
-async function audit({ deps, query, signal }: ApiContext): Promise<Reply> {
+async function audit(context: ApiContext): Promise<Reply> {
+  return json(200, await searchedAudit(context));
+}
+
+/** Searches the audit log with the parameters of a request. @throws {HttpError} 400, 503 */
+export async function searchedAudit({ deps, query, signal }: ViewRequest): Promise<AuditView> {
   const { q, since, ...rest } = readQuery(query, auditQuery);
   const asked = {
     ...rest,
     ...(q !== undefined && { text: q }),
     ...(since !== undefined && { since: pastOf('since', since, deps.clock.now()) }),
   };
-  return json(200, await fromAudit(signal, () => readAudit(deps, asked, signal)));
+  return fromAudit(signal, () => readAudit(deps, asked, signal));
 }
 
 async function auditVerify(context: ApiContext): Promise<Reply> {
+  return json(200, await verifiedAudit(context));
+}
+
+/** @throws {HttpError} 503 */
+export function verifiedAudit(
+  context: Pick<ApiContext, 'deps' | 'signal' | 'mayTakeLong'>,
+): Promise<AuditVerification> {
   context.mayTakeLong();
-  return json(200, await fromAudit(context.signal, () => verifyAuditLog(context.deps)));
+  return fromAudit(context.signal, () => verifyAuditLog(context.deps));
 }
 
 async function fromAudit<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T> {

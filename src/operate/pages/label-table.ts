@@ -20,7 +20,7 @@ export function overflowedLabels(labels: readonly LabelView[]): Html | undefined
       rows,
       empty: '',
       columns: [
-        { title: 'Label', cell: (row) => row.label },
+        { title: 'Label', wide: true, cell: (row) => row.label },
         { title: 'Account', wide: true, cell: (row) => row.account },
         { title: 'Shown', align: 'number', cell: (row) => `${formatCount(row.shown)} of ${formatCount(row.max)}` },
         { title: 'Overflow', align: 'number', cell: (row) => formatCount(row.overflowAmount) },

@@ -2,6 +2,8 @@
  * First page: problems, active conditions and pending plans, then the repairs in progress and the last actions. Words
  * show all states; color and shape only repeat them.
  */
+import { formatCount } from '../api/format.ts';
+import { incidentList } from '../api/incident-views.ts';
 import { readStatus } from '../api/status.ts';
 import type { Status } from '../api/status-views.ts';
 import type { Problem, VerdictLevel } from '../api/verdict-level.ts';
@@ -9,8 +11,9 @@ import type { Reply } from '../http/reply.ts';
 import { actions } from './actions-table.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
+import { incidentTable } from './incidents.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
-import { section, state, type Tone } from './page-parts.ts';
+import { clipped, section, state, type Tone } from './page-parts.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
 import { pauseForm } from './pauses.ts';
 import { problemPath } from './paths.ts';
@@ -25,10 +28,24 @@ export function nowPage(context: PageContext): Reply {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
-    main: html`${verdict(status)} ${activeConditions(status, command)} ${pendingPlans(status, command)}
-    ${campaigns(status.policies, status.at)} ${section('actions', 'Last actions', actions(status, status.at))}
-    ${pauseForm(context)}`,
+    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(status, command)}
+    ${pendingPlans(status, command)} ${campaigns(status.policies, status.at)}
+    ${section('actions', 'Last actions', actions(status, status.at))} ${pauseForm(context)}`,
   });
+}
+
+const UNRESOLVED = 'state=open&state=recovering&state=acknowledged&limit=5';
+
+/** @returns undefined without unresolved incidents: the verdict then says that all is well */
+function openIncidents({ deps }: PageContext): Html | undefined {
+  const list = incidentList(deps, new URLSearchParams(UNRESOLVED));
+  if (list.total === 0) return undefined;
+  const more = list.total - list.incidents.length;
+  return section(
+    'incidents',
+    'Incidents',
+    html`${incidentTable(list)} ${more > 0 && html`<p><a href="/incidents">${formatCount(more)} more</a></p>`}`,
+  );
 }
 
 const VERDICT_WORD: Readonly<Record<VerdictLevel, string>> = {
@@ -52,7 +69,7 @@ function verdict({ verdict: { level, sentence, problems }, outages, at }: Status
   const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
   const [outage, ...more] = outages;
   const first = problems[0];
-  const headline = outage === undefined ? sentence : outageHeadline(outage, at);
+  const headline = outage === undefined ? clipped(sentence) : outageHeadline(outage, at);
   // Outages come first, each with its own figures.
   const others = problems.slice(Math.max(1, outages.length));
   return html`<div id="verdict" class="verdict ${level}">
@@ -83,6 +100,6 @@ function problemList(label: string, problems: readonly Problem[]): Html {
 
 function problemItem(problem: Problem): Html {
   return html`<li>
-    ${problem.anchor === undefined ? problem.text : html`<a href="${problemPath(problem.anchor)}">${problem.text}</a>`}
+    ${problem.anchor === undefined ? clipped(problem.text) : html`<a href="${problemPath(problem.anchor)}">${clipped(problem.text)}</a>`}
   </li>`;
 }

@@ -1,11 +1,12 @@
 /** Part of the page about destinations that are down: the size of the fault, and the daemon's reaction. Pure. */
 import { formatAge, formatCount, formatTime } from '../api/format.ts';
+import { clipped } from './page-parts.ts';
 import { html, type Html } from './html.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../api/outages.ts';
 
 /** @returns the fault in one line: the destination, its response, and the start */
 export function outageHeadline(outage: OutageView, now: number): Html {
-  return html`${outageTitle(outage)} ${outageSince(outage, now)}`;
+  return html`${clipped(outageTitle(outage))} ${outageSince(outage, now)}`;
 }
 
 export function outageFigures(outage: OutageView, now: number): Html {
@@ -14,7 +15,7 @@ export function outageFigures(outage: OutageView, now: number): Html {
   return html`<dl class="figures" id="${outageAnchor(outage)}">
       ${figure('Failed runs', failedRuns === undefined ? 'unknown' : formatCount(failedRuns), 'in the workflow DLQ')}
       ${figure('Failed messages', formatCount(lost), 'permanently, including those of runs')}
-      ${figure('Failed attempts', formatCount(failed), `of ${formatCount(failed + delivered)}: ${why}`)}
+      ${figure('Failed attempts', formatCount(failed), `of ${formatCount(failed + delivered)}: ${clipped(why)}`)}
       ${oldestFailedAt !== undefined && figure('Oldest failed run', formatAge(oldestFailedAt, now), formatTime(oldestFailedAt))}
       ${
         oldestFailedAt !== undefined &&
@@ -23,7 +24,7 @@ export function outageFigures(outage: OutageView, now: number): Html {
           : figure('First expires', formatAge(firstExpiresAt, now), formatTime(firstExpiresAt)))
       }
     </dl>
-    <p class="reaction"><strong>Reaction of the daemon:</strong> ${reactionText(outage)}.</p>`;
+    <p class="reaction"><strong>Reaction of the daemon:</strong> ${clipped(reactionText(outage))}.</p>`;
 }
 
 function figure(title: string, value: string, note: string): Html {

@@ -1,5 +1,5 @@
 /** Small pieces that all parts of the page use. */
-import { formatAge, formatTime, machineTime } from '../api/format.ts';
+import { formatAge, formatCount, formatTime, machineTime } from '../api/format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 
 export type Tone = 'ok' | 'attention' | 'trouble' | 'off';
@@ -9,7 +9,7 @@ export function state(tone: Tone, word: string): Html {
 }
 
 export function sub(text: string | undefined): Html | undefined {
-  return text === undefined || text === '' ? undefined : html` <span class="sub">${text}</span>`;
+  return text === undefined || text === '' ? undefined : html` <span class="sub">${long(text)}</span>`;
 }
 
 /** Relative time, with the time itself below. */
@@ -21,6 +21,30 @@ export function moment(at: number | undefined, now: number): HtmlValue {
 export function time(at: number): Html {
   const machine = machineTime(at);
   return machine === undefined ? html`${formatTime(at)}` : html`<time datetime="${machine}">${formatTime(at)}</time>`;
+}
+
+const LONG = 500;
+
+/** Text whose end is left out if it is long: its page shows the whole text. */
+export function clipped(text: string): string {
+  return text.length <= LONG ? text : `${text.slice(0, LONG)}…`;
+}
+
+/** Long text with its end folded, so that one value does not fill the screen. Other values stay as they are. */
+export function long(value: HtmlValue): HtmlValue {
+  if (typeof value !== 'string' || value.length <= LONG) return value;
+  return [
+    `${value.slice(0, LONG)}…`,
+    html`<details class="long">
+      <summary>all ${formatCount(value.length)} characters</summary>
+      ${value}
+    </details>`,
+  ];
+}
+
+/** Text of a service in a box that keeps its lines. */
+export function blockText(text: HtmlValue): Html {
+  return html`<pre tabindex="0">${text}</pre>`;
 }
 
 export interface Fact {
@@ -37,7 +61,7 @@ export function facts(rows: readonly Fact[]): Html {
         value !== false &&
         html`<div>
           <dt>${name}</dt>
-          <dd>${value}</dd>
+          <dd>${Array.isArray(value) ? value.map(long) : long(value)}</dd>
         </div>`,
     )}
   </dl>`;
@@ -57,4 +81,9 @@ export function section(id: string, title: string, content: HtmlValue): Html {
     <h2 id="${id}">${title}</h2>
     ${content}
   </section>`;
+}
+
+export function duration(ms: number | undefined): HtmlValue {
+  if (ms === undefined) return undefined;
+  return html`<span class="nowrap">${ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`}</span>`;
 }

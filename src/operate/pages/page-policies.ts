@@ -4,7 +4,7 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
-import { moment, state, sub, type Tone } from './page-parts.ts';
+import { long, moment, state, sub, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
@@ -22,7 +22,10 @@ interface ActiveRow {
 }
 
 /** @returns undefined without active conditions */
-export function activeConditions(status: Status, command: OwnCommand): Html | undefined {
+export function activeConditions(
+  status: Pick<Status, 'pauses' | 'conditions' | 'plans' | 'at'>,
+  command: OwnCommand,
+): Html | undefined {
   const rows = [
     ...status.pauses.map(pauseRow),
     ...besidesPauses(status).map((condition) => conditionRow(condition, status.plans)),
@@ -41,7 +44,7 @@ export function activeConditions(status: Status, command: OwnCommand): Html | un
         {
           title: 'Reason',
           wide: true,
-          cell: (row) => [row.summary, html`<span class="sub block">${row.detail}</span>`],
+          cell: (row) => [row.summary, html`<span class="sub block">${long(row.detail)}</span>`],
         },
         {
           title: 'Next step',
@@ -115,7 +118,7 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
 }
 
 /** @returns undefined without pending plans */
-export function pendingPlans(status: Status, command: OwnCommand): Html | undefined {
+export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnCommand): Html | undefined {
   if (status.plans.length === 0) return undefined;
   return html`<section aria-labelledby="plans">
     <h2 id="plans">Pending approvals</h2>

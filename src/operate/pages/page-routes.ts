@@ -1,21 +1,45 @@
 /** Routes of the pages. */
+import { auditPage, verifyPage } from './audit.ts';
+import { configurationPage } from './configuration.ts';
+import { planDeadLetters } from './dead-letter-selection.ts';
+import { deadLetterPage } from './dead-letter.ts';
+import { deadLettersPage } from './dead-letters.ts';
+import { flowControlPage } from './flow-control.ts';
 import { ASSET_ROUTES } from './frame/assets.ts';
 import type { PageRoute } from './frame/page.ts';
 import { SIGN_IN_ROUTES } from './frame/sign-in.ts';
+import { changeIncident, incidentPage } from './incident.ts';
+import { incidentsPage } from './incidents.ts';
+import { messagePage } from './message.ts';
+import { messagesPage } from './messages.ts';
 import { nowPage } from './now.ts';
 import { PAUSE_ROUTES } from './pauses.ts';
 import { decide, planPage } from './plan.ts';
 import { policiesPage } from './policies.ts';
 import { dryRun, policyPage } from './policy.ts';
 import { sourcesPage } from './sources.ts';
+import { spendPage } from './spend.ts';
 
 export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/', method: 'GET', handle: nowPage },
+  { path: '/incidents', method: 'GET', handle: incidentsPage },
+  { path: '/incidents/{id}', method: 'GET', handle: incidentPage },
+  { path: '/incidents/{id}', method: 'POST', hasForm: true, handle: changeIncident },
+  { path: '/dead-letters', method: 'GET', handle: deadLettersPage },
+  { path: '/dead-letters', method: 'POST', hasForm: true, handle: planDeadLetters },
+  { path: '/dead-letters/{id}', method: 'GET', handle: deadLetterPage },
+  { path: '/messages', method: 'GET', handle: messagesPage },
+  { path: '/messages/{id}', method: 'GET', handle: messagePage },
+  { path: '/flow-control', method: 'GET', handle: flowControlPage },
+  { path: '/spend', method: 'GET', handle: spendPage },
   { path: '/policies', method: 'GET', handle: policiesPage },
   { path: '/policies/{id}', method: 'GET', handle: policyPage },
   { path: '/policies/{id}', method: 'POST', hasForm: true, handle: dryRun },
   { path: '/plans/{id}', method: 'GET', handle: planPage },
   { path: '/plans/{id}', method: 'POST', hasForm: true, handle: decide },
+  { path: '/audit', method: 'GET', handle: auditPage },
+  { path: '/audit/verify', method: 'GET', handle: verifyPage },
+  { path: '/configuration', method: 'GET', handle: configurationPage },
   { path: '/sources', method: 'GET', handle: sourcesPage },
   ...PAUSE_ROUTES,
   ...SIGN_IN_ROUTES,

@@ -1,19 +1,20 @@
 /** Page of one stored plan, with its decision. */
 import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
-import type { PlanProgress } from '../api/plan-progress.ts';
 import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { formatCount } from '../api/format.ts';
-import { buttonOf, textOf } from './frame/fields.ts';
+import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
 import { facts, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
+import { liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
+import { progressPart } from './plan-progress.ts';
 
 export function planPage(context: PageContext): Reply {
   const { deps, id } = context;
@@ -27,7 +28,8 @@ export function planPage(context: PageContext): Reply {
   return showPage(context, {
     title: `Plan ${detail.id}`,
     section: '/policies',
-    main: html`${head(detail, at)} ${decision(context, detail)} ${planMain(detail.plan)}`,
+    main: html`${head(detail, at)} ${decision(context, detail)} ${progressPart(detail, at)}
+    ${progressForms(context, detail)} ${planMain(detail.plan)}`,
   });
 }
 
@@ -57,7 +59,6 @@ function head(plan: StoredPlanDetail, at: number): Html {
     plan.plan.manual === undefined
       ? { name: 'Policy', value: [policyLink(plan.policy), sub(plan.account)] }
       : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },
-    { name: 'Progress', value: plan.progress !== undefined && progressText(plan.progress) },
     {
       name: 'Action',
       value: [plan.action, sub(`${formatCount(plan.covers)} ${plan.covers === 1 ? 'action' : 'actions'}`)],
@@ -69,13 +70,7 @@ function head(plan: StoredPlanDetail, at: number): Html {
   ]);
 }
 
-function progressText({ state: now, sent, verified, failedAgain, unknown, left }: PlanProgress): string {
-  const rest = left === undefined ? '' : `, ${formatCount(left)} left`;
-  const results = `${formatCount(verified)} verified, ${formatCount(failedAgain)} failed again, ${formatCount(unknown)} unknown`;
-  return `${now}: ${formatCount(sent)} sent, ${results}${rest}`;
-}
-
-const DECISIONS = ['approve', 'reject', 'apply'] as const;
+const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
 function decision(context: PageContext, { id, state: now, covers, plan }: StoredPlanDetail): Html | undefined {
   if (now !== 'pending' && now !== 'draft') return undefined;
@@ -95,6 +90,19 @@ function decision(context: PageContext, { id, state: now, covers, plan }: Stored
   return form && html`<div class="acts">${form}</div>`;
 }
 
+/** Forms of a manual plan in progress. */
+function progressForms(context: PageContext, { id, policy, state: now, progress }: StoredPlanDetail): Html | undefined {
+  if (progress === undefined || now !== 'approved') return undefined;
+  const cancel = formFor(context, {
+    role: 'operator',
+    action: planPath(id),
+    label: 'Cancel',
+    content: html`${reasonInput()} <button name="act" value="cancel" class="danger">Cancel the rest</button>`,
+  });
+  const pause = progress.state === 'paused' ? liftForm(context, policy) : pauseForm(context, policy);
+  return cancel && html`<div class="acts">${cancel} ${pause}</div>`;
+}
+
 /** Approves, rejects or applies a plan. Applying lasts until the run has ended; closing the page stops the run. */
 export async function decide(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
@@ -102,6 +110,11 @@ export async function decide(context: PageContext): Promise<Reply> {
   const form = await readForm(context, caller);
   const act = buttonOf(form, DECISIONS);
   const reason = textOf(form, 'reason')?.slice(0, 500);
+  if (act === 'cancel') {
+    const cancelled = await deps.engine.cancel(id, { by: caller.by, reason: reasonOf(form) });
+    if (!cancelled.ok) throw refused(cancelled);
+    return goTo(planPath(id));
+  }
   const person = { by: caller.by, ...(reason !== undefined && { reason }) };
   if (act === 'apply') context.mayTakeLong();
   const done = act === 'apply' ? await deps.engine.apply(id, person, signal) : await deps.engine[act](id, person);

@@ -44,7 +44,7 @@ function policies(rows: readonly PolicyView[], now: number, command: OwnCommand)
       { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
       { title: 'Outcome', wide: true, cell: (row) => outcomeOf(row, now) },
       { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)] },
-      { title: 'Owner', cell: (row) => row.owner },
+      { title: 'Owner', wide: true, cell: (row) => row.owner },
     ],
   });
 }

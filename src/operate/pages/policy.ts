@@ -1,10 +1,11 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { requirePolicy } from '../api/command-routes.ts';
+import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
 import { formatCount } from '../api/format.ts';
-import { readStatus, runView } from '../api/status.ts';
-import type { PolicyView, RunView, Status } from '../api/status-views.ts';
+import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
+import type { PolicyView, RunView } from '../api/status-views.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
@@ -18,46 +19,54 @@ import { planMain } from './plan-parts.ts';
 import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
 import { table } from './table.ts';
 
-const RUNS = 20;
-
 export function policyPage(context: PageContext): Reply {
   const { deps, id } = context;
-  const status = withCommands(context, readStatus(deps, 0));
-  const policy = status.policies.find(({ name }) => name === id);
-  if (policy === undefined) {
-    throw new HttpError(
-      404,
-      'unknown_policy',
-      unknownPolicy(
-        id,
-        status.policies.map(({ name }) => name),
-      ),
-    );
+  const found = fromStore(() => readPolicyDetail(deps, id));
+  if (found === undefined) {
+    const known = deps.policies().map(({ name }) => name);
+    throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
   }
-  const runs = status.storeError === undefined ? deps.ledger.runs({ policy: id, limit: RUNS }).map(runView) : [];
-  const own = ownPart(status, policy);
-  const isPaused = own.pauses.length > 0;
+  const detail = withCommands(context, found);
+  const { policy, at, pauses, plans } = detail;
+  const isPaused = pauses.some(({ scope }) => scope === `policy/${policy.name}`);
+  const pending = plans.filter((plan) => plan.state === 'pending');
   return showPage(context, {
     title: policy.name,
     windowTitle: `Policy ${policy.name}`,
     section: '/policies',
-    main: html`${policyFacts(policy, status.at)}
+    main: html`${policyFacts(policy, at)}
       <div class="acts">
         ${dryRunForm(context)} ${isPaused ? liftForm(context, policy.name) : pauseForm(context, policy.name)}
       </div>
-      ${activeConditions(own, commandOf(context))} ${pendingPlans(own, commandOf(context))}
-      ${campaigns([policy], status.at)} ${section('runs', 'Last runs', runsTable(runs, status.at))}`,
+      ${activeConditions({ ...detail, plans: pending }, commandOf(context))}
+      ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns([policy], at)} ${versions(detail)}
+      ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
   });
 }
 
-/** Status of one policy only. */
-function ownPart(status: Status, { name }: PolicyView): Status {
-  return {
-    ...status,
-    pauses: status.pauses.filter(({ scope }) => scope === `policy/${name}`),
-    conditions: status.conditions.filter(({ policy }) => policy === name),
-    plans: status.plans.filter(({ policy }) => policy === name),
-  };
+/** Settings that differ from those of the last run. */
+function versions({ versions: both }: PolicyDetail): Html | undefined {
+  if (both?.changed === undefined || both.changed.length === 0) return undefined;
+  return section(
+    'versions',
+    'Changes since the last run',
+    table<string>({
+      caption: 'Settings that decide what the policy is allowed to act on.',
+      rows: both.changed,
+      empty: '',
+      columns: [
+        { title: 'Setting', wide: true, cell: (path) => html`<code>${path}</code>` },
+        { title: 'At the last run', wide: true, cell: (path) => settingAt(both.atLastRun, path) },
+        { title: 'Now', wide: true, cell: (path) => settingAt(both.present, path) },
+      ],
+    }),
+  );
+}
+
+function settingAt(scope: unknown, path: string): string | undefined {
+  let value = scope;
+  for (const name of path.split('.')) value = (value as Readonly<Record<string, unknown>> | undefined)?.[name];
+  return value === undefined ? undefined : JSON.stringify(value);
 }
 
 function policyFacts(policy: PolicyView, at: number): Html {

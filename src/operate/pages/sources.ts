@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import { showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { overflowedLabels } from './label-table.ts';
-import { moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { duration, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { reconciliation } from './reconciliation-table.ts';
 import { table } from './table.ts';
 
@@ -106,9 +106,4 @@ function accounts(rows: readonly AccountView[]): Html {
       },
     ],
   });
-}
-
-function duration(ms: number | undefined): HtmlValue {
-  if (ms === undefined) return undefined;
-  return html`<span class="nowrap">${ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`}</span>`;
 }

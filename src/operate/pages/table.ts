@@ -3,6 +3,7 @@
  * would hide the table's structure from assistive technology. So each part also has its role.
  */
 import { html, type Html, type HtmlValue } from './html.ts';
+import { long } from './page-parts.ts';
 
 interface Column<Row> {
   readonly title: string;
@@ -46,7 +47,8 @@ export function table<Row>(options: TableOptions<Row>): Html {
 
 function renderRow<Row>(options: TableOptions<Row>, row: Row): Html {
   const cells = options.columns.map((column, index) => {
-    const value = column.cell(row);
+    const cell = column.cell(row);
+    const value: HtmlValue = Array.isArray(cell) ? (cell as readonly HtmlValue[]).map(long) : long(cell);
     if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
     const missing = value === undefined || value === false;
     const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');

@@ -49,7 +49,7 @@ describe('reading', () => {
     const page = await ask(address, '/metric');
     expect(page.status).toBe(404);
     expect(page.headers['content-type']).toBe('text/plain; charset=utf-8');
-    expect(page.text).toContain('Not found: /metric. Available paths: / /policies');
+    expect(page.text).toContain('Not found: /metric. Available paths: / /incidents /incidents/{id}');
 
     const api = await ask(address, '/api/v1/nothing?x=1');
     expect(api.status).toBe(404);

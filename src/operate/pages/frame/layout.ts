@@ -18,8 +18,15 @@ export const PAGE_CSP = [
 
 const SECTIONS = [
   { path: '/', title: 'Now' },
+  { path: '/incidents', title: 'Incidents' },
+  { path: '/dead-letters', title: 'Dead letters' },
+  { path: '/messages', title: 'Messages' },
+  { path: '/flow-control', title: 'Flow control' },
+  { path: '/spend', title: 'Spend' },
   { path: '/policies', title: 'Policies' },
+  { path: '/audit', title: 'Audit' },
   { path: '/sources', title: 'Sources' },
+  { path: '/configuration', title: 'Configuration' },
 ] as const;
 
 export type SectionPath = (typeof SECTIONS)[number]['path'];

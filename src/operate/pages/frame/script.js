@@ -29,7 +29,7 @@ function filters(root) {
 
 /** Selects all rows of a form at once, and counts them. */
 function selections(root) {
-  for (const form of root.querySelectorAll('form[data-selection]')) {
+  for (const form of root.querySelectorAll('form.act:has([data-all])')) {
     const boxes = [...form.querySelectorAll('input[type=checkbox][name=id]')];
     const all = form.querySelector('[data-all]');
     const count = form.querySelector('[data-count]');

@@ -64,11 +64,12 @@ input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-
 .acts { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 10px 28px; margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 .acts:empty { display: none; }
 .act input[name=reason], .act input[name=note] { flex: 1 1 16em; }
+.act label { min-width: 0; } button { max-width: 100%; }
 .act label:has(input[name=reason]), .act label:has(input[name=note]) { flex: 1 1 22em; flex-wrap: nowrap; }
 .more { margin-top: 18px; } .acts .more { margin: 0; } .more summary { cursor: pointer; color: var(--link); padding: 4px 0; }
 .stack { display: grid; gap: 12px; max-width: 30em; margin-top: 16px; } .stack label { display: grid; gap: 4px; } .stack button { justify-self: start; }
 .filters { margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
-.filters label { display: grid; gap: 2px; color: var(--faint); font-size: 0.88rem; } .filters input, .filters select { color: var(--ink); font-size: 0.95rem; }
+.filters label { flex: 0 1 10.5em; min-width: 0; display: grid; gap: 2px; color: var(--faint); font-size: 0.88rem; } .filters input, .filters select { width: 100%; color: var(--ink); font-size: 0.95rem; }
 .filters button { align-self: end; } .filters a { align-self: end; padding: 6px 0; }
 .notice { margin: 14px 0; padding: 12px 16px; border-radius: 8px; border-left: 5px solid var(--link); background: var(--starting-wash); overflow-wrap: anywhere; }
 .notice.ok { border-color: var(--ok); background: var(--ok-wash); }
@@ -77,6 +78,10 @@ input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr)); gap: 10px 24px; margin: 14px 0; padding: 14px 18px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 .facts div { min-width: 0; } .facts dt { color: var(--faint); font-size: 0.88rem; } .facts dd { margin: 0; overflow-wrap: anywhere; }
 pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; font: 0.9em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.acts > .act { width: 100%; }
+fieldset.acts { border-width: 1px; min-width: 0; }
+@media (min-width: 821px) { fieldset.acts { position: sticky; bottom: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 12%); } }
+ legend { padding: 0 6px; font-weight: 600; } .long summary { cursor: pointer; color: var(--link); font-size: 0.88rem; }
 .spark { display: block; width: 100%; max-width: 320px; height: 36px; } .spark path { fill: none; stroke: var(--link); stroke-width: 1.5; } .spark rect { fill: var(--link); }
 .pages { display: flex; gap: 20px; margin: 12px 0; }
 p { overflow-wrap: anywhere; }
@@ -101,7 +106,8 @@ p { overflow-wrap: anywhere; }
 section { margin-top: 26px; }
 h2 { margin: 0 0 8px; font-size: 1.05rem; }
 table { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
-caption { text-align: left; padding: 0 0 6px; color: var(--faint); font-size: 0.92rem; }
+table + table, .empty + table, table + .empty, .spark + table { margin-top: 16px; }
+caption { overflow-wrap: anywhere; text-align: left; padding: 0 0 6px; color: var(--faint); font-size: 0.92rem; }
 th, td { padding: 7px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 tbody tr:last-child > * { border-bottom: 0; }
 thead th { font-size: 0.82rem; font-weight: 600; color: var(--faint); white-space: nowrap; }

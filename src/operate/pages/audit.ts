@@ -1,0 +1,76 @@
+/** Page of the audit log: search, and the verification of its chain. */
+import type { AuditRecordView, AuditView } from '../api/audit.ts';
+import { formatCount } from '../api/format.ts';
+import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
+import type { Reply } from '../http/reply.ts';
+import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { showPage, type PageContext } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { facts, moment, section, state } from './page-parts.ts';
+import { table } from './table.ts';
+
+export async function auditPage(context: PageContext): Promise<Reply> {
+  const { query } = context;
+  const view = await searchedAudit({ ...context, query: filtersOf(query) });
+  return showPage(context, {
+    title: 'Audit',
+    section: '/audit',
+    main: html`${filterForm('/audit', query, [
+        { name: 'q', label: 'Text', example: 'dlq-8812' },
+        { name: 'type', label: 'Type', example: 'intent' },
+        { name: 'policy', label: 'Policy' },
+        { name: 'by', label: 'Operator' },
+        { name: 'since', label: 'Since', example: '2h' },
+      ])}
+      <p><a href="/audit/verify">Verify the chain</a> <span class="faint">reads the whole log</span></p>
+      ${view.damaged > 0 && html`<p class="notice trouble">${view.damaged} damaged lines match. Verify the chain.</p>`}
+      ${section('records', 'Records', records(view))} ${nextLink('/audit', query, view.cursor)}`,
+  });
+}
+
+function records({ records: rows, at, cursor }: AuditView): Html {
+  return table<AuditRecordView>({
+    caption: 'Newest first.',
+    rows,
+    empty:
+      cursor === undefined
+        ? 'No record matches. Each action, decision, pause and change of the daemon appears here.'
+        : 'No record matches in this part of the log. The next page continues.',
+    columns: [
+      { title: 'Time', cell: (row) => moment(row.at, at) },
+      { title: 'Type', cell: (row) => html`<span class="nowrap">${row.type}</span>` },
+      { title: 'By', wide: true, cell: (row) => row.by },
+      { title: 'Reason', wide: true, cell: (row) => row.reason },
+      { title: 'Policy', wide: true, cell: (row) => row.policy },
+      { title: 'Details', wide: true, cell: ({ details }) => detailsOf(details) },
+      { title: 'Number', align: 'number', minor: true, cell: (row) => formatCount(row.sequence) },
+    ],
+  });
+}
+
+function detailsOf(details: AuditRecordView['details']): string | undefined {
+  const texts = Object.entries(details).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return texts.length === 0 ? undefined : texts.join(' ');
+}
+
+export async function verifyPage(context: PageContext): Promise<Reply> {
+  const { isIntact, records: count, finding, head, isTorn, tookMs } = await verifiedAudit(context);
+  return showPage(context, {
+    title: 'Verification of the audit log',
+    section: '/audit',
+    isStill: true,
+    main: html`<p class="notice ${isIntact ? 'ok' : 'trouble'}">
+        ${isIntact ? state('ok', 'The chain is intact.') : state('trouble', 'The chain is broken.')}
+      </p>
+      ${facts([
+        { name: 'Records', value: formatCount(count) },
+        { name: 'Problem', value: finding && `${finding.problem} (${finding.file}, line ${finding.line})` },
+        { name: 'Last hash', value: head && html`<span class="id">${head.hash}</span>` },
+        { name: 'Last line', value: isTorn && 'without its end: a write in progress, or cut short by a crash' },
+        { name: 'Duration', value: `${(tookMs / 1_000).toFixed(1)} s` },
+      ])}
+      <p><a href="/audit">Back to the audit log</a></p>`,
+  });
+}

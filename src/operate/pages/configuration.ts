@@ -1,0 +1,59 @@
+/** Page of the running configuration, without secrets. */
+import { readConfiguration, type ConfigurationView } from '../api/configuration.ts';
+import type { Reply } from '../http/reply.ts';
+import { showPage, type PageContext } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { policyLink } from './page-policies.ts';
+import { blockText, facts, moment, section, state } from './page-parts.ts';
+import { table } from './table.ts';
+
+export function configurationPage(context: PageContext): Reply {
+  const view = readConfiguration(context.deps);
+  return showPage(context, {
+    title: 'Configuration',
+    section: '/configuration',
+    main: html`${reloadPart(view)}
+    ${facts([
+      { name: 'Hash', value: html`<span class="id">${view.hash}</span>` },
+      { name: 'Files', value: view.files.map((file) => html`<div class="id">${file}</div>`) },
+    ])}
+    ${section('policies', 'Policies', policies(view))}
+    ${section(
+      'settings',
+      'Settings',
+      html`<p class="faint">With all defaults, without secrets. Durations are milliseconds.</p>
+        ${blockText(linesOf(view.yaml))}`,
+    )}`,
+  });
+}
+
+/** Lines with their ends. Each is redacted by itself, so that a long file is not truncated. */
+function linesOf(text: string): string[] {
+  return text.split(/(?<=\n)/);
+}
+
+function reloadPart({ reload, at }: ConfigurationView): Html {
+  if (reload === undefined) return html`<p class="notice info">This daemon was not started from a file.</p>`;
+  if (reload.ok) {
+    return html`<p class="notice ok">${state('ok', 'The last load succeeded')} ${moment(reload.goodAt, at)}</p>`;
+  }
+  return html`<div class="notice trouble" role="alert">
+    <p>
+      ${state('trouble', 'The changed configuration is invalid.')} The daemon runs with the previous one
+      ${reload.auditOnly && ', with all policies in audit'}.
+    </p>
+    ${blockText(reload.problems.join('\n'))}
+  </div>`;
+}
+
+function policies({ policies: rows }: ConfigurationView): Html {
+  return table<ConfigurationView['policies'][number]>({
+    caption: 'Policies and their places.',
+    rows,
+    empty: html`No policy is configured. Add policies under <code>policies:</code>; they appear here.`,
+    columns: [
+      { title: 'Policy', wide: true, cell: (row) => policyLink(row.name) },
+      { title: 'Place', wide: true, cell: (row) => html`<span class="id">${row.source}</span>` },
+    ],
+  });
+}

@@ -1,0 +1,122 @@
+/** Selection on the page of the dead letters: checked ones, or all that match the filters of its address. */
+import type { Selection } from '#foundation/domain/selection.ts';
+import { deadLetterQuery, searchDeadLetters, type FoundDeadLetter } from '../api/dead-letter-query.ts';
+import { allow } from '../http/access.ts';
+import { readForm } from '../http/form.ts';
+import { pastOf, readQuery } from '../http/query.ts';
+import { HttpError, type Reply } from '../http/reply.ts';
+import { buttonOf, reasonOf } from './frame/fields.ts';
+import { filtersOf } from './frame/filters.ts';
+import type { PageContext } from './frame/page.ts';
+import { makeManualPlan } from './manual-plan.ts';
+
+/** Parameters that limit nothing by themselves: a time, a queue or an account alone selects too much. */
+const NO_FILTERS: readonly string[] = ['account', 'queue', 'since', 'fromDate', 'toDate', 'limit', 'cursor'];
+const ACTS = ['resume', 'delete', 'delete-messages'] as const;
+/** Maximum number of ids in a plan. More are selected by filters. */
+const MOST_IDS = 1_000;
+const PAGE = 500;
+
+/** Returns true if the parameters have no filter. */
+export function selectsEverything(query: URLSearchParams): boolean {
+  return ![...query.keys()].some((name) => !NO_FILTERS.includes(name));
+}
+
+export async function planDeadLetters(context: PageContext): Promise<Reply> {
+  const caller = allow(context, 'operator', 'opsd dlq resume');
+  const form = await readForm(context, caller);
+  const action = buttonOf(form, ACTS);
+  const reason = reasonOf(form);
+  const selection = form.get('scope') === 'all' ? allThatMatch(context, action) : checked(context, form, action);
+  return makeManualPlan(context, selection, { by: caller.by, reason });
+}
+
+type Act = (typeof ACTS)[number];
+
+function queueOf(action: Act): 'workflow' | 'message' {
+  return action === 'delete-messages' ? 'message' : 'workflow';
+}
+
+function checked(context: PageContext, form: URLSearchParams, action: Act): Selection {
+  const ids = [...new Set(form.getAll('id'))];
+  if (ids.length === 0) {
+    throw new HttpError(400, 'bad_selection', 'Nothing is selected. Check dead letters, or choose all that match.');
+  }
+  const queue = queueOf(action);
+  const query = new URLSearchParams({ queue });
+  for (const id of ids) query.append('dlqId', id);
+  const account = filtersOf(context.query).get('account');
+  if (account !== null) query.set('account', account);
+  const found = matching(context, query);
+  const unknown = ids.filter((id) => !found.some(({ row }) => row.dlqId === id));
+  if (unknown.length > 0) {
+    const message = `${unknown.length} of the selected dead letters are not in the ${queue} DLQ (any more): ${unknown.slice(0, 5).join(', ')}.`;
+    throw new HttpError(409, 'other_queue', message);
+  }
+  return { action, ids, queue, account: accountOf(found) };
+}
+
+/** @throws {HttpError} 400 without a filter */
+function allThatMatch(context: PageContext, action: Act): Selection {
+  const query = filtersOf(context.query);
+  if (selectsEverything(query)) {
+    throw new HttpError(400, 'bad_selection', 'A filter is required to choose all that match.');
+  }
+  const queue = queueOf(action);
+  query.set('queue', queue);
+  query.delete('cursor');
+  const found = matching(context, query);
+  if (found.length === 0) throw new HttpError(409, 'bad_selection', `Nothing in the ${queue} DLQ matches any more.`);
+  const account = accountOf(found);
+  if (found.length <= MOST_IDS) return { action, queue, account, ids: found.map(({ row }) => row.dlqId) };
+  return { action, account, ...filtersOnly(context, query) };
+}
+
+/** Filters of a plan with more entries than it can name. The service evaluates them again. */
+function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Selection, 'action'> {
+  const {
+    incident,
+    cause,
+    dlqId,
+    messageId,
+    since,
+    fromDate,
+    toDate,
+    limit: _,
+    queue: _queue,
+    responseStatus,
+    ...rest
+  } = readQuery(query, deadLetterQuery);
+  if ([incident, cause, dlqId, messageId].some((value) => value !== undefined)) {
+    const message = `More than ${MOST_IDS} match, so only filters of the service can select them: remove incident, cause and ids.`;
+    throw new HttpError(400, 'bad_selection', message);
+  }
+  const now = deps.clock.now();
+  const from = [since, fromDate].flatMap((text) => (text === undefined ? [] : [pastOf('since', text, now)]));
+  return {
+    ...rest,
+    ...(responseStatus !== undefined && { responseStatus: responseStatus.map(Number) }),
+    ...(from.length > 0 && { fromDate: Math.max(...from) }),
+    // Later failures were not on the page.
+    toDate: toDate === undefined ? now : pastOf('toDate', toDate, now),
+  };
+}
+
+/** @returns at most one more than a plan can name */
+function matching({ deps }: PageContext, query: URLSearchParams): FoundDeadLetter[] {
+  const all: FoundDeadLetter[] = [];
+  const page = new URLSearchParams(query);
+  page.set('limit', String(PAGE));
+  for (;;) {
+    const { found, cursor } = searchDeadLetters(deps, page);
+    all.push(...found);
+    if (cursor === undefined || all.length > MOST_IDS) return all;
+    page.set('cursor', cursor);
+  }
+}
+
+function accountOf(found: readonly FoundDeadLetter[]): string {
+  const accounts = [...new Set(found.map(({ account }) => account))];
+  if (accounts.length === 1) return accounts[0]!;
+  throw new HttpError(400, 'bad_selection', `A plan is about one account. Filter by one of: ${accounts.join(', ')}.`);
+}

@@ -1,0 +1,107 @@
+/** Page of the dead letters of both queues: filters, and a selection that becomes a plan. */
+import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
+import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
+import { formatCount } from '../api/format.ts';
+import { deadLetterList, type DeadLetterList, type DeadLetterView } from '../api/dead-letter-views.ts';
+import { mayUse } from '../http/access.ts';
+import type { Reply } from '../http/reply.ts';
+import { selectsEverything } from './dead-letter-selection.ts';
+import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { queueProblems } from './incidents.ts';
+import { moment, reasonInput, section, sub } from './page-parts.ts';
+import { deadLetterPath, incidentPath } from './paths.ts';
+import { table } from './table.ts';
+
+export async function deadLettersPage(context: PageContext): Promise<Reply> {
+  const { deps, query } = context;
+  await deps.incidents.settled();
+  const list = deadLetterList(deps, filtersOf(query));
+  const accounts = deps.accounts.map(({ name }) => name);
+  const isChoosable = mayUse(context, 'operator') && list.total > 0;
+  const listing = html`${rows(list, isChoosable)} ${isChoosable && decision(context, list)}`;
+  return showPage(context, {
+    title: 'Dead letters',
+    section: '/dead-letters',
+    main: html`${filterForm('/dead-letters', query, [
+      { name: 'queue', label: 'Queue', options: DEAD_LETTER_QUEUES },
+      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+      { name: 'label', label: 'Label' },
+      { name: 'workflowUrl', label: 'Workflow URL' },
+      { name: 'url', label: 'Destination' },
+      { name: 'responseStatus', label: 'Status', example: '503' },
+      { name: 'cause', label: 'Cause', options: FAILURE_CAUSES },
+      { name: 'incident', label: 'Incident' },
+      { name: 'flowControlKey', label: 'Flow-control key' },
+      { name: 'since', label: 'Since', example: '2h' },
+    ])}
+    ${queueProblems(list)}
+    ${section(
+      'dead-letters',
+      `${formatCount(list.total)} dead ${list.total === 1 ? 'letter' : 'letters'}`,
+      isChoosable
+        ? formFor(context, {
+            role: 'operator',
+            action: addressOf(context),
+            label: 'Selection',
+            content: html`<div class="selection">${listing}</div>`,
+          })
+        : listing,
+    )}
+    ${nextLink('/dead-letters', query, list.cursor)}`,
+  });
+}
+
+function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Html {
+  return table<DeadLetterView>({
+    caption: 'Newest first, as of the last reading.',
+    rows: deadLetters,
+    empty:
+      'No dead letter matches. Failed runs appear here after the next reading, failed messages after their failure callback.',
+    columns: [
+      {
+        title: 'Id',
+        wide: true,
+        cell: (row) => [
+          isChoosable && html`<input type="checkbox" name="id" value="${row.id}" aria-label="Select ${row.id}" /> `,
+          html`<a href="${deadLetterPath(row)}" class="id">${row.id}</a>`,
+          sub(`${row.queue} DLQ · ${row.account}`),
+        ],
+      },
+      { title: 'Reason', wide: true, cell: (row) => [row.reason, sub(row.cause)] },
+      { title: 'About', wide: true, cell: (row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))] },
+      {
+        title: 'Incident',
+        cell: (row) =>
+          row.incident !== undefined && html`<a href="${incidentPath(row.incident)}" class="id">${row.incident}</a>`,
+      },
+      { title: 'Failed', cell: (row) => moment(row.failedAt, at) },
+      { title: 'Expires', cell: (row) => moment(row.expiresAt, at) },
+    ],
+  });
+}
+
+/** Choices of the plan. All that match can only be chosen with a filter. */
+function decision(context: PageContext, { total }: DeadLetterList): Html {
+  const query = filtersOf(context.query);
+  const queue = query.get('queue');
+  return html`<fieldset class="acts">
+    <legend>Make a plan</legend>
+    <label hidden><input type="checkbox" data-all /> Select this page</label>
+    <label><input type="radio" name="scope" value="selected" checked /> selected <span data-count></span></label>
+    ${
+      selectsEverything(query)
+        ? html`<span class="faint">Add a filter to choose all that match.</span>`
+        : html`<label><input type="radio" name="scope" value="all" /> all ${formatCount(total)} that match</label>`
+    }
+    ${reasonInput()}
+    ${
+      queue !== 'message' &&
+      html`<button name="act" value="resume">Plan to resume runs</button>
+        <button name="act" value="delete" class="danger">Plan to delete runs</button>`
+    }
+    ${queue !== 'workflow' && html`<button name="act" value="delete-messages" class="danger">Plan to delete messages</button>`}
+    <span class="faint">A plan is about one queue of one account. It changes nothing until you apply it.</span>
+  </fieldset>`;
+}

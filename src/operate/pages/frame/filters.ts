@@ -1,0 +1,58 @@
+/** Form of filters. They are in the address of the page, so that it can be shared. */
+import { html, type Html } from '../html.ts';
+
+/** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
+export function filtersOf(query: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'refresh'));
+}
+
+/** Address of the next page of a list. */
+function nextPath(path: string, query: URLSearchParams, cursor: string): string {
+  const next = filtersOf(query);
+  next.set('cursor', cursor);
+  return `${path}?${next.toString()}`;
+}
+
+interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  /** Example of a value. */
+  readonly example?: string;
+  /** Values to choose from, in addition to all. */
+  readonly options?: readonly string[];
+}
+
+export function filterForm(path: string, query: URLSearchParams, fields: readonly FilterField[]): Html {
+  return html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters">
+    ${fields.map((field) => filterField(field, query))}
+    <button>Search</button>
+    ${filtersOf(query).size > 0 && html`<a href="${path}">Remove the filters</a>`}
+  </form>`;
+}
+
+function filterField({ name, label, example, options }: FilterField, query: URLSearchParams): Html {
+  const value = query.get(name) ?? '';
+  if (options === undefined) {
+    return html`<label
+      >${label} <input name="${name}" value="${value}" placeholder="${example}" autocomplete="off"
+    /></label>`;
+  }
+  return html`<label
+    >${label}
+    <select name="${name}">
+      <option value="">all</option>
+      ${options.map((option) =>
+        option === value
+          ? html`<option value="${option}" selected>${option}</option>`
+          : html`<option value="${option}">${option}</option>`,
+      )}
+    </select>
+  </label>`;
+}
+
+/** Link to the next page of a list; undefined at its end. */
+export function nextLink(path: string, query: URLSearchParams, cursor: string | undefined): Html | undefined {
+  return cursor === undefined
+    ? undefined
+    : html`<p class="pages"><a href="${nextPath(path, query, cursor)}">Next page</a></p>`;
+}

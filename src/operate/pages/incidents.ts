@@ -1,0 +1,82 @@
+/** Page of the incidents, and their table, which the first page has too. */
+import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
+import { formatCount } from '../api/format.ts';
+import { incidentList, type IncidentList, type IncidentView } from '../api/incident-views.ts';
+import type { Reply } from '../http/reply.ts';
+import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { showPage, type PageContext } from './frame/page.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
+import { moment, section, state, sub, type Tone } from './page-parts.ts';
+import { incidentPath } from './paths.ts';
+import { bars } from './spark.ts';
+import { table } from './table.ts';
+
+export async function incidentsPage(context: PageContext): Promise<Reply> {
+  const { deps, query } = context;
+  await deps.incidents.settled();
+  const list = incidentList(deps, filtersOf(query));
+  const accounts = deps.accounts.map(({ name }) => name);
+  return showPage(context, {
+    title: 'Incidents',
+    section: '/incidents',
+    main: html`${filterForm('/incidents', query, [
+      { name: 'state', label: 'State', options: INCIDENT_STATES },
+      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+    ])}
+    ${queueProblems(list)}
+    ${section('incidents', `${formatCount(list.total)} ${list.total === 1 ? 'incident' : 'incidents'}`, incidentTable(list))}
+    ${nextLink('/incidents', query, list.cursor)}`,
+  });
+}
+
+/** Problems of the data behind incidents and dead letters: an empty list must not look like a healthy one. */
+export function queueProblems({ queues }: Pick<IncidentList, 'queues'>): HtmlValue {
+  return queues.map(
+    ({ account, queue, problem }) =>
+      problem !== undefined &&
+      // The limits of the message DLQ are permanent, so they need no attention.
+      html`<p class="${queue === 'message' ? 'faint' : 'notice attention'}">
+        The ${queue} DLQ of ${account} may be incomplete: ${problem}.
+      </p>`,
+  );
+}
+
+export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' | 'at'>): Html {
+  return table<IncidentView>({
+    caption: 'Failures with one cause. Unresolved ones first, then the newest.',
+    rows: incidents,
+    empty: 'No incident. Failed runs, failed messages and failing deliveries appear here, grouped by cause.',
+    columns: [
+      {
+        title: 'Incident',
+        wide: true,
+        cell: (row) => [html`<a href="${incidentPath(row.id)}">${row.title}</a>`, sub(row.account)],
+      },
+      { title: 'State', wide: true, cell: incidentState },
+      { title: 'Members now', align: 'number', cell: (row) => [formatCount(row.members.now), sub(everOf(row))] },
+      { title: 'Rate', cell: rate },
+      { title: 'First failure', cell: (row) => moment(row.firstAt, at) },
+      { title: 'Last failure', cell: (row) => moment(row.lastAt, at) },
+      { title: 'First expires', cell: (row) => moment(row.firstExpiresAt, at) },
+    ],
+  });
+}
+
+function everOf({ members }: IncidentView): string {
+  return `${formatCount(members.ever)} ever`;
+}
+
+const STATE_TONE: Readonly<Record<IncidentView['state'], Tone>> = {
+  open: 'trouble',
+  acknowledged: 'attention',
+  recovering: 'attention',
+  resolved: 'ok',
+};
+
+export function incidentState({ state: now, acknowledged }: IncidentView): HtmlValue {
+  return [state(STATE_TONE[now], now), acknowledged && sub(`${acknowledged.by}: ${acknowledged.note}`)];
+}
+
+export function rate({ rate: given }: IncidentView): Html | undefined {
+  return given && bars(given.counts, `Failures over time, at most ${Math.max(0, ...given.counts)} in one step`);
+}

@@ -1,0 +1,98 @@
+/** Page of the messages: search in the log by its filters. Each search sends requests to the service. */
+import { formatCount } from '../api/format.ts';
+import { LOG_STATES, searchedMessages } from '../api/message-routes.ts';
+import type { MessageRow, MessagesView } from '../api/messages.ts';
+import type { Reply } from '../http/reply.ts';
+import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { showPage, type PageContext } from './frame/page.ts';
+import { html, type Html } from './html.ts';
+import { moment, section, state, sub, type Tone } from './page-parts.ts';
+import { messagePath } from './paths.ts';
+import { table } from './table.ts';
+
+export async function messagesPage(context: PageContext): Promise<Reply> {
+  const { deps, query } = context;
+  const accounts = deps.accounts.map(({ name }) => name).filter((name) => deps.liveReads.canRead(name));
+  const filters = filtersOf(query);
+  // The form has been sent, possibly without a filter.
+  const isAsked = filters.size > 0 || query.has('messageId');
+  const isClear = accounts.length === 1 || filters.has('account');
+  const found = isAsked && isClear ? await searchedMessages({ ...context, query: filters }) : undefined;
+  return showPage(context, {
+    title: 'Messages',
+    section: '/messages',
+    isStill: true,
+    main: html`${filterForm('/messages', query, [
+      { name: 'messageId', label: 'Message id' },
+      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+      { name: 'state', label: 'State', options: LOG_STATES },
+      { name: 'url', label: 'Destination' },
+      { name: 'label', label: 'Label' },
+      { name: 'topicName', label: 'URL Group' },
+      { name: 'queueName', label: 'Queue' },
+      { name: 'scheduleId', label: 'Schedule' },
+      { name: 'since', label: 'Since', example: '2h' },
+      { name: 'toDate', label: 'Until', example: '30m' },
+    ])}
+    ${found === undefined ? nothingYet(isAsked, accounts) : results(found)}
+    ${nextLink('/messages', query, found?.cursor)}`,
+  });
+}
+
+function nothingYet(isAsked: boolean, accounts: readonly string[]): Html {
+  if (accounts.length === 0) {
+    return html`<p class="empty">
+      No account has a message API, so no log can be searched. Configure <code>messageApi</code> of an account.
+    </p>`;
+  }
+  return html`<p class="empty">
+    ${isAsked ? 'Choose the account.' : 'A search reads the log of the service and lists its messages here.'} It sends
+    up to five requests.
+  </p>`;
+}
+
+const STATE_TONE: Readonly<Record<string, Tone>> = {
+  DELIVERED: 'ok',
+  ERROR: 'attention',
+  RETRY: 'attention',
+  FAILED: 'trouble',
+};
+
+function results({ messages, at, read, cursor }: MessagesView): Html {
+  const { pages, entries, dropped, mismatched } = read;
+  return section(
+    'messages',
+    `${formatCount(messages.length)} ${messages.length === 1 ? 'message' : 'messages'}`,
+    html`${table<MessageRow>({
+        caption: 'Newest first, each with its newest entry.',
+        rows: messages,
+        empty:
+          cursor === undefined
+            ? 'No message matches. The log keeps messages for a limited time.'
+            : 'No message matches so far. The next page continues.',
+        columns: [
+          {
+            title: 'Message',
+            wide: true,
+            cell: (row) => [
+              html`<a href="${messagePath(row.messageId, row.account)}" class="id">${row.messageId}</a>`,
+              sub(row.account),
+            ],
+          },
+          {
+            title: 'State',
+            cell: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
+          },
+          { title: 'Destination', wide: true, cell: (row) => [row.url ?? row.queueName, sub(row.topicName)] },
+          { title: 'Status', align: 'number', cell: (row) => row.responseStatus },
+          { title: 'Error', wide: true, cell: (row) => row.error },
+          { title: 'Labels', wide: true, cell: (row) => row.labels.length > 0 && row.labels.join(', ') },
+          { title: 'Time', cell: (row) => moment(row.at, at) },
+        ],
+      })}
+      <p class="faint">
+        ${formatCount(entries)} entries on ${formatCount(pages)} ${pages === 1 ? 'page' : 'pages'}
+        read${dropped > 0 && `, ${formatCount(dropped)} invalid ones dropped`}${mismatched > 0 && `, ${formatCount(mismatched)} that do not match left out`}.
+      </p>`,
+  );
+}

@@ -1,0 +1,24 @@
+/** Small charts as SVG, without a script. Each has its values as text for screen readers. Pure. */
+import { html, type Html } from './html.ts';
+
+const [WIDTH, HEIGHT] = [240, 36];
+
+/** @param about text for screen readers, such as `highest 12 of 30 waiting` */
+export function bars(values: readonly number[], about: string): Html | undefined {
+  const highest = Math.max(0, ...values);
+  if (values.length === 0 || highest === 0) return undefined;
+  const step = WIDTH / values.length;
+  return html`<svg
+    class="spark"
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${about}"
+  >
+    ${values.map((value, index) => {
+      const height = (value / highest) * HEIGHT;
+      const [x, y] = [(index * step).toFixed(1), (HEIGHT - height).toFixed(1)];
+      return html`<rect x="${x}" y="${y}" width="${Math.max(1, step - 1).toFixed(1)}" height="${height.toFixed(1)}" />`;
+    })}
+  </svg>`;
+}

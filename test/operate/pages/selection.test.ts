@@ -1,0 +1,161 @@
+/** Plans from pages: what a form selects, and that nothing selects everything. */
+import { describe, expect, test } from 'vitest';
+import type { Selection } from '#foundation/domain/selection.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
+import { deadLetter, run } from '../../observe/incidents/planted.ts';
+import { ask, engine, incidents, NOW, plan, serving, world, type World } from '../http/world.ts';
+import { basicOf, busy, OPERATOR, withUsers } from './worlds.ts';
+
+const ACCOUNTS = [{ name: 'production' }];
+
+async function daemon(overrides: Partial<World> = {}, count = 5) {
+  const made: Parameters<EngineCommands['planManually']>[0][] = [];
+  const deps = world({
+    ...withUsers(),
+    accounts: ACCOUNTS,
+    incidents: incidents({ deadLetters: () => [deadLetter({ dlqId: 'm-1' })] }),
+    engine: engine({ planManually: (asked) => (made.push(asked), Promise.resolve({ ok: true, plan: plan() })) }),
+    ...overrides,
+  });
+  const about = { account: 'production', collector: 'workflowDlq', at: NOW, dropped: 0 } as const;
+  deps.board.register({ ...about, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 300_000 });
+  const rows = Array.from({ length: count }, (_, index) =>
+    run({ dlqId: `d-${index}`, labels: ['billing'], createdAt: NOW - 3_600_000 + index }),
+  );
+  deps.board.publish({ ...about, rows }, 10);
+  const { address } = await serving(deps);
+  const authorization = { Authorization: basicOf(OPERATOR.user) };
+  const page = await ask(address, '/', { headers: authorization });
+  const csrf = /name="csrf" value="(\w+)"/.exec(page.text)![1]!;
+  const post = (path: string, fields: readonly (readonly [string, string])[]) =>
+    ask(address, path, {
+      method: 'POST',
+      headers: { ...authorization, 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams([
+        ...fields.map(([name, value]): [string, string] => [name, value]),
+        ['csrf', csrf],
+      ]).toString(),
+    });
+  const selections = (): readonly Selection[] => made.map(({ selection }) => selection);
+  return { address, post, made, selections };
+}
+
+const REASON = ['reason', 'the database is back'] as const;
+
+describe('the page of the dead letters', () => {
+  test('plans the checked ones', async () => {
+    const { post, made } = await daemon();
+    const answer = await post('/dead-letters', [
+      ['act', 'resume'],
+      REASON,
+      ['scope', 'selected'],
+      ['id', 'd-1'],
+      ['id', 'd-3'],
+    ]);
+    expect([answer.status, answer.headers.location]).toEqual([303, '/plans/9f3c2a']);
+    const selection = { action: 'resume', queue: 'workflow', account: 'production', ids: ['d-1', 'd-3'] };
+    expect(made).toEqual([{ by: OPERATOR.user, reason: REASON[1], selection }]);
+  });
+
+  test('plans all that match a filter, on every page of the list', async () => {
+    const { post, selections } = await daemon();
+    const all = [['act', 'delete'], REASON, ['scope', 'all']] as const;
+    expect((await post('/dead-letters?label=billing&limit=2&refresh=10', all)).status).toBe(303);
+    expect(selections()[0]).toMatchObject({ action: 'delete', account: 'production' });
+    expect(selections()[0]!.ids).toHaveLength(5);
+  });
+
+  test('plans more than a plan can name by the filters of the service, until now', async () => {
+    const { post, selections } = await daemon({}, 1_200);
+    const all = [['act', 'resume'], REASON, ['scope', 'all']] as const;
+    expect((await post('/dead-letters?label=billing&since=2h&cause=transient', all)).status).toBe(400);
+    expect((await post('/dead-letters?label=billing&since=2h', all)).status).toBe(303);
+    expect(selections()).toEqual([
+      { action: 'resume', account: 'production', label: ['billing'], fromDate: NOW - 7_200_000, toDate: NOW },
+    ]);
+  });
+
+  const NO_FILTER = [
+    '',
+    '?',
+    '?label=',
+    '?account=production',
+    '?queue=workflow',
+    '?since=2h',
+    '?fromDate=2h&toDate=1h',
+    '?limit=500',
+    '?refresh=10',
+  ];
+  test.each(NO_FILTER)('plans nothing for all of %j: there is no filter', async (query) => {
+    const { post, made } = await daemon();
+    for (const act of ['resume', 'delete', 'delete-messages']) {
+      const answer = await post(`/dead-letters${query}`, [['act', act], REASON, ['scope', 'all']]);
+      expect(answer.status).toBe(400);
+      expect(answer.text).toContain('A filter is required');
+    }
+    expect(made).toEqual([]);
+  });
+
+  test.each<[string, readonly (readonly [string, string])[], number]>([
+    ['nothing checked', [['scope', 'selected']], 400],
+    ['an unknown id', [['id', 'd-99']], 409],
+    ['a message among runs', [['id', 'm-1']], 409],
+    ['an empty id', [['id', '']], 400],
+  ])('plans nothing with %s', async (_name, fields, status) => {
+    const { post, made } = await daemon();
+    expect((await post('/dead-letters', [['act', 'resume'], REASON, ...fields])).status).toBe(status);
+    expect(made).toEqual([]);
+  });
+
+  test('plans nothing without a reason, or for another act', async () => {
+    const { post, made } = await daemon();
+    expect(
+      (
+        await post('/dead-letters', [
+          ['act', 'resume'],
+          ['id', 'd-1'],
+        ])
+      ).status,
+    ).toBe(400);
+    expect((await post('/dead-letters', [['act', 'prune'], REASON, ['id', 'd-1']])).status).toBe(400);
+    expect((await post('/dead-letters?labl=x', [['act', 'resume'], REASON, ['scope', 'all']])).status).toBe(400);
+    expect(made).toEqual([]);
+  });
+
+  test('offers all that match only with a filter, and nothing to viewers', async () => {
+    const { address } = await daemon();
+    const text = async (path: string, user: string) =>
+      (await ask(address, path, { headers: { Authorization: basicOf(user) } })).text;
+    expect(await text('/dead-letters?label=billing', OPERATOR.user)).toContain('all 5 that match');
+    expect(await text('/dead-letters', OPERATOR.user)).toContain('Add a filter to choose all that match.');
+    const viewers = await text('/dead-letters?label=billing', 'vera');
+    expect(viewers).toContain('d-1');
+    expect(viewers).not.toContain('checkbox');
+    expect(viewers).not.toContain('method="post"');
+  });
+});
+
+test('the page of an incident plans its members, and acknowledges it', async () => {
+  const acknowledged: unknown[] = [];
+  const base = busy();
+  const watch = {
+    ...base.incidents,
+    acknowledge: (incident: never, person: unknown) => (acknowledged.push(person), incident),
+  };
+  const { post, selections } = await daemon({ incidents: watch });
+  const path = '/incidents/3f2a91bc0d';
+  expect((await post(path, [['act', 'acknowledge'], REASON])).headers.location).toBe(path);
+  expect(acknowledged).toEqual([{ by: OPERATOR.user, note: REASON[1] }]);
+  expect((await post(path, [['act', 'acknowledge']])).status).toBe(400);
+  expect((await post(path, [['act', 'resume'], REASON])).headers.location).toBe('/plans/9f3c2a');
+  const [selection] = selections();
+  expect(selection).toMatchObject({ action: 'resume', account: 'production' });
+  expect(selection!.ids!.toSorted()).toEqual(['d-0', 'd-1', 'd-2', 'd-3', 'd-4']);
+});
+
+test('an incident without members plans nothing', async () => {
+  const { incidents: watch } = busy();
+  const { post, made } = await daemon({ incidents: { ...watch, incidentOf: () => undefined } });
+  expect((await post('/incidents/3f2a91bc0d', [['act', 'resume'], REASON])).status).toBe(400);
+  expect(made).toEqual([]);
+});

@@ -1,0 +1,81 @@
+/**
+ * Every page in Chromium: accessible, as wide as a phone, and harmless with hostile texts; with the script and without
+ * it, light and dark. `PICTURES=FOLDER` writes pictures for a review.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import axe from 'axe-core';
+import { expect, test } from 'vitest';
+import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from '../operate/pages/worlds.ts';
+import { serving } from '../operate/http/world.ts';
+import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
+import { installed } from '../support/program.ts';
+
+const WORLDS = { empty: emptyWorld, full: busy, hostile: hostileWorld };
+const chromium = installed('chromium');
+const pictures = process.env['PICTURES'];
+if (pictures !== undefined) mkdirSync(pictures, { recursive: true });
+
+async function signIn(tab: Tab, address: string): Promise<void> {
+  await tab.view({ width: 1_300 });
+  await tab.open(`${address}/sign-in?next=/policies`);
+  await tab.type('input[name=user]', OPERATOR.user);
+  await tab.type('input[name=secret]', OPERATOR.password);
+  await tab.press('main form button');
+  expect(await tab.eval('location.pathname')).toBe('/policies');
+}
+
+/** Violations of the rules of axe-core, one line each. */
+async function violations(tab: Tab): Promise<string[]> {
+  await tab.eval(`${axe.source}; undefined`);
+  return tab.eval<string[]>(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`,
+  );
+}
+
+/** Elements that make the page scroll sideways. */
+function tooWide(tab: Tab): Promise<string[]> {
+  return tab.eval<string[]>(
+    `document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll('body *')]
+      .filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120))`,
+  );
+}
+
+const VIEWS: readonly TabView[] = [
+  { width: 1_300, colors: 'light' },
+  { width: 390, height: 844, colors: 'dark' },
+  { width: 390, height: 844, colors: 'light', script: false },
+];
+
+test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
+  'each page of a daemon with %s data is accessible, fits, and runs nothing of the service',
+  async (name, make) => {
+    const { address } = await serving(make());
+    const tab = await openTab(chromium!);
+    await signIn(tab, address);
+    tab.errors.length = 0;
+    for (const path of PAGES) {
+      for (const view of VIEWS) {
+        const about = `${path} ${JSON.stringify(view)}`;
+        await tab.view(view);
+        await tab.open(`${address}${path}`);
+        expect(await tab.eval('document.title'), about).toContain('opsd');
+        expect.soft(await tooWide(tab), `${about}: wider than the screen`).toEqual([]);
+        if (pictures !== undefined) await tab.picture(join(pictures, fileOf(name, path, view)));
+        // The rules need timers, which run only with the script. The markup is the same without it.
+        if (view.script !== false) expect.soft(await violations(tab), about).toEqual([]);
+      }
+    }
+    // A page that does not exist is the only error.
+    const errors = tab.errors.filter((text) => !/status of 40[14]/.test(text));
+    expect(errors).toEqual([]);
+  },
+  300_000,
+);
+
+/** Name of a picture, such as `now-full-390-dark.png`. */
+function fileOf(world: string, path: string, { width, colors, script = true }: TabView): string {
+  const page = path === '/' ? 'now' : path.slice(1).replaceAll('/', '-').replace(/\?.*/, '');
+  return `${page}-${world}-${width}-${colors}${script ? '' : '-plain'}.png`;
+}
