@@ -396,6 +396,6 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     role: 'viewer',
     parameter: 'operation',
     response: anything('Response of the service, unchanged except for masked secrets.'),
-    errors: [404, 409, 502, 503],
+    errors: [404, 409, 429, 502, 503],
   },
 };
