@@ -212,7 +212,7 @@ async function oneLife(bed: Bed, point: Point): Promise<string> {
 }
 
 /** Calls back at each later record of that kind. */
-function onAudit(folder: string, kind: 'intent' | 'outcome', call: () => void): Disposable {
+export function onAudit(folder: string, kind: 'intent' | 'outcome', call: () => void): Disposable {
   const file = join(folder, 'opsd.db.audit.jsonl');
   let read = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   const watcher = watch(folder, (_event, name) => {

@@ -107,7 +107,8 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.resolve(`approval/${found.name}`);
   deps.manual.review();
-  if (isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
+  // A manual plan has no earlier steps, and its policy already has the overruled value.
+  if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     overruleSettle(found, deps);
     await deps.settle(signal);
   }

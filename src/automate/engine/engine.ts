@@ -1,4 +1,5 @@
 /** Engine: decides, checks guards, acts and records. `plan` is a run that ends before it acts. */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -24,7 +25,7 @@ import { holdKey } from './report.ts';
 import { cancelPlan, planManually } from './manual-commands.ts';
 import { ManualPlans } from './manual-plans.ts';
 import type { RunOptions } from './run-policy.ts';
-import type { RunResult } from './run-result.ts';
+import { skipped, type RunResult } from './run-result.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { RunTurns } from './run-turns.ts';
 import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands.ts';
@@ -131,6 +132,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
+      // A run of a manual plan may be due when the plan has just ended.
+      if (policy === undefined && manualPlanId(name) !== undefined) return skipped();
       if (policy === undefined) throw new Error(`policy ${name} does not exist`);
       return inTurn(policy, { trigger, signal });
     },

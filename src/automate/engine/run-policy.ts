@@ -19,7 +19,7 @@ import type { ManualPlans } from './manual-plans.ts';
 import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
-import { concluded, ledgerFields, unacted, type RunResult } from './run-result.ts';
+import { concluded, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
 
 type RunLedger = ExecuteDeps['ledger'] & DecideDeps['ledger'] & Runs & Plans;
 
@@ -48,9 +48,9 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     const { mode } = deps.authority.mode(policy);
     const isOver = policy.manual !== undefined && deps.manual.approved(policy.name) === undefined;
     if (mode === 'off' || isOver) {
-      const skipped: RunResult = { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
-      reportRun(policy, at, skipped, undefined, deps);
-      return skipped;
+      const result = skipped();
+      reportRun(policy, at, result, undefined, deps);
+      return result;
     }
     const isEvent = 'key' in options.trigger;
     const triggers = isEvent ? pendingTriggers(policy, deps) : [];
@@ -109,7 +109,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
 /** Part of a manual plan that every run of its policy applies. */
 function appliedOf({ name }: Policy, { manual }: RunDeps): RunOptions['applied'] {
   const stored = manual.approved(name);
-  if (stored === undefined) return { targets: [] };
+  if (stored === undefined) return { targets: [], prune: { notAfter: 0, atMost: 0 } };
   const prune = pruneBound(stored.plan);
   const { overruled } = stored.plan;
   return { targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };

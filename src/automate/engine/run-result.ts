@@ -8,6 +8,11 @@ export interface RunResult extends RunSummary {
   readonly error?: string;
 }
 
+/** Result of a run that does not take place. */
+export function skipped(): RunResult {
+  return { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
+}
+
 /** Result of a plan without any action. */
 export function unacted(plan: Plan): RunResult {
   const { stopped } = plan;

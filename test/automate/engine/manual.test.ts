@@ -2,9 +2,12 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
+import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import type { ManualRequest } from '#automate/ledger/commands.ts';
 import { manualPolicyName } from '#foundation/domain/manual-plan.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { HOUR, MINUTE, NEVER, policyOf, sentIds, START, world, type World, type WorldOptions } from './world.ts';
 
@@ -159,6 +162,16 @@ describe('an applied plan of resumes', () => {
     expect(w.engine.has(plan.policy)).toBe(false);
   });
 
+  test('has the result of its first run, whatever was overruled', async () => {
+    const w = quiet();
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    const plan = await make(w, { overrule: { 'ramp.settle': '30s' } });
+    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ result: { outcome: 'acted', acted: 1 } });
+    expect(w.soon).toEqual([]);
+    await follow(w, 2);
+    expect(sentIds(w)).toHaveLength(3);
+  });
+
   test('continues after a restart, and for longer than a plan is shown', async () => {
     const w = quiet();
     for (let i = 0; i < 6; i++) w.dlq.add();
@@ -223,6 +236,50 @@ describe('an applied plan of resumes', () => {
     expect(sentIds(w)).toHaveLength(3);
   });
 
+  test('is not finished while an entry waits for another request', async () => {
+    const w = quiet();
+    w.dlq.add();
+    w.dlq.answers = ['refused'];
+    const plan = await make(w);
+    await w.engine.apply(plan.id, ME, NEVER);
+    await follow(w, 8);
+    expect(stateOf(w, plan)).toBe('approved');
+    await follow(w, 20);
+    expect(w.dlq.effects).toHaveLength(1);
+    expect(stateOf(w, plan)).toBe('applied');
+  });
+
+  test('is not finished while an outcome is unknown, and sends a lost request again after proof', async () => {
+    const w = quiet();
+    w.dlq.add();
+    w.dlq.answers = ['never_arrived'];
+    const plan = await make(w);
+    await w.engine.apply(plan.id, ME, NEVER);
+    w.engine.run(plan.policy, NEVER).catch(() => undefined);
+    await follow(w, 30);
+    expect(w.dlq.effects).toHaveLength(1);
+    expect(stateOf(w, plan)).toBe('applied');
+  });
+
+  test('is recorded in the audit log with its origin, operator and reason', async () => {
+    const records: AuditEntry[] = [];
+    const audit = memoryAudit();
+    const append = (entry: AuditEntry) => (records.push(entry), audit.append(entry));
+    const w = quiet({ ledger: memoryLedger('here', { ...audit, append }) });
+    w.dlq.add();
+    const plan = await make(w);
+    await w.engine.apply(plan.id, ME, NEVER);
+    w.engine.cancel(plan.id, { by: 'eve', reason: 'wrong' });
+    const made = { policy: plan.policy, origin: 'manual', by: 'ann', reason: 'outage over' };
+    const of = (type: string) => records.filter((record) => record.type === type);
+    expect(of('plan.saved')).toEqual([expect.objectContaining(made)]);
+    expect(of('run.begun')).toEqual([expect.objectContaining(made)]);
+    expect(of('plan.decided')).toEqual([
+      expect.objectContaining({ state: 'approved', by: 'tom', reason: 'go', origin: 'manual' }),
+      expect.objectContaining({ state: 'cancelled', by: 'eve', reason: 'wrong', origin: 'manual' }),
+    ]);
+  });
+
   test('that waits for its destination at first starts by itself', async () => {
     const w = quiet();
     w.dlq.add();
@@ -285,6 +342,7 @@ describe('cancel', () => {
     expect(sentIds(w)).toHaveLength(2);
     expect(applied).toMatchObject({ result: { outcome: 'halted', stopped: { reason: 'cancelled by tom: go' } } });
     expect(stateOf(w, plan)).toBe('cancelled');
+    expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
     await follow(w, 30);
     w.restart();
     await w.engine.recover(NEVER);
@@ -292,6 +350,7 @@ describe('cancel', () => {
     expect(sentIds(w)).toHaveLength(2);
     expect(w.ledger.actionsOf(plan.policy).map(({ outcome }) => outcome)).toEqual(['verified', 'verified']);
     expect(w.engine.cancel(plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
+    expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
   });
 
   test('ends a draft, and refuses the plan of a policy', async () => {
@@ -389,6 +448,15 @@ describe('deletes and prunes', () => {
       { label: ['newsletter'], toDate: START - HOUR },
       { label: ['newsletter'], toDate: START - HOUR },
     ]);
+  });
+
+  test('of old messages are applied once, also by two commands at the same time', async () => {
+    const w = quiet();
+    w.dlq.messages = 500;
+    const selection = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
+    const { id, policy } = await make(w, { selection, overrule: { 'limits.maxPerRun': '5' } });
+    await Promise.all([w.engine.apply(id, ME, NEVER), w.engine.apply(id, ME, NEVER), w.engine.run(policy, NEVER)]);
+    expect(w.dlq.pruned).toEqual([1, 4]);
   });
 
   test('of a prune in progress can be cancelled', async () => {

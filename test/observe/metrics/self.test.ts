@@ -220,6 +220,17 @@ describe('policies and actions', () => {
     expect(samples.get(`opsd_policy_evaluation_errors_total{${labels}}`)).toBe(2);
   });
 
+  test('of all manual plans share one value of the label, without gauges of one plan', async () => {
+    const { events, scrape } = world();
+    for (const policy of ['manual:aa', 'manual:bb']) events.emit(run({ policy }));
+    const samples = await scrape();
+    expect(seriesOf(samples, 'opsd_policy_runs_total')).toEqual({
+      'opsd_policy_runs_total{account="prod",policy="(manual)",outcome="acted"}': 2,
+    });
+    expect(seriesOf(samples, 'opsd_policy_matched_items')).toEqual({});
+    expect(seriesOf(samples, 'opsd_policy_backlog_items')).toEqual({});
+  });
+
   test('show since when a guard holds, and its name, as the page does', async () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
     const w = world({ deps: { policies: () => [{ ...policy, ...(held && { held }) }] } });
