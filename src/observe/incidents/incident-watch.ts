@@ -102,8 +102,10 @@ export class IncidentWatch implements Disposable {
     while (this.#work !== undefined) await this.#work;
   }
 
+  /** Incidents of the configured accounts. Those of a removed account stay in the store. */
   all(): readonly Incident[] {
-    return [...this.#book.present.all()];
+    const accounts = new Set(this.#deps.accounts.map(({ name }) => name));
+    return [...this.#book.present.all()].filter(({ account }) => accounts.has(account));
   }
 
   /** Finds an incident by its id, a former id, or a prefix of at least four characters that only one id has. */

@@ -30,7 +30,7 @@ function world() {
   const facts: Facts = { deadLetters: [], outages: [], openResumes: [] };
   const told: string[] = [];
 
-  function start() {
+  function start(account = 'production') {
     const events = new EventBus();
     const board = new ObservationBoard(clock);
     board.register({
@@ -64,7 +64,7 @@ function world() {
       attempts: { outages: () => facts.outages, of: () => ({ delivered: 0, all: 0 }) },
       clock,
       events,
-      accounts: [{ name: 'production', dlqRetentionMs: DAY }],
+      accounts: [{ name: account, dlqRetentionMs: DAY }],
       deadLetters: () => facts.deadLetters,
       openResumes: () => facts.openResumes,
       conditions: {
@@ -164,6 +164,25 @@ describe('reports', () => {
     await after.publish(hosts(2));
     expect(told.slice(3)).toEqual([expect.stringMatching(/^incident\/\w+ resolved$/)]);
     expect(after.watch.all()).toHaveLength(3);
+  });
+
+  test('a removed account has no incidents, and its conditions end', async () => {
+    const { start, told } = world();
+    const before = start();
+    await before.publish(hosts(1));
+    before.save();
+    before.watch[Symbol.dispose]();
+    const after = start('staging');
+    await after.review();
+    expect(after.watch.all()).toEqual([]);
+    expect(told[1]).toMatch(/resolved$/);
+  });
+
+  test('a resolved incident that opens again is reported again', async () => {
+    const { start, told } = world();
+    const { publish } = start();
+    for (const rows of [hosts(1), [], hosts(1)]) await publish(rows);
+    expect(told.map((line) => line.split(' ')[1])).toEqual(['active', 'resolved', 'active']);
   });
 
   test('after a crash before the notification was stored, the next start notifies', async () => {
