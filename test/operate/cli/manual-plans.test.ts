@@ -207,6 +207,14 @@ test('opsd dlq prune needs a filter and a time at least an hour ago', async () =
   expect(asked[0]?.selection).toEqual({ action: 'prune', queueName: ['q'], toDate: NOW - 14 * 24 * HOUR });
 });
 
+test('opsd apply of a cancelled plan names the command that makes another', async () => {
+  const { socket, done } = await daemon({ state: 'cancelled' });
+  const { code, stderr } = await opsd(['apply', '9f3c2a', ...socket, '--yes']);
+  expect(code).toBe(1);
+  expect(stderr).toBe(`opsd: plan 9f3c2a was cancelled; \`opsd dlq resume ${socket.join(' ')}\` makes a new one\n`);
+  expect(done).toEqual([]);
+});
+
 test('opsd cancel needs a reason, and asks', async () => {
   const { socket, done } = await daemon();
   expect(await opsd(['cancel', '9f3c2a', ...socket, '--yes'])).toMatchObject({ code: 64 });

@@ -14,16 +14,20 @@ const STATE: Readonly<Record<string, string>> = {
   applied: 'was applied already',
   approved: 'was approved already',
   rejected: 'was rejected already',
+  cancelled: 'was cancelled',
   expired: 'has expired',
   draft: 'is not pending approval',
 };
+
+/** Command that makes such a plan. */
+function again({ policy, manual }: KeptPlan['plan']): string {
+  return manual === undefined ? `plan ${policy}` : `dlq ${manual.selection.action.replace('-messages', '')}`;
+}
 
 /** @throws {CommandError} with the plan's state and the next step */
 export function checkOpen(decision: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
   if (OPEN[decision].includes(state)) return;
   const next =
-    state === 'draft'
-      ? `\`${command(`apply ${id}`)}\` applies it`
-      : `\`${command(`plan ${plan.policy}`)}\` makes a new one`;
+    state === 'draft' ? `\`${command(`apply ${id}`)}\` applies it` : `\`${command(again(plan))}\` makes a new one`;
   throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
 }
