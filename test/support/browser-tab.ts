@@ -109,10 +109,10 @@ export class Tab {
     await this.loading(() => this.eval(`document.querySelector(${JSON.stringify(selector)}).click()`));
   }
 
-  /** Writes the page as PNG, at most 8,000 pixels of its height. */
-  async picture(file: string): Promise<void> {
+  /** Writes the page as PNG, from its top. */
+  async picture(file: string, maxHeight = 8_000): Promise<void> {
     const [width, height] = await this.eval<[number, number]>('[innerWidth, document.documentElement.scrollHeight]');
-    const clip = { x: 0, y: 0, width, height: Math.min(height, 8_000), scale: 1 };
+    const clip = { x: 0, y: 0, width, height: Math.min(height, maxHeight), scale: 1 };
     const { data } = await this.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip });
     writeFileSync(file, Buffer.from(data as string, 'base64'));
   }

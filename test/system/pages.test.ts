@@ -2,7 +2,7 @@
  * Every page in Chromium: accessible, as wide as a phone, and harmless with hostile texts; with the script and without
  * it, light and dark. `PICTURES=FOLDER` writes pictures for a review.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, test } from 'vitest';
@@ -10,6 +10,7 @@ import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from '../operate/page
 import { serving } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
 import { installed } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const WORLDS = { empty: emptyWorld, full: busy, hostile: hostileWorld };
 const chromium = installed('chromium');
@@ -79,3 +80,20 @@ function fileOf(world: string, path: string, { width, colors, script = true }: T
   const page = path === '/' ? 'now' : path.slice(1).replaceAll('/', '-').replace(/\?.*/, '');
   return `${page}-${world}-${width}-${colors}${script ? '' : '-plain'}.png`;
 }
+
+/** Pictures of the documentation: `npm run pictures`. */
+const DOCUMENTED = { '/': 'now', '/incidents/3f2a91bc0d': 'incident', '/plans/9f3c2a': 'plan' };
+
+test('the pages of the documentation open', async ({ skip }) => {
+  if (chromium === undefined) skip('chromium is not installed');
+  const { address } = await serving(busy());
+  const tab = await openTab(chromium!);
+  await signIn(tab, address);
+  const folder = process.env['PAGE_PICTURES'] ?? tempDir();
+  for (const [path, name] of Object.entries(DOCUMENTED)) {
+    await tab.open(`${address}${path}`);
+    const file = join(folder, `pages-${name}.png`);
+    await tab.picture(file, 900);
+    expect(statSync(file).size).toBeGreaterThan(10_000);
+  }
+}, 60_000);

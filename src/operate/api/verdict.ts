@@ -111,11 +111,19 @@ function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'o
 
 /** Id of the page's row with the conditions. */
 export const CONDITIONS_ANCHOR = 'conditions';
+/** Id of the page's table of incidents. */
+export const INCIDENTS_ANCHOR = 'incidents';
 
-function conditionProblem({ severity, summary, detail, guard }: Condition): Problem {
+/** Returns true for the condition that reports incidents, which the page shows in a table of their own. */
+export function isOfIncident({ key }: Pick<Condition, 'key'>): boolean {
+  return key.startsWith('incident/');
+}
+
+function conditionProblem({ key, severity, summary, detail, guard }: Condition): Problem {
   const isPause = severity === 'info' && guard === 'kill_switch';
   const level = severity === 'critical' ? 'trouble' : isPause ? 'info' : 'attention';
-  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: CONDITIONS_ANCHOR };
+  const anchor = isOfIncident({ key }) ? INCIDENTS_ANCHOR : CONDITIONS_ANCHOR;
+  return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor };
 }
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {

@@ -39,8 +39,8 @@ function reloadPart({ reload, at }: ConfigurationView): Html {
   }
   return html`<div class="notice trouble" role="alert">
     <p>
-      ${state('trouble', 'The changed configuration is invalid.')} The daemon runs with the previous one
-      ${reload.auditOnly && ', with all policies in audit'}.
+      ${state('trouble', 'The changed configuration is invalid.')} The daemon runs with the previous one.
+      ${reload.auditOnly && 'All policies are in audit.'}
     </p>
     ${blockText(reload.problems.join('\n'))}
   </div>`;

@@ -7,6 +7,7 @@ import { incidentList } from '../api/incident-views.ts';
 import { readStatus } from '../api/status.ts';
 import type { Status } from '../api/status-views.ts';
 import type { Problem, VerdictLevel } from '../api/verdict-level.ts';
+import { INCIDENTS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from './actions-table.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
@@ -15,7 +16,7 @@ import { incidentTable } from './incidents.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
 import { clipped, section, state, type Tone } from './page-parts.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { pauseForm } from './pauses.ts';
+import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from './paths.ts';
 
 const ACTIONS = 10;
@@ -28,13 +29,19 @@ export function nowPage(context: PageContext): Reply {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
-    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(status, command)}
+    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(besidesIncidents(status), command)}
     ${pendingPlans(status, command)} ${campaigns(status.policies, status.at)}
-    ${section('actions', 'Last actions', actions(status, status.at))} ${pauseForm(context)}`,
+    ${section('actions', 'Last actions', actions(status, status.at))}
+    ${status.pauses.some(({ scope }) => scope === 'engine') ? liftForm(context) : pauseForm(context)}`,
   });
 }
 
 const UNRESOLVED = 'state=open&state=recovering&state=acknowledged&limit=5';
+
+/** Status without the conditions that report incidents. */
+function besidesIncidents(status: Status): Status {
+  return { ...status, conditions: status.conditions.filter((condition) => !isOfIncident(condition)) };
+}
 
 /** @returns undefined without unresolved incidents: the verdict then says that all is well */
 function openIncidents({ deps }: PageContext): Html | undefined {
@@ -42,7 +49,7 @@ function openIncidents({ deps }: PageContext): Html | undefined {
   if (list.total === 0) return undefined;
   const more = list.total - list.incidents.length;
   return section(
-    'incidents',
+    INCIDENTS_ANCHOR,
     'Incidents',
     html`${incidentTable(list)} ${more > 0 && html`<p><a href="/incidents">${formatCount(more)} more</a></p>`}`,
   );

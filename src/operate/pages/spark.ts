@@ -2,12 +2,14 @@
 import { html, type Html } from './html.ts';
 
 const [WIDTH, HEIGHT] = [240, 36];
+/** A few values are narrow bars, not blocks. */
+const LEAST_STEPS = 20;
 
 /** @param about text for screen readers, such as `highest 12 of 30 waiting` */
 export function bars(values: readonly number[], about: string): Html | undefined {
   const highest = Math.max(0, ...values);
   if (values.length === 0 || highest === 0) return undefined;
-  const step = WIDTH / values.length;
+  const step = WIDTH / Math.max(LEAST_STEPS, values.length);
   return html`<svg
     class="spark"
     viewBox="0 0 ${WIDTH} ${HEIGHT}"

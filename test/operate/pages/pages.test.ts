@@ -16,6 +16,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
+import { busy } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -136,6 +137,20 @@ describe('the page of active policies', () => {
     for (const text of told) expect(markup).toContain(text);
     expect(markup).toContain('held for 10 min by quota');
     expect(markup).toContain('on probation: 2 more audit runs');
+  });
+
+  test('shows incidents in their table, to which the verdict links, and not as conditions', async () => {
+    const told = {
+      key: 'incident/3f2a91bc0d',
+      severity: 'critical',
+      summary: 'Incident in production',
+      detail: '62 dead letters',
+      since: NOW,
+    } as const;
+    const markup = await page({ incidents: busy().incidents, engine: engine({ conditions: () => [told] }) });
+    expect(markup).toContain('href="#incidents">Incident in production');
+    expect(markup).toContain('<a href="/incidents/3f2a91bc0d">');
+    expect(markup).not.toContain('id="conditions"');
   });
 
   test('omits absent parts', async () => {

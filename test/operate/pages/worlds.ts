@@ -124,18 +124,21 @@ function fullWorld(text: (plain: string) => string): World {
       storedPlan: (id) => (id === 'gone' ? undefined : waiting),
       pauses: () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
     }),
-    outages: () => [
-      {
-        host: text('crm.vendor.example'),
-        since: NOW - 1_080_000,
-        isSinceKnown: true,
-        failed: 4_210,
-        delivered: 0,
-        lost: 212,
-        lastAt: NOW - 30_000,
-        reasons: [{ reason: text('HTTP 503'), count: 4_210 }],
-      },
-    ],
+    outages: (account) =>
+      account === 'staging'
+        ? []
+        : [
+            {
+              host: text('crm.vendor.example'),
+              since: NOW - 1_080_000,
+              isSinceKnown: true,
+              failed: 4_210,
+              delivered: 0,
+              lost: 212,
+              lastAt: NOW - 30_000,
+              reasons: [{ reason: text('HTTP 503'), count: 4_210 }],
+            },
+          ],
     labels: () => [
       {
         account: 'production',
