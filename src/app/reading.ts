@@ -1,5 +1,5 @@
 /** What the reading views of the API and the pages get from the parts of the daemon. */
-import { configText, shownConfig } from '#config/shown-config.ts';
+import { configLines, shownConfig } from '#config/shown-config.ts';
 import { searchAudit } from '#automate/ledger/audit-search.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
@@ -44,7 +44,7 @@ export function readingPorts(
         hash: config.hash,
         files: config.files,
         settings,
-        yaml: configText(settings),
+        yaml: configLines(settings),
         policies: config.policies.map(({ settings: { name }, source }) => ({ name, source })),
         ...(options.reload !== undefined && { reload: options.reload.state() }),
       };

@@ -18,8 +18,9 @@ export function shownConfig(config: Config): ShownSettings {
   return shown(Object.fromEntries(settings), { isSecret: false, isFree: false }) as ShownSettings;
 }
 
-export function configText(settings: ShownSettings): string {
-  return stringify(settings, { lineWidth: 0 });
+/** Returns the settings as lines of YAML. */
+export function configLines(settings: ShownSettings): readonly string[] {
+  return stringify(settings, { lineWidth: 0 }).trimEnd().split('\n');
 }
 
 interface Place {

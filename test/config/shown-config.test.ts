@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseConfig } from '#config/load.ts';
-import { configText, shownConfig } from '#config/shown-config.ts';
+import { configLines, shownConfig } from '#config/shown-config.ts';
 
 function shownOf(text: string): { readonly settings: Readonly<Record<string, unknown>>; readonly yaml: string } {
   const loaded = parseConfig(text, { file: 'opsd.yaml', baseDir: '/etc/opsd', env: {}, secrets: false });
   if (!loaded.ok) throw new Error(loaded.problems.map(({ path, message }) => `${path}: ${message}`).join('\n'));
   const settings = shownConfig(loaded.config);
-  return { settings, yaml: configText(settings) };
+  return { settings, yaml: configLines(settings).join('\n') };
 }
 
 const SECRETS = `

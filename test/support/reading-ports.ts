@@ -15,7 +15,7 @@ export function emptyPorts(): ReadingPorts {
     },
     liveReads: new LiveReads({ clock: systemClock, messageApi: () => undefined, usage: () => undefined }),
     searches: new MessageSearches(),
-    configuration: () => ({ hash: '', files: [], settings: {}, yaml: '', policies: [] }),
+    configuration: () => ({ hash: '', files: [], settings: {}, yaml: [], policies: [] }),
     policyScopes: () => undefined,
   };
 }

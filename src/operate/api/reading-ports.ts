@@ -51,8 +51,8 @@ export interface RunningConfiguration {
   readonly files: readonly string[];
   /** Settings in use, with all defaults and without secrets. Durations are milliseconds. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The same settings as YAML. */
-  readonly yaml: string;
+  /** The same settings as lines of YAML. */
+  readonly yaml: readonly string[];
   /** Place of each policy: `file:line`. */
   readonly policies: readonly { readonly name: string; readonly source: string }[];
   /** Absent if the daemon was not started from a file. */

@@ -22,14 +22,9 @@ export function configurationPage(context: PageContext): Reply {
       'settings',
       'Settings',
       html`<p class="faint">With all defaults, without secrets. Durations are milliseconds.</p>
-        ${blockText(linesOf(view.yaml))}`,
+        ${blockText(view.yaml.map((line) => `${line}\n`))}`,
     )}`,
   });
-}
-
-/** Lines with their ends. Each is redacted by itself, so that a long file is not truncated. */
-function linesOf(text: string): string[] {
-  return text.split(/(?<=\n)/);
 }
 
 function reloadPart({ reload, at }: ConfigurationView): Html {

@@ -261,7 +261,8 @@ describe('/api/v1/configuration', () => {
       hash: 'abc',
       files: ['/etc/opsd/opsd.yaml'],
       settings: { engine: { mode: 'audit' } },
-      yaml: 'engine:\n  mode: audit\n',
+      // Longer than the longest single text that leaves the process.
+      yaml: ['engine:', '  mode: audit', ...Array.from({ length: 9_000 }, (_, at) => `  key${at}: value`)],
       policies: [{ name: 'p', source: 'opsd.yaml:3' }],
       reload: { ok: false, goodAt: NOW - 5, problems: ['opsd.yaml:3:1: unknown key'], auditOnly: true },
     };

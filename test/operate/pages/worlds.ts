@@ -283,7 +283,7 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
       hash: '9f3c2a'.padEnd(64, '0'),
       files: ['/etc/opsd/opsd.yaml', text('/etc/opsd/policies/billing.yaml')],
       settings: {},
-      yaml,
+      yaml: yaml.split('\n'),
       policies: [{ name: text('resume-billing'), source: text('opsd.yaml:9') }],
       reload: { ok: false, goodAt: NOW - 60_000, problems: [text('opsd.yaml:3:5: unknown key')], auditOnly: true },
     }),

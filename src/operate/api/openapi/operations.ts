@@ -208,7 +208,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       hash: text(),
       files: listOf(text()),
       settings: anyObject('Settings in use. Durations are milliseconds.'),
-      yaml: text('The same settings as YAML.'),
+      yaml: listOf(text(), 'The same settings as lines of YAML.'),
       policies: listOf(objectOf<{ name: string; source: string }>({ name: text(), source: text('`file:line`') })),
       reload: opt(
         objectOf<NonNullable<ConfigurationView['reload']>>({
