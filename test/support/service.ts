@@ -21,6 +21,8 @@ export interface LogRow {
 export interface FailedRun {
   readonly dlqId: string;
   readonly workflowRunId: string;
+  /** Epoch milliseconds of the failure. */
+  readonly createdAt: number;
   readonly labels?: readonly string[];
 }
 

@@ -344,10 +344,5 @@ function nextStep(
     cause === 'permanent'
       ? 'Repair the workflow first: an unchanged retry will fail again. Then'
       : 'Check the destination. Then';
-  return { text: `${first} resume the runs with a plan.`, command: resumeCommand(id) };
-}
-
-/** Resumes the members as they are when the command runs. */
-function resumeCommand(id: string): string {
-  return `opsd dlq resume $(opsd dlq list --incident ${id} --queue workflow --limit ${MOST_IDS} -o name) --reason TEXT`;
+  return { text: `${first} resume the runs with a plan.`, command: `opsd dlq resume --incident ${id} --reason TEXT` };
 }

@@ -25,6 +25,14 @@ export async function requestManualPlan(
   throw error;
 }
 
+/** Returns the selection of an incident's failed runs. */
+export async function requestIncidentRuns(id: string, call: DaemonCall): Promise<Selection> {
+  const { incident } = await exchange(call, { method: 'GET', path: `/api/v1/incidents/${encodeURIComponent(id)}` });
+  const selection = isRecord(incident) ? incident['selection'] : undefined;
+  if (isRecord(selection)) return selection as unknown as Selection;
+  throw new CommandError(`incident ${id} has no failed run that could be resumed`);
+}
+
 /** Progress in the format of `/api/v1/plans/{id}`. */
 export interface ManualProgress {
   readonly state: string;

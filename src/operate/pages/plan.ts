@@ -53,9 +53,15 @@ const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
   expired: 'too old to act on; make a new one',
 };
 
+function stateText({ state: now, plan, progress }: StoredPlanDetail): string {
+  if (plan.manual === undefined) return STATE_TEXT[now];
+  if (now === 'approved') return 'the daemon continues it, step by step';
+  return now === 'applied' && progress?.finished === true ? 'nothing is left to do' : STATE_TEXT[now];
+}
+
 function head(plan: StoredPlanDetail, at: number): Html {
   return facts([
-    { name: 'State', value: [state(STATE_TONE[plan.state], plan.state), sub(STATE_TEXT[plan.state])] },
+    { name: 'State', value: [state(STATE_TONE[plan.state], plan.state), sub(stateText(plan))] },
     plan.plan.manual === undefined
       ? { name: 'Policy', value: [policyLink(plan.policy), sub(plan.account)] }
       : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },

@@ -113,7 +113,7 @@ open, incident 3f2a91bc0d of account production
   sample       dlq-2
 
 Next: Check the destination. Then resume the runs with a plan.
-  opsd dlq resume --socket SOCKET $(opsd dlq list --incident 3f2a91bc0d --queue workflow --limit 1000 -o name --socket SOCKET) --reason TEXT
+  opsd dlq resume --incident 3f2a91bc0d --reason TEXT --socket SOCKET
 `);
   expect([code, stderr]).toEqual([0, '']);
 });

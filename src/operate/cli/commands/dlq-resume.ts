@@ -1,4 +1,6 @@
-import type { Command } from '../command.ts';
+import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { findDaemon } from '../daemon-option.ts';
+import { requestIncidentRuns } from '../daemon-plans.ts';
 import { RESUME_OPTIONS, selectionOf } from './manual-options.ts';
 import { runManualPlan } from './manual-run.ts';
 
@@ -14,7 +16,21 @@ export const dlqResumeCommand: Command = {
     'run is verified, 3 if one failed again, is unknown or is left, 4 if the plan was cancelled.',
   examples: [
     "opsd dlq resume --label billing --since 2h --reason 'the outage is over'",
-    "opsd dlq resume dlq-8812 dlq-8813 --reason 'retry two runs' --wait",
+    "opsd dlq resume --incident 3f2a91bc0d --reason 'the outage is over' --wait",
   ],
-  run: (call) => runManualPlan(call, selectionOf(call, 'resume')),
+  async run(call) {
+    const incident = textOption(call.values, 'incident');
+    if (incident === undefined) return runManualPlan(call, selectionOf(call, 'resume'));
+    refuseOthers(call);
+    const daemon = await findDaemon(call);
+    if (daemon === undefined) return EXIT.failed;
+    return runManualPlan(call, await requestIncidentRuns(incident, daemon));
+  },
 };
+
+/** Rejects ids and filters besides an incident, which the reader could take for a narrower selection. */
+function refuseOthers(call: Call): void {
+  const { action: _action, ...others } = selectionOf(call, 'resume');
+  const [first] = Object.keys(others);
+  if (first !== undefined) throw new UsageError(`--incident selects its own runs; remove ${first}`);
+}

@@ -70,7 +70,11 @@ const SHARED_OPTIONS = {
   output: OUTPUT_OPTION,
 } as const satisfies Record<string, OptionSpec>;
 
-export const RESUME_OPTIONS = { ...RUN_FILTER_OPTIONS, ...SHARED_OPTIONS };
+export const RESUME_OPTIONS = {
+  incident: { type: 'string', value: 'ID', help: 'The failed runs of this incident, at most 1,000; instead of ids.' },
+  ...RUN_FILTER_OPTIONS,
+  ...SHARED_OPTIONS,
+} as const satisfies Record<string, OptionSpec>;
 
 export const DELETE_OPTIONS = {
   queue: { type: 'string', value: 'QUEUE', help: 'workflow or message: the DLQ, if ids and filters do not decide.' },

@@ -69,7 +69,7 @@ function hintText({ id, policy, action }: Plan, daemon: DaemonCall): string {
   if (action === 'message-dlq.prune') return '';
   return [
     'The daemon continues the plan by itself.',
-    `Follow: GET /api/v1/plans/${id}`,
+    `Follow: /plans/${id} of the daemon’s pages, or GET /api/v1/plans/${id}`,
     `Pause:  ${daemon.command(`pause --policy ${policy} --reason TEXT`)}`,
     `Cancel: ${daemon.command(`cancel ${id} --reason TEXT`)}\n`,
   ].join('\n');
