@@ -193,7 +193,7 @@ export function incidentDetail(deps: IncidentDeps, incident: Incident): Incident
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
   const plans = plansOf(deps, incident, members);
   const policies = policiesOf(deps, incident, ids);
-  const campaigns = campaignsOf(deps, incident);
+  const campaigns = campaignsOf(deps, incident, new Set(policies.map(({ name }) => name)));
   const view = incidentView(deps, incident);
   return {
     ...view,
@@ -290,12 +290,18 @@ function policiesOf(deps: IncidentDeps, { account }: Incident, memberIds: Member
   });
 }
 
-/** Campaigns that resumed members, and campaigns of the incident's workflow or destination. */
-function campaignsOf({ policies }: IncidentDeps, incident: Incident): IncidentCampaignView[] {
+/** Campaigns that resumed members, and those of policies that select members, in the group of the workflow. */
+function campaignsOf(
+  { policies }: IncidentDeps,
+  incident: Incident,
+  selecting: ReadonlySet<string>,
+): IncidentCampaignView[] {
+  const { account: own, place } = incident;
+  const isOfPlace = (group: string) => workflowLabel(group) === place || group === place.split('/', 1)[0];
   return policies()
-    .filter(({ account }) => account === incident.account)
+    .filter(({ account }) => account === own)
     .flatMap((policy) => policy.campaigns)
-    .filter(({ id, group }) => incident.campaigns.includes(id) || workflowLabel(group) === incident.place)
+    .filter(({ id, policy, group }) => incident.campaigns.includes(id) || (selecting.has(policy) && isOfPlace(group)))
     .map(({ id, policy, group, state, step, size, judged, verified, until, reason, begunAt }) => ({
       id,
       policy,

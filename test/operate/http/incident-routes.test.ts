@@ -3,10 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Incident } from '#foundation/domain/incident.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { ask, incidents, ledger, NOW, plan, RESUME_BILLING, serving, storedPlan, world, type World } from './world.ts';
 import { deadLetter, run, START } from '../../observe/incidents/planted.ts';
+
+type CampaignStatus = PolicyStatus['campaigns'][number];
 
 const ACCOUNT = { name: 'production', dlqRetentionMs: 86_400_000 };
 
@@ -319,6 +322,33 @@ describe('GET /api/v1/incidents/{id}', () => {
       selection: { account: 'production', action: 'resume', queue: 'workflow', ids: ['r2', 'r1'] },
       next: { command: 'opsd approve 9f3c2a' },
     });
+  });
+
+  test.each([
+    ['of a policy that selects members, by workflow', { group: 'https://shop.example/flows/checkout' }, 1],
+    ['of a policy that selects members, by destination', { group: 'shop.example' }, 1],
+    ['that resumed members', { id: 'resume-billing/1', policy: 'other', group: '' }, 1],
+    ['of another workflow', { group: 'https://shop.example/flows/invoice' }, 0],
+    ['of a policy that selects no member', { policy: 'other', group: 'shop.example' }, 0],
+  ])('shows a campaign %s: %j', async (_what, campaign, count) => {
+    const status: CampaignStatus = {
+      id: 'resume-billing/9',
+      policy: 'resume-billing',
+      account: 'production',
+      state: 'settling',
+      step: 1,
+      size: 1,
+      begunAt: NOW,
+      halts: 0,
+      recent: [],
+      judged: 0,
+      verified: 0,
+      breaker: 'closed',
+      ...campaign,
+    };
+    const deps = { ...given({ runs, overrides }), policies: () => [{ ...RESUME_BILLING, campaigns: [status] }] };
+    const { body } = await get(deps, `/api/v1/incidents/${INCIDENT.id}`);
+    expect((body as { incident: { campaigns: unknown[] } }).incident.campaigns).toHaveLength(count);
   });
 
   test('an unknown incident is not found', async () => {

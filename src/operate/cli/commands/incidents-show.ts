@@ -123,7 +123,10 @@ function rowsOf(incident: IncidentDocument, at: number): [name: string, text: st
       'campaign',
       `${policy}, step ${step}, ${state}: ${verified} of ${judged} verified${why === undefined ? '' : `; ${why}`}`,
     ]),
-    ...incident.marks.map((mark): [string, string] => ['change', `${mark.kind} ${mark.detail}, ${timeText(mark.at)}`]),
+    ...incident.marks.map((mark): [string, string] => [
+      'change',
+      `${mark.kind} ${mark.detail.slice(0, HASH_LENGTH)}, ${timeText(mark.at)}`,
+    ]),
     ['noted', notedText(incident, at)],
     ['sample', incident.sample && [incident.sample.id, incident.sample.responseText].filter(Boolean).join(': ')],
   ];
@@ -145,6 +148,8 @@ function countsText(counts: readonly Count[]): string | undefined {
   return counts.map(({ name, count }) => `${name} (${countText(count)})`).join(', ');
 }
 
+/** Shown part of a configuration's hash. */
+const HASH_LENGTH = 12;
 const BARS = '▁▂▃▄▅▆▇█';
 
 /** One bar for each step; a step without a failure is a space. */
