@@ -1,0 +1,55 @@
+/** An acknowledgment is in the audit log before it takes effect. */
+import { expect, test } from 'vitest';
+import type { AuditEntry, AuditLog } from '#automate/ledger/audit-log.ts';
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { openMemoryStore } from '#storage/memory-store.ts';
+import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { readingOfRuns, run } from '../observe/incidents/planted.ts';
+
+function world(append: (entry: AuditEntry) => void) {
+  const store = openMemoryStore('here');
+  const audit: AuditLog = memoryAudit();
+  const ledger = createLedger(store, {
+    ...audit,
+    append(entry) {
+      append(entry);
+      return audit.append(entry);
+    },
+  });
+  const incidents = createIncidentStore(store);
+  for (const _part of new IncidentBook(incidents).take(readingOfRuns([run({ dlqId: 'a' })])));
+  const incident = incidents.load()[0]!.id;
+  return {
+    present: () => incidents.load()[0]!.acknowledged,
+    acknowledge: (note: string) =>
+      ledger.acknowledgeIncident({ incident, account: 'production', by: 'anna', note, at: 5 }),
+    incident,
+  };
+}
+
+test('it is recorded with operator and note, and the latest one counts', () => {
+  const records: AuditEntry[] = [];
+  const { acknowledge, present, incident } = world((entry) => void records.push(entry));
+  acknowledge('seen');
+  acknowledge('vendor called');
+  expect(records.filter(({ type }) => type !== 'store.opened')).toEqual(
+    ['seen', 'vendor called'].map((reason) => ({
+      type: 'incident.acknowledged',
+      account: 'production',
+      incident,
+      by: 'anna',
+      reason,
+    })),
+  );
+  expect(present()).toEqual({ by: 'anna', note: 'vendor called', at: 5 });
+});
+
+test('without the audit log nothing is acknowledged', () => {
+  const { acknowledge, present } = world(() => {
+    throw new Error('disk full');
+  });
+  expect(() => acknowledge('seen')).toThrow('disk full');
+  expect(present()).toBeUndefined();
+});
