@@ -182,7 +182,7 @@ describe('opsd dlq delete', () => {
 
   test.each([
     [['--label', 'a'], 'choose one with --queue workflow or --queue message'],
-    [['--label', 'a', '--url', 'https://a', '--workflow-url', 'https://b'], 'use only one of them'],
+    [['--label', 'a', '--destination', 'https://a', '--workflow-url', 'https://b'], 'use only one of them'],
     [['--queue', 'x', 'd-1'], '--queue must be workflow or message'],
     [['--response-status', 'x'], '--response-status must be a status'],
     [[], 'choose one with --queue'],
@@ -194,6 +194,18 @@ describe('opsd dlq delete', () => {
     expect(ended.stderr).toContain(why);
     expect(asked).toEqual([]);
   });
+});
+
+test('the filter for a destination is not the address of the daemon', async () => {
+  const { socket, asked } = await daemon();
+  const given = ['--destination', 'https://old.example.com/hook', ...REASON, ...socket, '--yes'];
+  expect(await opsd(['dlq', 'prune', '--to-date', '14d', ...given])).toMatchObject({ code: 0 });
+  expect(await opsd(['dlq', 'delete', ...given])).toMatchObject({ code: 0 });
+  const url = ['https://old.example.com/hook'];
+  expect(asked.map(({ selection }) => selection)).toEqual([
+    { action: 'prune', url, toDate: NOW - 14 * 24 * HOUR },
+    { action: 'delete-messages', url },
+  ]);
 });
 
 test('opsd dlq prune needs a filter and a time at least an hour ago', async () => {

@@ -12,7 +12,7 @@ export const dlqPruneCommand: Command = {
     'Exit codes: those of opsd dlq resume.',
   examples: [
     "opsd dlq prune --label newsletter --to-date 14d --reason 'too old to send'",
-    'opsd dlq prune --url https://old.example.com/hook --to-date 2026-11-01 --set limits.maxPerRun=1000 --reason gone',
+    'opsd dlq prune --destination https://old.example.com/a --to-date 2026-11-01 --set limits.maxPerRun=900 --reason gone',
   ],
   run: (call) => runManualPlan(call, selectionOf(call, 'prune')),
 };

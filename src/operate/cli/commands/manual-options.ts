@@ -6,7 +6,7 @@ import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION, timeOption } from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
 
-/** Options of filters, with the service's names of the filters. */
+/** Options of filters, with the service's names of the filters. `--url` is the address of the daemon. */
 const FILTERS = {
   label: 'label',
   'workflow-url': 'workflowUrl',
@@ -14,7 +14,7 @@ const FILTERS = {
   'flow-control-key': 'flowControlKey',
   'failure-function-state': 'failureFunctionState',
   'caller-ip': 'callerIp',
-  url: 'url',
+  destination: 'url',
   'topic-name': 'topicName',
   'schedule-id': 'scheduleId',
   'queue-name': 'queueName',
@@ -41,7 +41,7 @@ const RUN_FILTER_OPTIONS = {
 
 const MESSAGE_FILTER_OPTIONS = {
   label: filterOption('Messages with this label.'),
-  url: filterOption('Messages to this URL.'),
+  destination: filterOption('Messages to this URL.'),
   'topic-name': filterOption('Messages of this URL Group.'),
   'schedule-id': filterOption('Messages of this schedule.'),
   'response-status': filterOption('Messages whose last attempt had this status.'),
@@ -142,7 +142,7 @@ const RUNS_ONLY: readonly Filter[] = [
   'flow-control-key',
   'caller-ip',
 ];
-const MESSAGES_ONLY: readonly Filter[] = ['url', 'topic-name', 'schedule-id', 'response-status'];
+const MESSAGES_ONLY: readonly Filter[] = ['destination', 'topic-name', 'schedule-id', 'response-status'];
 
 /** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon can tell. */
 export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delete-messages' | undefined {
