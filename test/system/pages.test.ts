@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import { expect, test } from 'vitest';
 import { busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from '../operate/pages/worlds.ts';
-import { serving } from '../operate/http/world.ts';
+import { plan, serving, storedPlan } from '../operate/http/world.ts';
 import { openTab, type Tab, type TabView } from '../support/browser-tab.ts';
 import { installed } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -54,6 +54,11 @@ test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
   async (name, make) => {
     const { address } = await serving(make());
     const tab = await openTab(chromium!);
+    await tab.view({ width: 390 });
+    await tab.open(`${address}/sign-in`);
+    expect.soft(await violations(tab), 'sign-in').toEqual([]);
+    expect.soft(await tooWide(tab), 'sign-in').toEqual([]);
+    if (pictures !== undefined) await tab.picture(join(pictures, `sign-in-${name}.png`));
     await signIn(tab, address);
     tab.errors.length = 0;
     for (const path of PAGES) {
@@ -80,6 +85,55 @@ function fileOf(world: string, path: string, { width, colors, script = true }: T
   const page = path === '/' ? 'now' : path.slice(1).replaceAll('/', '-').replace(/\?.*/, '');
   return `${page}-${world}-${width}-${colors}${script ? '' : '-plain'}.png`;
 }
+
+test('an operator selects, plans and approves without the script', async ({ skip }) => {
+  if (chromium === undefined) skip('chromium is not installed');
+  const done: string[] = [];
+  const base = busy();
+  const { address } = await serving({
+    ...base,
+    engine: {
+      ...base.engine,
+      planManually: ({ selection: { ids = [] }, by }) => {
+        done.push(`${by} plans ${ids.join(' ')}`);
+        return Promise.resolve({ ok: true, plan: plan() });
+      },
+      approve: (id, { by, reason }) => {
+        done.push(`${by} approves ${id}: ${reason}`);
+        return { ok: true, plan: storedPlan() };
+      },
+    },
+  });
+  const tab = await openTab(chromium!);
+  await signIn(tab, address);
+  await tab.view({ width: 390, script: false });
+  await tab.open(`${address}/dead-letters?queue=workflow&account=production`);
+  await tab.eval(`for (const id of ['dlq-58', 'dlq-57']) document.querySelector('input[value=' + id + ']').click()`);
+  await tab.type('input[name=reason]', 'the database is back');
+  await tab.press('button[value=resume]');
+  expect(await tab.eval('location.pathname')).toBe('/plans/9f3c2a');
+  await tab.type('input[name=reason]', 'looks right');
+  await tab.press('button[value=approve]');
+  expect(done).toEqual(['olga plans dlq-58 dlq-57', 'olga approves 9f3c2a: looks right']);
+}, 60_000);
+
+test('the script shows local times with UTC on hover, and counts a selection', async ({ skip }) => {
+  if (chromium === undefined) skip('chromium is not installed');
+  const { address } = await serving(busy());
+  const tab = await openTab(chromium!);
+  await signIn(tab, address);
+  await tab.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Kolkata' });
+  await tab.open(`${address}/dead-letters?queue=workflow`);
+  expect(
+    await tab.eval(`[document.querySelector('.head time').textContent, document.querySelector('.head time').title]`),
+  ).toEqual(['2026-11-18 16:00:00', '2026-11-18 10:30:00 UTC']);
+  expect(await tab.eval(`document.querySelector('[data-zone]').textContent`)).toMatch(/^Asia\//);
+  await tab.open(`${address}/sources`);
+  expect(await tab.eval(`document.querySelector('[data-utc]').textContent`)).toBe('2026-11-18 09:00–10:00');
+  await tab.open(`${address}/dead-letters?queue=workflow`);
+  await tab.eval(`document.querySelector('[data-all]').click()`);
+  expect(await tab.eval(`document.querySelector('[data-count]').textContent`)).toBe('50 selected');
+}, 60_000);
 
 /** Pictures of the documentation: `npm run pictures`. */
 const DOCUMENTED = { '/': 'now', '/incidents/3f2a91bc0d': 'incident', '/plans/9f3c2a': 'plan' };

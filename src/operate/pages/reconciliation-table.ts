@@ -32,10 +32,10 @@ export function reconciliation(rows: readonly ReconciliationView[], sources: rea
   </section>`;
 }
 
-/** `2026-11-18 09:00–10:00` */
+/** `2026-11-18 09:00–10:00`, which the script leaves as it is. */
 function hour({ hour: at }: ReconciliationView): Html {
   const text = `${formatTime(at).slice(0, 16)}–${formatTime(at + HOUR_MS).slice(11, 16)}`;
-  return html`<time class="nowrap" datetime="${machineTime(at) ?? ''}">${text}</time>`;
+  return html`<time class="nowrap" datetime="${machineTime(at) ?? ''}" data-utc>${text}</time>`;
 }
 
 /** Difference of the statistics from the log, with its share of the log's count unless that is 0. */

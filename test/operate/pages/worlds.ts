@@ -322,6 +322,5 @@ export const PAGES = [
   '/audit/verify',
   '/sources',
   '/configuration',
-  '/sign-in',
   '/nothing',
 ];
