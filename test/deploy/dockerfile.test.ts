@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
 import { parseConfig } from '#config/load.ts';
-import { dockerfileProblems, instructions } from '../support/dockerfile.ts';
+import { dockerfileProblems, instructions } from './dockerfile.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

@@ -82,7 +82,7 @@ test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
 
 /** Name of a picture, such as `now-full-390-dark.png`. */
 function fileOf(world: string, path: string, { width, colors, script = true }: TabView): string {
-  const page = path === '/' ? 'now' : path.slice(1).replaceAll('/', '-').replace(/\?.*/, '');
+  const page = path === '/' ? 'now' : path.slice(1).replaceAll(/[^\w-]+/g, '-');
   return `${page}-${world}-${width}-${colors}${script ? '' : '-plain'}.png`;
 }
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
 import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
 import { problems } from '../../support/json-schema.ts';
-import { allowed, edges, near } from '../../support/schema-values.ts';
+import { allowed, edges, near } from './schema-values.ts';
 import { ACCOUNT, TOKEN, world, type World } from '../world.ts';
 
 const DOCUMENT = openApiDocument({ headerPrefix: 'Svc', product: 'msgsvc' });

@@ -8,6 +8,8 @@ import { FlowControlHistory } from '#observe/observations/flow-control-history.t
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import { busyWorld, POLICY, RUN } from '../http/busy-world.ts';
+import { LiveReads } from '#operate/api/live-reads.ts';
+import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import { emptyPorts } from '../../support/reading-ports.ts';
 import {
   action,
@@ -114,6 +116,7 @@ function fullWorld(text: (plain: string) => string): World {
     ...withUsers(),
     ...fullPorts(text),
     incidents: watch,
+    liveReads: readsOfLog(text),
     policies: () => policies,
     engine: engine({ conditions: () => conditions, plan: () => Promise.resolve({ ok: true, plan: made }) }),
     ledger: ledger({
@@ -188,6 +191,25 @@ function fullWorld(text: (plain: string) => string): World {
   ];
   deps.board.publish({ account: 'production', collector: 'flowControl', at: NOW, rows: keys, dropped: 0 }, 10);
   return deps;
+}
+
+/** Live reads of a log with one message that failed twice. @param text as in `fullWorld` */
+function readsOfLog(text: (plain: string) => string): LiveReads {
+  const sent = { messageId: 'msg_1', url: text('https://crm.vendor.example/hook'), labels: [text('billing')] };
+  const entries: readonly LogEntry[] = [
+    { ...sent, time: NOW - 60_000, state: 'FAILED', responseStatus: 503, error: text('upstream is unavailable') },
+    { ...sent, time: NOW - 90_000, state: 'ERROR', responseStatus: 503, error: text('upstream is unavailable') },
+    { ...sent, time: NOW - 91_000, state: 'ACTIVE' },
+    { ...sent, time: NOW - 92_000, state: 'CREATED', traceparent: text('00-1') },
+  ];
+  return new LiveReads({
+    clock: new ManualClock(NOW),
+    messageApi: () => ({
+      listLogs: () => Promise.resolve({ value: entries, dropped: 0 }),
+      listWorkflowDlq: () => Promise.resolve({ value: [], dropped: 0 }),
+    }),
+    usage: () => undefined,
+  });
 }
 
 /** Incidents, and the dead letters of both queues. @param text as in `fullWorld` */
@@ -312,7 +334,10 @@ export const PAGES = [
   '/incidents',
   '/incidents/3f2a91bc0d',
   '/dead-letters?cause=transient',
+  '/dead-letters/dlq-0?account=production',
   '/messages',
+  '/messages?account=production&messageId=msg_1',
+  '/messages/msg_1?account=production',
   '/flow-control',
   '/spend',
   '/policies',
