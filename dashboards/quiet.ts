@@ -4,7 +4,7 @@
  */
 
 /** Fault or operation that produces data. */
-export type Fault = 'spending' | 'reload' | 'pause' | 'outage' | 'refusal' | 'hooks' | 'raise' | 'hours';
+export type Fault = 'spending' | 'reload' | 'pause' | 'outage' | 'refusal' | 'hooks' | 'raise' | 'hours' | 'day';
 
 export interface Quiet {
   readonly because: string;
@@ -15,6 +15,11 @@ export interface Quiet {
 
 const NO_FILE: Quiet = { because: 'the demo has no file to reload', filledBy: 'reload' };
 const NO_HOUR: Quiet = { because: 'nothing can be compared before a whole hour is counted', filledBy: 'hours' };
+const YOUNG_DAY: Quiet = {
+  because: 'the points of a day cannot be compared in its first two hours (UTC)',
+  filledBy: 'day',
+  inDemo: true,
+};
 const NOBODY: Quiet = { because: 'no notification receiver is configured', filledBy: 'outage' };
 const NO_HOOK: Quiet = { because: 'no hook is configured', filledBy: 'hooks' };
 const LASTS: Quiet = { because: 'the budget lasts until the end of the month', filledBy: 'spending' };
@@ -45,6 +50,7 @@ export const QUIET: Readonly<Record<string, Quiet>> = {
   'opsd-daemon/panel/Daemons/D': NO_FILE,
   'opsd-daemon/panel/Log and statistics, largest difference/A': NO_HOUR,
   'opsd-daemon/panel/Log and statistics, ratio of counts/A': NO_HOUR,
+  'opsd-daemon/panel/Log and statistics, ratio of counts/B': YOUNG_DAY,
   'opsd-daemon/panel/Source failures by reason/A': { because: 'no source fails', filledBy: 'refusal' },
   'opsd-daemon/panel/Throttled, retried, invalid/C': {
     because: 'every row is valid',

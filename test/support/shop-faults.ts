@@ -12,7 +12,7 @@ type Bring = (shop: TroubledShop) => Promise<void>;
 /** Faults that can be active together, in this order. Later phases may undo earlier ones. */
 export const PHASES: readonly (readonly Fault[])[] = [
   ['spending', 'reload', 'pause', 'outage', 'refusal', 'hooks'],
-  ['raise', 'hours'],
+  ['raise', 'hours', 'day'],
 ];
 
 const RAISE = 'raise-budget';
@@ -94,6 +94,11 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
   async hours(shop) {
     const intoHour = (shop.emulator.control.clock().now / MINUTE) % 60;
     await shop.pass((90 - intoHour) * MINUTE, 55 * MINUTE);
+  },
+  /** Waits until the points of the day can be compared. Most of the time they can already. */
+  async day(shop) {
+    const intoDay = (shop.emulator.control.clock().now / MINUTE) % 1_440;
+    if (intoDay < 130) await shop.pass((130 - intoDay) * MINUTE);
   },
 };
 

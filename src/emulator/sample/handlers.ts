@@ -99,7 +99,7 @@ function appHandler(deps: Deps): SampleHandler {
 function invoiceWorkflow(deps: Deps): SampleHandler {
   const { random } = deps;
   const breakage = new Breakage(deps, { share: 0.004, lastingMs: 5_000, againShare: 0.02 });
-  const isOut = outages(deps, { firstAfterMs: 120_000, everyMs: 1_200_000, lastingMs: 24_000 });
+  const isOut = outages(deps, { firstAfterMs: 75_000, everyMs: 1_200_000, lastingMs: 24_000 });
   return ({ body }) => {
     const afterMs = 20 + 80 * random();
     if (body['currency'] === 'XXX') return refuse(422, 'currency XXX is not known', afterMs);
