@@ -9,6 +9,7 @@ import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
+import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
 
 export function readingPorts(
@@ -55,6 +56,7 @@ export function readingPorts(
       const version = ledger.policyVersion(name);
       return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };
     },
+    policyTests: policyTestsOf(config, options.env),
   };
 }
 

@@ -17,5 +17,6 @@ export function emptyPorts(): ReadingPorts {
     searches: new MessageSearches(),
     configuration: () => ({ hash: '', files: [], settings: {}, yaml: [], policies: [] }),
     policyScopes: () => undefined,
+    policyTests: () => Promise.resolve(undefined),
   };
 }

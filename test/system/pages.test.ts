@@ -47,6 +47,7 @@ const VIEWS: readonly TabView[] = [
   { width: 1_300, colors: 'light' },
   { width: 390, height: 844, colors: 'dark' },
   { width: 390, height: 844, colors: 'light', script: false },
+  ...(pictures === undefined ? [] : [{ width: 1_300, colors: 'dark' } as const]),
 ];
 
 test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(

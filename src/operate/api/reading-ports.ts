@@ -18,6 +18,22 @@ export interface ReadingPorts {
   configuration(): RunningConfiguration;
   /** Scopes of a policy; undefined if it is not in the running configuration. */
   policyScopes(policy: string): PolicyScopes | undefined;
+  /** Runs the policy tests beside the file of a policy; undefined if there are none. */
+  policyTests(policy: string): Promise<PolicyTestResults | undefined>;
+}
+
+/** Results of the policy tests of one policy. */
+export interface PolicyTestResults {
+  /** Absolute path. */
+  readonly file: string;
+  /** Problems of an invalid file. */
+  readonly problems?: string;
+  readonly tests: readonly {
+    readonly name: string;
+    readonly line: number;
+    /** Line of the failed step, and what differs; absent if the test passes. */
+    readonly failed?: string;
+  }[];
 }
 
 /** Facts about money. */

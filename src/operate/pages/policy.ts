@@ -5,22 +5,23 @@ import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
 import { formatCount } from '../api/format.ts';
 import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
+import type { PolicyTestResults } from '../api/reading-ports.ts';
 import type { PolicyView, RunView } from '../api/status-views.ts';
-import { allow } from '../http/access.ts';
+import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { facts, moment, section, state, sub } from './page-parts.ts';
+import { blockText, facts, moment, section, state, sub } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
 import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
 import { table } from './table.ts';
 
-export function policyPage(context: PageContext): Reply {
-  const { deps, id } = context;
+export async function policyPage(context: PageContext): Promise<Reply> {
+  const { deps, id, query } = context;
   const found = fromStore(() => readPolicyDetail(deps, id));
   if (found === undefined) {
     const known = deps.policies().map(({ name }) => name);
@@ -30,8 +31,12 @@ export function policyPage(context: PageContext): Reply {
   const { policy, at, pauses, plans } = detail;
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy.name}`);
   const pending = plans.filter((plan) => plan.state === 'pending');
+  // Tests cost CPU time, so an anonymous reader cannot start them.
+  const canTest = mayUse(context, 'operator');
+  const hasTests = canTest && query.get('tests') === 'run';
   return showPage(context, {
     title: policy.name,
+    ...(hasTests && { isStill: true as const }),
     windowTitle: `Policy ${policy.name}`,
     section: '/policies',
     main: html`${policyFacts(policy, at)}
@@ -40,6 +45,7 @@ export function policyPage(context: PageContext): Reply {
       </div>
       ${activeConditions({ ...detail, plans: pending }, commandOf(context))}
       ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns([policy], at)} ${versions(detail)}
+      ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
       ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
   });
 }
@@ -61,6 +67,37 @@ function versions({ versions: both }: PolicyDetail): Html | undefined {
       ],
     }),
   );
+}
+
+function testsLink(policy: string, canTest: boolean): Html {
+  if (!canTest) return html`<p class="empty">An operator can run the tests of this policy here.</p>`;
+  return html`<p>
+    <a href="/policies/${encodeURIComponent(policy)}?tests=run#tests">Run the tests</a>
+    <span class="faint">They need no service and change nothing.</span>
+  </p>`;
+}
+
+function testResults(results: PolicyTestResults | undefined): Html {
+  if (results === undefined) {
+    return html`<p class="empty">
+      This policy has no tests. The daemon looks for them beside the file of the policy:
+      <code>billing_test.yaml</code> beside <code>billing.yaml</code>.
+    </p>`;
+  }
+  if (results.problems !== undefined) return blockText(results.problems);
+  return table<PolicyTestResults['tests'][number]>({
+    caption: `Tests of this policy in ${results.file}.`,
+    rows: results.tests,
+    empty: 'No test in this file runs the policy.',
+    columns: [
+      { title: 'Test', wide: true, cell: (row) => [row.name, sub(`line ${row.line}`)] },
+      {
+        title: 'Result',
+        cell: (row) => (row.failed === undefined ? state('ok', 'passed') : state('trouble', 'failed')),
+      },
+      { title: 'Difference', wide: true, cell: (row) => row.failed },
+    ],
+  });
 }
 
 function settingAt(scope: unknown, path: string): string | undefined {

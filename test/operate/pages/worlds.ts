@@ -309,6 +309,14 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
       policies: [{ name: text('resume-billing'), source: text('opsd.yaml:9') }],
       reload: { ok: false, goodAt: NOW - 60_000, problems: [text('opsd.yaml:3:5: unknown key')], auditOnly: true },
     }),
+    policyTests: () =>
+      Promise.resolve({
+        file: text('/etc/opsd/policies/billing_test.yaml'),
+        tests: [
+          { name: text('a canary goes first'), line: 9 },
+          { name: text('a halt'), line: 21, failed: text('line 30: outcome') },
+        ],
+      }),
     policyScopes: () => ({ present: { match: text('a') }, atLastRun: { match: text('b') } }),
   };
 }
@@ -341,7 +349,7 @@ export const PAGES = [
   '/flow-control',
   '/spend',
   '/policies',
-  '/policies/resume-billing',
+  '/policies/resume-billing?tests=run',
   '/plans/9f3c2a',
   '/audit',
   '/audit/verify',
