@@ -55,7 +55,7 @@ ENV PATH=/usr/local/bin \
 # Metrics, pages and API; hooks; probes.
 EXPOSE 10777 10778 10779
 # As patient as the probes on Kubernetes: a large store may have to be migrated, and a reload takes the listeners away.
-HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=8 \
+HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=9 \
   CMD ["node", "health.ts"]
 ENTRYPOINT ["node", "--max-semi-space-size=2", "src/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]
