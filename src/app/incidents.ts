@@ -16,6 +16,7 @@ import type { Accounts } from './accounts.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Policies } from './automation.ts';
 import type { Storage } from './storage.ts';
+import { isOperatorShareUsed } from '#service/daily-budget.ts';
 
 const REVIEW_EVERY_MS = 15_000;
 const REVIEW_TIMEOUT_MS = 60_000;
@@ -118,8 +119,8 @@ export function servedIncidents(
     async readRow(account, { dlqId, workflowRunId }, signal) {
       const client = accounts.clients.get(account);
       if (client?.message === undefined) return 'the account has no message API';
-      const { usedToday, allowedPerDay } = client.usage('message');
-      if (usedToday >= allowedPerDay) return 'no request of today’s budget is left (client.requestsPerDay)';
+      if (isOperatorShareUsed(client.usage('message')))
+        return 'the rest of today’s requests is for collectors and policies (client.requestsPerDay)';
       const page = await client.message.listWholeWorkflowDlq({ workflowRunId, count: ROW_PAGE }, { signal });
       const found = page.value.find(({ entry }) => entry.dlqId === dlqId);
       return found?.row ?? 'the entry is no longer in the DLQ';

@@ -83,3 +83,11 @@ export class DailyBudget {
     return Math.floor(this.#clock.now() / DAY_MS);
   }
 }
+
+/** Share of the daily requests that reads of operators leave to collectors and policies. */
+const KEPT_SHARE = 0.1;
+
+/** Returns true if the rest of the daily requests is for collectors and policies. */
+export function isOperatorShareUsed(use: { readonly usedToday: number; readonly allowedPerDay: number }): boolean {
+  return use.usedToday >= use.allowedPerDay * (1 - KEPT_SHARE);
+}

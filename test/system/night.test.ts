@@ -80,7 +80,7 @@ accounts:
     async repair(): Promise<void> {
       destination.answerWith((_request, response) => void response.end('{}'));
       const from = clock.now();
-      await until({ what: 'the outage is long over', ...SLOWLY }, () => clock.now() > from + 20 * 60_000);
+      await until({ what: 'the outage is long over', ...SLOWLY }, () => clock.now() > from + 16 * 60_000);
     },
     delivered: (): number => destination.requests.length - RUNS,
     /** Runs a command as the operator on the daemon's machine. */

@@ -1,13 +1,14 @@
 /** The pages in a real browser, from a running demo. */
 import { expect, test } from 'vitest';
 import { domOf } from '../support/browser.ts';
-import { installed, opsd } from '../support/program.ts';
+import { clockedOpsd, installed } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 test('a browser shows readings, policies and actions', async ({ skip }) => {
   const chromium = installed('chromium');
   if (chromium === undefined) skip('chromium is not installed');
-  const demo = opsd(['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
+  const time = { speed: 4, since: Date.now() };
+  const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
   const url = String((await demo.logged('daemon running'))['url']);
   await until({ what: 'a policy has acted', timeoutMs: 60_000 }, () => demo.log().some(({ msg }) => msg === 'action'));
   const now = await until({ what: 'the page tells of an act', timeoutMs: 40_000 }, async () => {

@@ -7,6 +7,7 @@ import { isInvalidRequest, serviceErrorCode, type ServiceErrorCode } from '#foun
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { MessageApi } from '#service/api.ts';
+import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { HttpError } from '../http/reply.ts';
 
 /** Operations that a live read can use. */
@@ -20,8 +21,6 @@ export interface LiveReadDeps {
   usage(account: string): { readonly usedToday: number; readonly allowedPerDay: number } | undefined;
 }
 
-/** Share of the daily budget that is kept for the collectors and the policies. */
-const KEPT_SHARE = 0.1;
 const MOST_AT_ONCE = 2;
 const DAY_MS = 86_400_000;
 const BUSY_SECONDS = 2;
@@ -83,8 +82,9 @@ export class LiveReads {
   }
 
   #checkBudget(account: string): void {
-    const { usedToday, allowedPerDay } = this.#deps.usage(account) ?? { usedToday: 0, allowedPerDay: Infinity };
-    if (usedToday < allowedPerDay * (1 - KEPT_SHARE)) return;
+    const use = this.#deps.usage(account);
+    if (use === undefined || !isOperatorShareUsed(use)) return;
+    const { usedToday, allowedPerDay } = use;
     const kept = `${usedToday} of ${allowedPerDay} requests of this UTC day are used, and the rest is for collectors and policies`;
     throw this.#budgetError(account, kept);
   }

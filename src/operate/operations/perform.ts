@@ -5,6 +5,7 @@
 import type { BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
 import { readValues, type OperationValues } from '#service/operation-values.ts';
 import type { RawAnswer } from '#service/raw-calls.ts';
@@ -62,12 +63,10 @@ export async function performOperation(
   }
 }
 
-/** Share of the daily budget that reads leave for collectors, policies and writes. */
-const KEPT_SHARE = 0.1;
-
 function checkBudget({ name, api }: Operation, account: OperationAccount): void {
-  const { usedToday, allowedPerDay } = account.usage(api);
-  if (usedToday < allowedPerDay * (1 - KEPT_SHARE)) return;
+  const use = account.usage(api);
+  if (!isOperatorShareUsed(use)) return;
+  const { usedToday, allowedPerDay } = use;
   const used = `${usedToday} of ${allowedPerDay} requests of this UTC day are used`;
   const message = `${name}: ${used}, and the rest is for collectors and policies. Raise client.requestsPerDay, or wait`;
   throw new OperationError('budget', message);
