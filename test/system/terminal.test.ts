@@ -8,6 +8,8 @@ import { until } from '../support/until.ts';
 
 const CTRL_C = '\u0003';
 const ROOT = join(import.meta.dirname, '../..');
+/** Quoted for the shell: the path can have spaces. */
+const NODE = `'${process.execPath}'`;
 
 /**
  * Runs a command on a pseudo-terminal, with `script` of util-linux. Its exit code becomes `code`. `script` uses a
@@ -44,7 +46,7 @@ test('npm start shows the addresses and the state, and one Ctrl-C ends it with e
 });
 
 test('a repeated Ctrl-C still ends with exit code 0, at the last moment too', async () => {
-  const terminal = onTerminal(`${process.execPath} src/opsd.js demo --listen 127.0.0.1:0`);
+  const terminal = onTerminal(`${NODE} src/opsd.js demo --listen 127.0.0.1:0`);
   await until({ what: 'the summary shows deliveries' }, () => /[1-9]\d* delivered/.test(terminal.screen()));
   // All of them count as one Ctrl-C within this time. A clean end takes about 30 ms.
   const pressing = setInterval(() => terminal.press(CTRL_C), 1);
@@ -59,7 +61,7 @@ test('a second Ctrl-C immediately ends a daemon that waits for a clean end', asy
   const never = Promise.withResolvers<void>();
   world.proxy.decide((request) => (request.method === 'POST' ? never.promise : 'pass'));
   const config = world.write(repairConfig(world, { mode: 'enforce', every: '1s' }));
-  const terminal = onTerminal(`${process.execPath} src/opsd.js run --config ${config}`);
+  const terminal = onTerminal(`${NODE} src/opsd.js run --config ${config}`);
   await until({ what: 'a resume is under way' }, () => world.proxy.passed.some(({ method }) => method === 'POST'));
   terminal.press(CTRL_C);
   await until({ what: 'the clean end waits for its answer' }, () => terminal.screen().includes('daemon stopping'));
@@ -74,9 +76,7 @@ test('opsd status --watch redraws the screen until Ctrl-C, which ends it with ex
   const world = await daemonWorld();
   const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
   await daemon.logged('daemon running');
-  const terminal = onTerminal(
-    `${process.execPath} src/opsd.js status --watch --config ${join(world.folder, 'opsd.yaml')}`,
-  );
+  const terminal = onTerminal(`${NODE} src/opsd.js status --watch --config ${join(world.folder, 'opsd.yaml')}`);
   await until({ what: 'two screens' }, () => terminal.screen().split('\u001B[H').length > 2);
   expect(terminal.screen()).toMatch(/policy {4}resume-billing/);
   terminal.press(CTRL_C);
@@ -86,7 +86,7 @@ test('opsd status --watch redraws the screen until Ctrl-C, which ends it with ex
 test('opsd init asks for a token without showing it, and writes a configuration', async () => {
   const world = await daemonWorld();
   const file = join(world.folder, 'written.yaml');
-  const terminal = onTerminal(`${process.execPath} src/opsd.js init --url ${world.service.url} --output ${file}`);
+  const terminal = onTerminal(`${NODE} src/opsd.js init --url ${world.service.url} --output ${file}`);
   await until({ what: 'the question' }, () => terminal.screen().includes('Token: '));
   terminal.press(`${world.service.token}\r`);
   await until({ what: 'the next question' }, () => terminal.screen().includes('management API'));

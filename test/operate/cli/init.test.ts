@@ -1,5 +1,5 @@
 /** `opsd init`, against the embedded service: what it finds, what it writes, and what it must never show. */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '#config/load.ts';
@@ -180,7 +180,9 @@ test('it overwrites neither a configuration nor a secret, except with --force', 
 test('a secret file that others can read gets a warning', async () => {
   const { url } = await testEmulator();
   const token = join(tempDir(), 'token');
-  writeFileSync(token, TEST_TOKEN, { mode: 0o644 });
+  writeFileSync(token, TEST_TOKEN);
+  // Regardless of the umask.
+  chmodSync(token, 0o644);
   const { code, stderr } = await init(['--url', url, '--token-file', token]);
   expect([code, stderr]).toEqual([0, `warning: other users can read ${token}; restrict it with chmod 600 ${token}\n`]);
 });

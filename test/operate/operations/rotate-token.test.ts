@@ -2,7 +2,7 @@
 import * as nodeFiles from 'node:fs';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { EXIT } from '#operate/cli/command.ts';
 import { createTokenFiles, type FileSystem } from '#operate/operations/token-file.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -257,6 +257,7 @@ test('a folder without write permission rotates nothing', async () => {
   const file = join(folder, 'token');
   writeFileSync(file, 'old-token');
   chmodSync(folder, 0o555);
+  onTestFinished(() => chmodSync(folder, 0o755));
   await unprivileged(() => {
     expect(() => createTokenFiles().reserve(file)).toThrow(/so the token was not rotated: EACCES/);
   });
