@@ -1,4 +1,4 @@
-/** What the reading views of the API and the pages get from the parts of the daemon. */
+/** Ports of the reading views of the API and the pages. */
 import { configLines, shownConfig } from '#config/shown-config.ts';
 import { searchAudit } from '#automate/ledger/audit-search.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';

@@ -43,7 +43,7 @@ export interface LogPage extends Page<LogEntry> {
 }
 
 /** Value of the log's `state` filter. FAILED is not supported. */
-export type LogStateFilter = Exclude<MessageState, 'FAILED'> | 'IN_PROGRESS';
+type LogStateFilter = Exclude<MessageState, 'FAILED'> | 'IN_PROGRESS';
 
 export interface LogQuery {
   readonly cursor?: string;

@@ -1,9 +1,9 @@
 /** Message API (interface 4.1): path, query, headers and response of each operation. */
+import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import type {
   CallOptions,
   DlqFilter,
   LogQuery,
-  LogStateFilter,
   MessageApi,
   NonEmpty,
   Page,
@@ -33,17 +33,6 @@ import { buildQuery, count, filterQuery, oneOf, statuses, text, texts, time, typ
 import { InvalidRequestError } from './service-error.ts';
 import { checkEndpoints } from './value-kinds.ts';
 import type { WireNames } from './wire-names.ts';
-
-const LOG_STATES: readonly LogStateFilter[] = [
-  'CREATED',
-  'ACTIVE',
-  'RETRY',
-  'ERROR',
-  'IN_PROGRESS',
-  'DELIVERED',
-  'CANCEL_REQUESTED',
-  'CANCELLED',
-];
 
 const LOG_QUERY: QueryTable & Record<keyof LogQuery, unknown> = {
   cursor: text,

@@ -2,6 +2,7 @@
  * Table of the service's operations (interface, section 4), with the interface's names. Raw calls, the API and the
  * commands read it; it is the only place that knows the keys.
  */
+import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import type { ValueKind } from './value-kinds.ts';
 
 /** Place of a key in the request. `daemon`: for the daemon itself, not sent. */
@@ -154,16 +155,7 @@ export const OPERATIONS: readonly Operation[] = [
     keys: {
       cursor,
       messageId: query('text', 'id of a message'),
-      state: choice({ in: 'query', help: 'state of the entries' }, [
-        'CREATED',
-        'ACTIVE',
-        'RETRY',
-        'ERROR',
-        'IN_PROGRESS',
-        'DELIVERED',
-        'CANCEL_REQUESTED',
-        'CANCELLED',
-      ]),
+      state: choice({ in: 'query', help: 'state of the entries' }, LOG_STATES),
       url: query('text', 'URL of a destination'),
       topicName: query('text', 'name of a URL Group'),
       scheduleId: query('text', 'id of a schedule'),

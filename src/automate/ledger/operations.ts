@@ -14,7 +14,7 @@ export interface BegunOperation {
   readonly at: number;
   /** Id of the account or index. */
   readonly object?: string;
-  /** Entries on which it acts: no other action may act on them. */
+  /** Entries on which it acts: no other action is allowed to act on them. */
   readonly claims?: { readonly action: ActionType; readonly dlqIds: readonly string[] };
   /** New budget, in US dollars, and the known one. Infinity if unlimited. */
   readonly budget?: { readonly fromUsd?: number; readonly toUsd: number };

@@ -27,6 +27,18 @@ export const STATE_ORDER = [
 
 export type Postponement = 'delay' | 'not_before';
 
+/** Values of the log's filter `state`. */
+export const LOG_STATES = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'IN_PROGRESS',
+  'DELIVERED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+] as const satisfies readonly (Exclude<MessageState, 'FAILED'> | 'IN_PROGRESS')[];
+
 export interface LogEntry {
   /** Epoch milliseconds. */
   readonly time: number;

@@ -28,7 +28,7 @@ export interface MessageFacts {
   readonly message: MessageProgress;
   /** Entry mode of the log, as far as these entries show it. */
   readonly entryMode: EntryMode;
-  /** Entries in the order in which they were read. */
+  /** Entries in reading order. */
   readonly entries: readonly StatedEntry[];
 }
 

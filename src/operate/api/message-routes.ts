@@ -1,6 +1,6 @@
 /** Routes of messages: the search of the log, and the timeline of one message or run. */
 import { z } from 'zod';
-import type { LogStateFilter } from '#service/api.ts';
+import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
@@ -12,17 +12,6 @@ export const MESSAGE_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/messages', method: 'GET', handle: messages, query: () => messagesQuery },
   { path: '/api/v1/messages/{id}', method: 'GET', handle: message, query: () => messageQuery },
 ];
-
-export const LOG_STATES = [
-  'CREATED',
-  'ACTIVE',
-  'RETRY',
-  'ERROR',
-  'IN_PROGRESS',
-  'DELIVERED',
-  'CANCEL_REQUESTED',
-  'CANCELLED',
-] as const satisfies readonly LogStateFilter[];
 
 const messagesQuery = z.strictObject({
   account: textParameter('Account; required if several accounts have a message API.'),

@@ -76,7 +76,7 @@ export interface MessageView {
   readonly workflowRunId?: string;
   readonly postponedBy?: Postponement;
   readonly timeline: readonly TimelineEvent[];
-  /** What the log does not say, in sentences. */
+  /** Facts that the log does not have, in sentences. */
   readonly unknown: readonly string[];
 }
 

@@ -30,7 +30,7 @@ export interface StoredPlanView {
   readonly reason?: string;
   /** `manual`: made from an operator's selection. */
   readonly origin: 'policy' | 'manual';
-  /** Operator and reason of a manual plan, whoever decided about it later. */
+  /** Operator who made a manual plan, and the reason. A later decision does not change them. */
   readonly madeBy?: string;
   readonly madeFor?: string;
 }

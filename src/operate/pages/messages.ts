@@ -1,6 +1,7 @@
 /** Page of the messages: search in the log by its filters. Each search sends requests to the service. */
+import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import { formatCount } from '../api/format.ts';
-import { LOG_STATES, searchedMessages } from '../api/message-routes.ts';
+import { searchedMessages } from '../api/message-routes.ts';
 import type { MessageRow, MessagesView } from '../api/messages.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';

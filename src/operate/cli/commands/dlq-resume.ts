@@ -28,7 +28,7 @@ export const dlqResumeCommand: Command = {
   },
 };
 
-/** Rejects ids and filters besides an incident, which the reader could take for a narrower selection. */
+/** Rejects ids and filters in addition to an incident: they would look like a narrower selection. */
 function refuseOthers(call: Call): void {
   const { action: _action, ...others } = selectionOf(call, 'resume');
   const [first] = Object.keys(others);

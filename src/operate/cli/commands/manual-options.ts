@@ -144,7 +144,7 @@ const RUNS_ONLY: readonly Filter[] = [
 ];
 const MESSAGES_ONLY: readonly Filter[] = ['destination', 'topic-name', 'schedule-id', 'response-status'];
 
-/** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon can tell. */
+/** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon knows it. */
 export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delete-messages' | undefined {
   const queue = queueOf(values);
   if (queue !== undefined) return queue === 'workflow' ? 'delete' : 'delete-messages';

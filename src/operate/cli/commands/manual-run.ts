@@ -18,7 +18,7 @@ type OutputFormat = ReturnType<typeof outputFormat>;
 
 const EVERY_MS = 2_000;
 
-/** @param selections alternatives, if only the daemon can tell which queue the ids are in */
+/** @param selections alternatives, if only the daemon knows the queue of the ids */
 export async function runManualPlan(call: Call, ...selections: readonly [Selection, ...Selection[]]): Promise<number> {
   const format = outputFormat(call.values);
   const fault = selectionFault(selections[0], call.io.clock.now());
