@@ -15,7 +15,7 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   operate: ['foundation', 'service', 'observe', 'automate', 'storage', 'config', 'emulator'],
   storage: ['foundation', 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
   config: ['foundation', 'automate/policies'],
-  emulator: ['foundation/platform'],
+  emulator: ['foundation/domain', 'foundation/platform'],
 };
 
 const DOMAIN = 'foundation/domain';
@@ -121,6 +121,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'emulator/control': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/http'],
   // A client like any other: it shares no code with the service.
   'emulator/sample': [PLATFORM],
+  // The library for tests of applications, over the whole service.
+  'emulator/testing': [DOMAIN, PLATFORM, 'emulator', 'emulator/state', 'emulator/control', 'emulator/openapi'],
   // Puts the service together.
   emulator: [
     PLATFORM,

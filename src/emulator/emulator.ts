@@ -5,6 +5,7 @@
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { AccountBook } from './state/account-book.ts';
+import type { AccountState } from './state/account-state.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
 import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl } from './control/control.ts';
@@ -37,6 +38,8 @@ export interface Emulator extends AsyncDisposable {
   onFact(listener: FactListener): Disposable;
   /** Returns all messages that have not ended, and ended messages while the log has them; oldest first. */
   messages(accountId: string): readonly MessageView[];
+  /** Returns all records of the account. A reset replaces them. */
+  state(accountId: string): AccountState;
   /** Returns the oldest failure first. */
   workflowDlq(accountId: string): readonly FailedRunView[];
   /** Returns the signing keys of the account: the current key, and the one after `rollSigningKeys`. */
@@ -200,6 +203,7 @@ function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts):
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
     messages: (accountId) => [...(service().states.get(accountId)?.messages.values() ?? [])].map(viewOf),
+    state: (accountId) => service().states.get(accountId)!,
     workflowDlq: (accountId) => failedRuns(service().states.get(accountId)?.workflowDlq, clock.now()),
     signingKeys: (accountId) => signingKeys.of(accountId),
     rollSigningKeys: (accountId) => signingKeys.roll(accountId),

@@ -6,6 +6,8 @@
 import { z } from 'zod';
 import type { PlanName } from '../state/account.ts';
 import type { EmulatorControl } from './control.ts';
+import { FAULT_RULE } from './fault-rule.ts';
+import { problemsOf } from './problems.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -103,46 +105,6 @@ const HOLD = z.strictObject({
   rate: z.strictObject({ max: count, periodMs: count }).nullable().optional(),
 });
 
-const share = z.number().min(0).max(1);
-const names = z.array(text).min(1);
-const FAULT = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('latency'), ms: z.int().min(0).max(600_000) }),
-  z.strictObject({
-    kind: z.literal('status'),
-    status: z.int().min(400).max(599),
-    error: z.string().exactOptional(),
-    retryAfter: z.int().min(0).exactOptional(),
-  }),
-  z.strictObject({
-    kind: z.literal('rate-limit'),
-    form: z.enum(['burst', 'daily']),
-    limit: z.int().min(0).exactOptional(),
-    resetMs: milliseconds.exactOptional(),
-  }),
-  z.strictObject({ kind: z.literal('lost') }),
-  z.strictObject({ kind: z.literal('truncated'), how: z.enum(['json', 'connection']).exactOptional() }),
-  z.strictObject({ kind: z.literal('ignored-filters'), names: names.exactOptional() }),
-  z.strictObject({ kind: z.literal('repeated-cursor') }),
-  z.strictObject({ kind: z.literal('missing-fields'), fields: names }),
-  z.strictObject({ kind: z.literal('seconds'), fields: names.exactOptional() }),
-  z.strictObject({ kind: z.literal('late'), ms: milliseconds, share: share.exactOptional() }),
-  z.strictObject({
-    kind: z.literal('duplicate'),
-    share: share.exactOptional(),
-    when: z.enum(['at-once', 'later']).exactOptional(),
-  }),
-  z.strictObject({ kind: z.literal('missing'), share }),
-  z.strictObject({ kind: z.literal('clock-skew'), ms: z.int() }),
-]);
-const FAULT_RULE = z.strictObject({
-  operations: names.exactOptional(),
-  method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']).exactOptional(),
-  path: z.string().startsWith('/').exactOptional(),
-  skip: z.int().min(0).exactOptional(),
-  times: count.exactOptional(),
-  probability: share.exactOptional(),
-  fault: FAULT,
-});
 const SWITCHES = z.strictObject(
   Object.fromEntries(Object.entries(SWITCH_VALUES).map(([name, values]) => [name, z.literal(values).optional()])),
 );
@@ -242,14 +204,7 @@ function read<T>(schema: z.ZodType<T>, request: ApiRequest): T {
   }
   const { success, data, error } = schema.safeParse(json);
   if (success) return data;
-  throw new ApiError(400, error.issues.flatMap((issue) => problems(issue)).join('; '));
-}
-
-function problems(issue: z.core.$ZodIssue, at: readonly PropertyKey[] = []): readonly string[] {
-  const path = [...at, ...issue.path];
-  const place = path.length === 0 ? 'the body' : path.join('.');
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [`${place}: ${issue.message}`];
-  return [issue.errors.map((one) => one.flatMap((inner) => problems(inner, path)).join(', ')).join('; or ')];
+  throw new ApiError(400, problemsOf(error, 'the body'));
 }
 
 function refuseQuery({ query }: ApiRequest, known: readonly string[]): void {

@@ -1,0 +1,78 @@
+/** The bundle: the program and the emulator's library as ES modules that need no packages, each part loaded when used. */
+import { readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
+
+const ROOT = join(import.meta.dirname, '../..');
+const LIBRARY = 'src/emulator/testing/start.ts';
+
+export interface Bundle {
+  /** Absolute paths of the files of `node_modules` in the bundle. */
+  readonly packageFiles: readonly string[];
+}
+
+/** Writes the bundle to an empty or new folder. */
+export async function writeBundle(folder: string): Promise<Bundle> {
+  await using bundle = await rolldown({
+    cwd: ROOT,
+    input: { main: 'src/main.ts', emulator: LIBRARY },
+    platform: 'node',
+    plugins: [filesBeside(), fixedVersion()],
+    onLog(level, log, handle) {
+      if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
+      handle(level, log);
+    },
+  });
+  const { output } = await bundle.write({
+    dir: folder,
+    format: 'es',
+    entryFileNames: '[name].js',
+    // With the hash, a running daemon never loads a part of another version after an update in place.
+    chunkFileNames: '[name]-[hash].js',
+    assetFileNames: '[name]-[hash][extname]',
+    sourcemap: true,
+    // The sources are public, and would be most of the package.
+    sourcemapExcludeSources: true,
+    comments: false,
+  });
+  const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk');
+  return { packageFiles: chunks.flatMap(({ moduleIds }) => moduleIds).filter((id) => id.includes('/node_modules/')) };
+}
+
+/** A file of the sources that is named at run time: a thread, or a file that is read. */
+const BESIDE = /(new Worker\(\s*)?new URL\('([^']+)', import\.meta\.url\)/g;
+
+/** Puts threads, bundled, and files that are read beside the chunks, where the chunks find them. */
+function filesBeside(): Plugin {
+  return {
+    name: 'files-beside',
+    transform: {
+      filter: { id: { exclude: /node_modules/ }, code: BESIDE },
+      handler(code, id) {
+        const changed = code.replaceAll(BESIDE, (_expression, worker: string | undefined, path: string) => {
+          const file = join(dirname(id), path);
+          const name = basename(path);
+          const reference =
+            worker === undefined
+              ? this.emitFile({ type: 'asset', name, source: readFileSync(file) })
+              : this.emitFile({ type: 'chunk', name: name.replace(/\.[jt]s$/, ''), id: file });
+          return `${worker ?? ''}new URL(import.meta.ROLLUP_FILE_URL_${reference})`;
+        });
+        // The lines are the same.
+        return { code: changed, map: null };
+      },
+    },
+  };
+}
+
+/** Replaces the function that reads the version from package.json, which is at another place or absent. */
+function fixedVersion(): Plugin {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly version: string };
+  return {
+    name: 'fixed-version',
+    load: {
+      filter: { id: /foundation\/platform\/package-version\.ts$/ },
+      handler: () => `export const packageVersion = () => ${JSON.stringify(version)};`,
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/** The options of the library: their defaults and checks, and the options of the service that follow from them. */
+import { z } from 'zod';
+import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
+import { problemsOf } from '../control/problems.ts';
+import type { EmulatorOptions as ServiceOptions } from '../emulator-options.ts';
+import type { PlanName } from '../state/account.ts';
+import { PLAN_LIMITS } from '../state/limits.ts';
+import type { EmulatorOptions } from './api.ts';
+
+const text = z.string().min(1);
+const port = z.int().max(65_535);
+
+const OPTIONS = z.strictObject({
+  token: text.default('token'),
+  accountId: text.default('7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31'),
+  username: text.refine((name) => !name.includes(':'), 'must not contain a colon').default('user'),
+  password: z.string().default('password'),
+  host: text.default('127.0.0.1'),
+  port: port.min(0).default(0),
+  time: z.enum(['real', 'virtual']).default('real'),
+  startAt: z.union([z.number().min(0), z.date()]).optional(),
+  plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).default('paid'),
+  enforceLimits: z.boolean().default(true),
+  headerPrefix: z.string().regex(HEADER_PREFIX.form, `must be ${HEADER_PREFIX.expected}`).default('Svc'),
+  product: z.string().regex(PRODUCT.form, `must be ${PRODUCT.expected}`).default('msgsvc'),
+  issuer: text.optional(),
+  signingKeys: z.strictObject({ current: text.exactOptional(), next: text.exactOptional() }).default({}),
+  hosts: z.record(text, port.min(1)).default({}),
+  failureFunction: z.boolean().default(false),
+  refusePrivate: z.boolean().default(false),
+  seed: z.int().optional(),
+  onError: z.custom<(error: unknown) => void>((value) => typeof value === 'function').default(() => writeError),
+});
+
+export type Settings = z.output<typeof OPTIONS>;
+
+/** @throws {Error} with every problem and its place */
+export function settingsOf(options: EmulatorOptions): Settings {
+  const { success, data, error } = OPTIONS.safeParse(options);
+  if (!success) throw new Error(`invalid options of the emulator: ${problemsOf(error, 'the options')}`);
+  return data;
+}
+
+export function serviceOptions(settings: Settings): ServiceOptions {
+  const { token, accountId, username, password, host, port: at, signingKeys, plan, seed, startAt, issuer } = settings;
+  return {
+    clock: systemClock,
+    // Without it, requests are not recorded.
+    control: true,
+    time: settings.time,
+    ...(startAt !== undefined && { startAt: Number(startAt) }),
+    random: seed === undefined ? systemRandom : seededRandom(seed),
+    listen: { host, port: at },
+    accounts: [{ id: accountId, token, plan, signingKeys }],
+    management: { username, password },
+    headerPrefix: settings.headerPrefix,
+    product: settings.product,
+    ...(issuer !== undefined && { issuer }),
+    hosts: settings.hosts,
+    enforceLimits: settings.enforceLimits,
+    switches: {
+      failureFunction: settings.failureFunction ? 'on' : 'off',
+      privateDestinations: settings.refusePrivate ? 'refused' : 'allowed',
+    },
+    onError: settings.onError,
+  };
+}
+
+function writeError(error: unknown): void {
+  process.stderr.write(`emulator: ${error instanceof Error ? error.stack : String(error)}\n`);
+}

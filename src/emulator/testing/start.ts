@@ -1,0 +1,85 @@
+/** The library `msgsvc-opsd/emulator`: an emulator with one account, for the tests of an application. */
+import { readFaultRule } from '../control/fault-rule.ts';
+import type { EmulatorControl } from '../control/control.ts';
+import { startEmulator as startService, type Emulator as Service } from '../emulator.ts';
+import { operations } from '../openapi/operations.ts';
+import type {
+  ActiveFault,
+  Emulator,
+  EmulatorClock,
+  EmulatorDestinations,
+  EmulatorFaults,
+  StartEmulator,
+} from './api.ts';
+import { serviceOptions, settingsOf, type Settings } from './options.ts';
+import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
+
+export const startEmulator: StartEmulator = async (options = {}) => {
+  const settings = settingsOf(options);
+  return emulatorOf(await startService(serviceOptions(settings)), settings);
+};
+
+function emulatorOf(service: Service, { token, accountId, username, password, product }: Settings): Emulator {
+  const { url, control } = service;
+  const clock = clockOf(control);
+  return {
+    url,
+    token,
+    accountId,
+    username,
+    password,
+    clock,
+    faults: faultsOf(control, product),
+    destinations: destinationsOf(service),
+    get signingKeys() {
+      return service.signingKeys(accountId);
+    },
+    rollSigningKeys: () => service.rollSigningKeys(accountId),
+    messages: () => [...service.state(accountId).messages.values()].map(messageOf),
+    deadLetters() {
+      const { dlq, workflowDlq } = service.state(accountId);
+      return deadLettersOf({ message: dlq, workflow: workflowDlq }, clock.now());
+    },
+    requests: () => control.requests.list().map(({ sequence: _sequence, ...request }) => request),
+    idle: () => service.idle(),
+    reset: () => control.reset(),
+    stop: () => service.stop(),
+    [Symbol.asyncDispose]: () => service.stop(),
+  };
+}
+
+function clockOf(control: EmulatorControl): EmulatorClock {
+  return {
+    get mode() {
+      return control.clock().mode;
+    },
+    now: () => control.clock().now,
+    advance: async (ms, { patienceMs } = {}) => void (await control.advance({ ms, patienceMs })),
+    set: async (time, { patienceMs } = {}) => void (await control.advance({ to: Number(time), patienceMs })),
+  };
+}
+
+function faultsOf({ faults }: EmulatorControl, product: string): EmulatorFaults {
+  const known = new Set(operations(product).map(({ name }) => name));
+  return {
+    add(rule) {
+      const unknown = rule.operations?.find((name) => !known.has(name));
+      if (unknown !== undefined) {
+        throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${[...known].join(', ')}`);
+      }
+      // The rule has no other operations than the known ones.
+      return faults.add(readFaultRule(rule)) as ActiveFault;
+    },
+    list: () => faults.list() as readonly ActiveFault[],
+    remove: (id) => faults.remove(id),
+    clear: () => faults.clear(),
+  };
+}
+
+function destinationsOf({ destinations }: Service): EmulatorDestinations {
+  return {
+    script: (place, steps) => destinations.script(place, steps),
+    requests: (host) => destinations.requests(host).map(deliveredOf),
+    clear: (host) => destinations.clear(host),
+  };
+}

@@ -1,0 +1,111 @@
+/** The manifest of the packed package, and its exchange for the time of a pack. The system test packs for real. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { packedManifest } from '../../deploy/package/manifest.ts';
+import { replaceManifest, restoreManifest } from '../../deploy/package/pack.ts';
+import { licensesText, thirdPartiesOf } from '../../deploy/package/third-party.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Record<string, unknown>;
+const NEEDED = (project['engines'] as { readonly node: string }).node.replace('>=', '');
+
+test('the packed manifest has only what its users need', () => {
+  const packed = packedManifest(project);
+  const { name, version, type, engines } = project;
+  expect(packed).toMatchObject({ name, version, type, engines, license: 'MIT', bin: { opsd: 'dist/opsd.js' } });
+  const needed = Object.keys(packed).filter((key) => !/^(?:homepage|repository|bugs|keywords|author)$/.test(key));
+  expect(needed.toSorted()).toEqual(
+    ['bin', 'description', 'engines', 'exports', 'files', 'license', 'name', 'type', 'version'].toSorted(),
+  );
+});
+
+test('a pack replaces the manifest, and restores it byte by byte', () => {
+  const root = tempDir();
+  const path = join(root, 'package.json');
+  const text = JSON.stringify(project, undefined, 4);
+  writeFileSync(path, text);
+
+  replaceManifest(root);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(packedManifest(project));
+  restoreManifest(root);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+  expect(readdirSync(root)).toEqual(['package.json']);
+});
+
+test('the next pack after an interrupted one keeps the project’s manifest', () => {
+  const root = tempDir();
+  const path = join(root, 'package.json');
+  writeFileSync(path, JSON.stringify(project));
+
+  replaceManifest(root);
+  replaceManifest(root);
+  restoreManifest(root);
+  expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual(project);
+});
+
+test('a manifest that git restored after an interrupted pack stays, with later changes', () => {
+  const root = tempDir();
+  const path = join(root, 'package.json');
+  writeFileSync(path, JSON.stringify(project));
+  replaceManifest(root);
+  const restored = JSON.stringify({ ...project, version: '9.9.9' });
+  writeFileSync(path, restored);
+
+  restoreManifest(root);
+  expect(readFileSync(path, 'utf8')).toBe(restored);
+  expect(readdirSync(root)).toEqual(['package.json']);
+
+  replaceManifest(root);
+  restoreManifest(root);
+  expect(readFileSync(path, 'utf8')).toBe(restored);
+});
+
+test.each(['0.10.48', '12.22.12', '22.22.0', '24.0.0', '24.14.9'])('Node %s is too old', (node) => {
+  expect(launch(node)).toEqual({
+    exitCode: 1,
+    stderr: `opsd requires Node ${NEEDED} or newer; this is Node ${node}.\n`,
+  });
+});
+
+test.each(['24.15.0', '25.0.0', '100.1.0'])('Node %s is new enough', (node) => {
+  expect(launch(node)).toMatchObject({ stderr: '' });
+});
+
+/** Runs the first file of the program as a Node of this version would, without the program itself. */
+function launch(node: string): { readonly exitCode: number | undefined; readonly stderr: string } {
+  let stderr = '';
+  const process = {
+    versions: { node },
+    stderr: { write: (text: string) => (stderr += text) },
+    exitCode: undefined as number | undefined,
+    getBuiltinModule: () => ({ enableCompileCache: () => undefined }),
+  };
+  const text = readFileSync(join(ROOT, 'src/opsd.js'), 'utf8')
+    .replace(/^#!.*/, '')
+    .replace(/import\(.*\)/, 'void 0');
+  runInNewContext(text, { process });
+  return { exitCode: process.exitCode, stderr };
+}
+
+test('each package in the bundle is listed once, with its license', () => {
+  const files = ['zod/v4/index.js', 'zod/v4/core.js', '@opentelemetry/api/index.js'];
+  const found = thirdPartiesOf(files.map((path) => join(ROOT, 'node_modules', path)));
+  expect(found.map(({ name, license }) => [name, license])).toEqual([
+    ['@opentelemetry/api', 'Apache-2.0'],
+    ['zod', 'MIT'],
+  ]);
+  const text = licensesText(found);
+  expect(text).toContain(`zod ${found[1]!.version} (MIT)`);
+  expect(text).toContain('Permission is hereby granted, free of charge');
+  expect(text).toContain('Apache License');
+});
+
+test('a package without a license file stops the build', () => {
+  const folder = tempDir();
+  expect(existsSync(folder)).toBe(true);
+  const packaged = join(folder, 'node_modules/nothing');
+  expect(() => thirdPartiesOf([join(packaged, 'index.js')])).toThrow('nothing');
+});

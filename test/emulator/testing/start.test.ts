@@ -1,0 +1,241 @@
+/** The library for tests of applications, used as an application's test does. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished, expect, test } from 'vitest';
+import { operations } from '#emulator/openapi/operations.ts';
+import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
+import { startEmulator } from '#emulator/testing/start.ts';
+import { httpSink } from '../../support/http-sink.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const HOUR = 3_600_000;
+const NOON = Date.parse('2030-01-01T12:00:00Z');
+
+async function started(options?: EmulatorOptions): Promise<Emulator> {
+  const emulator = await startEmulator(options);
+  onTestFinished(() => emulator.stop());
+  return emulator;
+}
+
+async function post(emulator: Emulator, path: string, headers: Record<string, string> = {}): Promise<number> {
+  const authorization = `Bearer ${emulator.token}`;
+  const sent = { method: 'POST', headers: { authorization, 'Content-Type': 'text/plain', ...headers }, body: 'grüezi' };
+  const { status } = await fetch(`${emulator.url}/v2/${path}`, sent);
+  return status;
+}
+
+test('needs no option: its credentials are those of the command', async () => {
+  const emulator = await started();
+  expect(emulator).toMatchObject({
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+    token: 'token',
+    accountId: '7d8a1f5e-3c42-4b6e-9a10-5f2e8c7b4d31',
+    username: 'user',
+    password: 'password',
+  });
+  expect(emulator.clock.mode).toBe('real');
+  const authorization = `Basic ${Buffer.from('user:password').toString('base64')}`;
+  const stats = `${emulator.url}/v2/msgsvc/stats/${emulator.accountId}`;
+  expect((await fetch(stats, { headers: { authorization } })).status).toBe(200);
+});
+
+test('ends with its block', async () => {
+  let url: string;
+  {
+    await using emulator = await startEmulator();
+    url = emulator.url;
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+  }
+  await expect(fetch(`${url}/health`)).rejects.toThrow('fetch failed');
+});
+
+test('a message has its settings, its progress, and its last response', async () => {
+  const emulator = await started({ time: 'virtual', startAt: new Date(NOON), headerPrefix: 'Acme' });
+  await emulator.destinations.script('shop.example', [{ status: 503, body: 'später' }, 200]);
+  const headers = { 'Acme-Retries': '2', 'Acme-Label': 'billing', 'Acme-Forward-X-Order': '7', 'Acme-Delay': '60s' };
+  expect(await post(emulator, 'publish/https://shop.example/orders', headers)).toBe(200);
+
+  const [waiting] = emulator.messages();
+  expect(waiting).toMatchObject({
+    state: 'CREATED',
+    url: 'https://shop.example/orders',
+    method: 'POST',
+    headers: { 'content-type': 'text/plain', 'x-order': '7' },
+    body: 'grüezi',
+    bodyBytes: new Uint8Array(Buffer.from('grüezi')),
+    attempts: 0,
+    maxRetries: 2,
+    createdAt: NOON,
+    notBefore: NOON + 60_000,
+    labels: ['billing'],
+  });
+  await emulator.clock.advance(60_000);
+  expect(emulator.messages()[0]).toMatchObject({ attempts: 1, responseStatus: 503, responseBody: 'später' });
+  await emulator.clock.advance(HOUR);
+  expect(emulator.messages()).toMatchObject([
+    { id: waiting!.id, state: 'DELIVERED', attempts: 2, responseStatus: 200 },
+  ]);
+  expect(emulator.destinations.requests('shop.example')).toMatchObject([
+    { at: NOON + 60_000, method: 'POST', path: '/orders', body: 'grüezi' },
+    { body: 'grüezi' },
+  ]);
+});
+
+test('dead letters are those of both queues, oldest failure first', async () => {
+  const emulator = await started({ time: 'virtual', failureFunction: true });
+  await emulator.destinations.script('shop.example', [500]);
+  await emulator.destinations.script('flows.example', ['reset', 200]);
+  const once = { 'Svc-Retries': '0' };
+  await post(emulator, 'trigger/https://flows.example/onboarding', once);
+  await emulator.clock.advance(1_000);
+  await post(emulator, 'publish/https://shop.example/orders', once);
+  await emulator.clock.advance(1_000);
+
+  const [run, message] = emulator.deadLetters();
+  expect(emulator.deadLetters()).toHaveLength(2);
+  expect(run).toMatchObject({ kind: 'workflow', url: 'https://flows.example/onboarding' });
+  expect(run!.workflowRunId).toBeTruthy();
+  expect(run!.failureFunctionState).toMatch(/^CALLBACK_/);
+  expect(run!.error).toBeTruthy();
+  expect(run).not.toHaveProperty('responseStatus');
+  expect(message).toMatchObject({ kind: 'message', state: 'FAILED', responseStatus: 500 });
+  expect(message!.failedAt).toBeGreaterThan(run!.failedAt);
+});
+
+test('the clock moves forward to a moment, never backward', async () => {
+  const emulator = await started({ time: 'virtual', startAt: NOON });
+  await emulator.clock.set(new Date(NOON + HOUR));
+  expect(emulator.clock.now()).toBe(NOON + HOUR);
+  await expect(emulator.clock.set(NOON)).rejects.toThrow('time does not go back');
+  await expect(emulator.clock.advance(-1)).rejects.toThrow('time does not go back');
+  await expect(emulator.clock.advance(Number.NaN)).rejects.toThrow('time does not go back');
+  expect(emulator.clock.now()).toBe(NOON + HOUR);
+});
+
+test('real time can be advanced too, and goes on from there', async () => {
+  const emulator = await started();
+  const before = emulator.clock.now();
+  await emulator.clock.advance(HOUR);
+  expect(emulator.clock.now()).toBeGreaterThanOrEqual(before + HOUR);
+  expect(emulator.clock.mode).toBe('real');
+});
+
+test('a fault applies to its requests, and counts them', async () => {
+  const emulator = await started();
+  const { id, hits } = emulator.faults.add({
+    operations: ['publish'],
+    times: 1,
+    fault: { kind: 'status', status: 503 },
+  });
+  expect(hits).toBe(0);
+  await emulator.destinations.script('shop.example', [200]);
+  expect(await post(emulator, 'publish/https://shop.example/orders')).toBe(503);
+  expect(await post(emulator, 'publish/https://shop.example/orders')).toBe(200);
+  expect(emulator.faults.list()).toMatchObject([{ id, hits: 1, times: 1 }]);
+  expect([emulator.faults.remove(id), emulator.faults.remove(id)]).toEqual([true, false]);
+});
+
+test.each([
+  ['an unknown operation', { operations: ['publsh'], fault: { kind: 'lost' } }, 'unknown operation publsh'],
+  ['an unknown field', { tims: 1, fault: { kind: 'lost' } }, 'tims'],
+  ['an unknown kind', { fault: { kind: 'lots' } }, 'fault.kind'],
+])('a fault rule with %s is rejected', async (_what, rule, problem) => {
+  const emulator = await started();
+  expect(() => emulator.faults.add(rule as never)).toThrow(problem);
+  expect(emulator.faults.list()).toEqual([]);
+});
+
+test.each([
+  ['an unknown option', { tokn: 'x' }, 'tokn'],
+  ['an empty token', { token: '' }, 'token'],
+  ['a user name with a colon', { username: 'a:b' }, 'username'],
+  ['an invalid header prefix', { headerPrefix: 'a b' }, 'headerPrefix: must be letters'],
+  ['an unknown plan', { plan: 'gold' }, 'plan'],
+  ['a port that is none', { hosts: { 'shop.example': 70_000 } }, 'hosts.shop.example'],
+])('%s is rejected', async (_what, options, problem) => {
+  await expect(startEmulator(options as never)).rejects.toThrow(problem);
+});
+
+test('undefined is the same as an absent option', async () => {
+  const emulator = await started({ token: undefined, time: undefined, signingKeys: undefined });
+  expect(emulator.token).toBe('token');
+});
+
+test('a port in use is an error', async () => {
+  const { url } = await started();
+  await expect(startEmulator({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
+});
+
+test('hosts are delivered to a local port', async () => {
+  const sink = await httpSink();
+  const emulator = await started({ hosts: { 'shop.example': Number(new URL(sink.url).port) }, refusePrivate: true });
+  expect(await post(emulator, 'publish/https://shop.example/orders')).toBe(200);
+  await emulator.idle();
+  expect(sink.requests).toMatchObject([{ method: 'POST', url: '/orders' }]);
+  expect(await post(emulator, `publish/${sink.url}/orders`)).toBeGreaterThanOrEqual(400);
+});
+
+test('the same seed generates the same ids', async () => {
+  const ids = async (): Promise<string> => {
+    const emulator = await started({ seed: 7, time: 'virtual', startAt: NOON });
+    await emulator.destinations.script('shop.example', [200]);
+    await post(emulator, 'publish/https://shop.example/orders');
+    return emulator.messages()[0]!.id;
+  };
+  expect(await ids()).toBe(await ids());
+});
+
+test('requests are recorded without credentials', async () => {
+  const emulator = await started({ token: 'canary-4711' });
+  await emulator.destinations.script('shop.example', [200]);
+  await post(emulator, 'publish/https://shop.example/orders');
+  expect(emulator.requests()).toMatchObject([
+    { method: 'POST', operation: 'publish', status: 200, headers: { authorization: '[hidden]' } },
+  ]);
+  expect(JSON.stringify(emulator.requests())).not.toContain('canary');
+});
+
+test('a reset removes messages, faults, scripts, and requests', async () => {
+  const emulator = await started({ signingKeys: { current: 'first' } });
+  await emulator.destinations.script('shop.example', [500]);
+  await post(emulator, 'publish/https://shop.example/orders', { 'Svc-Retries': '0' });
+  await emulator.idle();
+  emulator.faults.add({ fault: { kind: 'lost' } });
+  const { current, next } = emulator.rollSigningKeys();
+  expect(current).not.toBe('first');
+
+  await emulator.reset();
+  expect([emulator.messages(), emulator.deadLetters(), emulator.faults.list(), emulator.requests()]).toEqual([
+    [],
+    [],
+    [],
+    [],
+  ]);
+  expect(emulator.destinations.requests('shop.example')).toEqual([]);
+  expect(emulator.signingKeys).toEqual({ current, next });
+});
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+test('the types name each operation of the service', () => {
+  const union = /export type OperationName =([^;]+);/.exec(read('src/emulator/testing/api.ts'))![1]!;
+  const named = [...union.matchAll(/'([^']+)'/g)].map(([, name]) => name);
+  expect(new Set(named)).toEqual(new Set(operations('msgsvc').map(({ name }) => name)));
+});
+
+test('the types import nothing, so that their copy in the package is complete', () => {
+  expect(read('src/emulator/testing/api.ts')).not.toMatch(/\b(?:import|from)\b.*['"(]|NodeJS|Buffer/);
+});
+
+test('the documentation has each option and each member', async () => {
+  const types = read('src/emulator/testing/api.ts');
+  const docs = read('docs/emulator-api.md');
+  const options = /export interface EmulatorOptions \{(.*?)\n\}/s.exec(types)![1]!;
+  const names = [...options.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name]) => name!);
+  expect(names.length).toBeGreaterThan(15);
+  const table = docs.slice(docs.indexOf('## Options'), docs.indexOf('## The emulator'));
+  expect(names.filter((name) => !new RegExp(`^\\|[^|]*\`${name}\``, 'm').test(table))).toEqual([]);
+  const members = Object.keys(await started());
+  const described = docs.slice(docs.indexOf('## The emulator\n'));
+  expect(members.filter((name) => !described.includes(`\`${name}`))).toEqual([]);
+});

@@ -1,0 +1,219 @@
+/** The package, packed, installed into an empty folder without a network, and used there. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashSync } from 'bcryptjs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addressOf } from '../support/daemon-world.ts';
+import { scrape } from '../support/exposition.ts';
+import { basic } from '../support/https.ts';
+import { installedPackage, type InstalledPackage } from '../support/installed-package.ts';
+import { otlpSink } from '../support/otlp-sink.ts';
+import { installed as programNamed, start, type Program } from '../support/program.ts';
+import { publish } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MEBIBYTE = 1_048_576;
+const PASSWORD = 'package-password';
+
+let installed: InstalledPackage;
+beforeAll(async () => {
+  installed = await installedPackage();
+}, 120_000);
+afterAll(() => installed[Symbol.dispose]());
+
+/** Runs the command to its end. Returns its output. */
+async function said(args: readonly string[], code = 0): Promise<string> {
+  const program = installed.opsd(args);
+  expect((await program.ended).code, program.stderr() + program.stdout()).toBe(code);
+  return program.stdout();
+}
+
+/** Returns the first line that the program prints, as JSON. */
+function ready<T>(program: Program): Promise<T> {
+  return until({ what: 'the program is ready' }, () =>
+    program.stdout().includes('\n') ? (JSON.parse(program.stdout().split('\n')[0]!) as T) : undefined,
+  );
+}
+
+async function emulator(): Promise<{ readonly url: string; readonly token: string }> {
+  const args = ['emulator', '--listen=127.0.0.1:0', '--token=test-token', '--account=acc-1'];
+  return { ...(await ready<{ readonly url: string }>(installed.opsd(args))), token: 'test-token' };
+}
+
+function write(name: string, text: string): string {
+  writeFileSync(join(installed.folder, name), text);
+  return name;
+}
+
+test('it is small, has only what users need, and leaves the checkout unchanged', () => {
+  const { home, tarball, copy, folder } = installed;
+  expect(statSync(tarball).size).toBeLessThan(3 * MEBIBYTE);
+  const files = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter((path) =>
+    statSync(join(home, path)).isFile(),
+  );
+  expect(
+    files.filter((path) => !/^(?:dist|policies|dashboards\/import|deploy\/prometheus)\//.test(path)).toSorted(),
+  ).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'config.example.yaml', 'config.schema.json', 'package.json']);
+  expect(files).toEqual(
+    expect.arrayContaining(['dist/opsd.js', 'dist/main.js.map', 'dist/emulator.d.ts', 'dist/THIRD-PARTY-LICENSES.txt']),
+  );
+  expect(readFileSync(join(home, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8')).toMatch(/^undici \S+ \(MIT\)$/m);
+  // The package alone: nothing else was installed, from a network or otherwise.
+  expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['msgsvc-opsd']);
+  expect(readFileSync(join(copy, 'package.json'))).toEqual(readFileSync(join(ROOT, 'package.json')));
+  expect(existsSync(join(copy, '.package.json.kept'))).toBe(false);
+});
+
+test('a command loads only its parts', async () => {
+  const log = join(installed.folder, 'loaded.txt');
+  const hook = write(
+    'loaded.mjs',
+    `import { registerHooks } from 'node:module';
+import { appendFileSync } from 'node:fs';
+registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(log)}, url + '\\n'); return next(url, context); } });`,
+  );
+  const program = installed.opsd(['version'], { NODE_OPTIONS: `--import ./${hook}` });
+  expect((await program.ended).code, program.stderr()).toBe(0);
+  const loaded = readFileSync(log, 'utf8')
+    .split('\n')
+    .filter((url) => url.includes('/dist/'));
+  const all = readdirSync(join(installed.home, 'dist')).filter((name) => name.endsWith('.js'));
+  expect(loaded.length).toBeGreaterThan(1);
+  expect(loaded.length).toBeLessThan(all.length / 3);
+  const bytes = loaded.reduce((sum, url) => sum + statSync(new URL(url)).size, 0);
+  expect(bytes).toBeLessThan(MEBIBYTE / 2);
+});
+
+test('opsd demo runs: metrics, pages with their assets, and spans', async () => {
+  const spans = await otlpSink();
+  const demo = installed.opsd(['demo', '--listen', '127.0.0.1:0'], { OTEL_EXPORTER_OTLP_ENDPOINT: spans.url });
+  const { url } = await ready<{ readonly url: string }>(demo);
+  await until(
+    { what: 'deliveries are counted' },
+    async () => (await scrape(url)).sum('msgsvc_log_events_total', { state: 'DELIVERED' }) > 0,
+  );
+  const page = await (await fetch(url)).text();
+  for (const [, asset] of page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)) {
+    expect((await fetch(url + asset!)).status, asset).toBe(200);
+  }
+  expect(page).toMatch(/src="\/assets\/opsd-\w+\.js"/);
+  await until(
+    { what: 'spans of deliveries and of the daemon' },
+    () => new Set(spans.spans.map(({ kind }) => kind)).size > 1,
+  );
+  demo.kill('SIGTERM');
+  expect(await demo.ended).toEqual({ code: 0, signal: null });
+});
+
+test('check, run, plan, state, and test work with the packed files', async () => {
+  const service = await emulator();
+  const web = write('web.yaml', `basic_auth_users:\n  alice: ${hashSync(PASSWORD, 4)}\n`);
+  const config = write(
+    'opsd.yaml',
+    `
+server: { listen: "127.0.0.1:0", webConfigFile: ${web}, users: { alice: admin } }
+storage: { sqlite: { path: opsd.db } }
+accounts:
+  - name: production
+    messageApi: { url: "${service.url}", token: ${service.token} }
+    collectors: { logs: { every: 1s, lag: 1s } }
+policies:
+  - name: resume-billing
+    account: production
+    mode: approve
+    every: 1h
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }
+`,
+  );
+  expect(await said(['check', config])).toContain('resume-billing');
+  const daemon = installed.opsd(['run', '--config', config]);
+  const url = await addressOf(daemon);
+  await publish(service, 'http://127.0.0.1:9/nobody');
+  await until({ what: 'the daemon is ready' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
+  const metricsAs = (authorization: string) => fetch(`${url}/metrics`, { headers: { authorization } });
+  expect((await metricsAs(basic('alice', 'wrong'))).status).toBe(401);
+  expect((await metricsAs(basic('alice', PASSWORD))).status).toBe(200);
+
+  const socket = ['--socket', 'opsd.db.sock'];
+  expect(await said(['plan', 'resume-billing', ...socket])).toContain('resume-billing');
+  await said(['state', 'backup', join(installed.folder, 'backup.db'), ...socket]);
+  expect(existsSync(join(installed.folder, 'backup.db'))).toBe(true);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+
+  const policies = join(installed.home, 'policies');
+  const tests = readdirSync(policies).filter((name) => name.endsWith('_test.yaml'));
+  expect(tests.length).toBeGreaterThan(3);
+  await said(['test', ...tests.map((name) => join(policies, name))]);
+  expect(await said(['schema'])).toBe(readFileSync(join(installed.home, 'config.schema.json'), 'utf8'));
+});
+
+const old = programNamed('node-12');
+test.skipIf(old === undefined)('an old Node gets one sentence and exit code 1', async () => {
+  const program = start(old!, [join(installed.home, 'dist/opsd.js'), 'demo'], { cwd: installed.folder });
+  expect((await program.ended).code).toBe(1);
+  expect(program.stdout()).toBe('');
+  expect(program.stderr()).toMatch(/^opsd requires Node 24\.\d+ or newer; this is Node 12\.\d+\.\d+\.\n$/);
+});
+
+test('the types of the library compile without other types', () => {
+  const consumer = write(
+    'consumer.ts',
+    `import { startEmulator, type DeadLetter, type EmulatorMessage, type FaultRule } from 'msgsvc-opsd/emulator';
+
+const rule: FaultRule = { operations: ['publish', 'trigger'], times: 2, fault: { kind: 'rate-limit', form: 'burst' } };
+await using emulator = await startEmulator({ token: 'test', time: 'virtual', hosts: { 'shop.example': 3000 } });
+const { id } = emulator.faults.add(rule);
+const removed: boolean = emulator.faults.remove(id);
+await emulator.destinations.script('billing.example', [503, 'hang', { status: 429, retryAfter: 60 }]);
+await emulator.clock.advance(1_000);
+await emulator.clock.set(new Date('2040-01-01'));
+const messages: readonly EmulatorMessage[] = emulator.messages();
+const letters: readonly DeadLetter[] = emulator.deadLetters();
+export const seen: [string, number, boolean, number, number] = [emulator.url, emulator.clock.now(), removed, messages.length, letters.length];
+// @ts-expect-error -- an unknown option
+void startEmulator({ tokn: 'test' });
+// @ts-expect-error -- an unknown operation
+emulator.faults.add({ operations: ['publsh'], fault: { kind: 'lost' } });
+`,
+  );
+  const options =
+    '--strict --skipLibCheck false --exactOptionalPropertyTypes --target es2024 --module nodenext --types --noEmit';
+  const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', ...options.split(' '), consumer];
+  expect(compile(args)).toBe('');
+});
+
+function compile(args: readonly string[]): string {
+  try {
+    return execFileSync(process.execPath, args, { cwd: installed.folder, encoding: 'utf8' });
+  } catch (error) {
+    return (error as { readonly stdout: string }).stdout;
+  }
+}
+
+const EXAMPLE = /```ts (\S+)\n(.*?)```/gs;
+
+test('the examples of the documentation pass', async () => {
+  const text = readFileSync(join(ROOT, 'docs/emulator-api.md'), 'utf8');
+  const names = [...text.matchAll(EXAMPLE)].map(([, name, code]) => write(name!, code!));
+  expect(names).toEqual(['orders.ts', 'orders.test.ts', 'orders.node.ts']);
+  // The user's own installation of vitest.
+  symlinkSync(join(ROOT, 'node_modules/vitest'), join(installed.folder, 'node_modules/vitest'));
+  const options = { cwd: installed.folder };
+  const vitest = start(
+    process.execPath,
+    [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--reporter=json', '--outputFile=report.json'],
+    options,
+  );
+  const node = start(process.execPath, ['--test', '--test-reporter=tap', 'orders.node.ts'], options);
+  expect((await vitest.ended).code, vitest.stdout() + vitest.stderr()).toBe(0);
+  expect(JSON.parse(readFileSync(join(installed.folder, 'report.json'), 'utf8'))).toMatchObject({
+    numPassedTests: 3,
+    numTotalTests: 3,
+  });
+  expect((await node.ended).code, node.stdout() + node.stderr()).toBe(0);
+  expect(node.stdout()).toMatch(/^# pass 2$/m);
+});
