@@ -24,6 +24,7 @@ const LONGEST = [
   'instances',
   'traces',
   'run',
+  'package',
   'image',
   'pod',
 ];
