@@ -417,7 +417,7 @@ describe('architecture', () => {
 
   test('tests mirror the wings and rooms', () => {
     const rooms = new Set([...Object.keys(ROOMS), ...Object.keys(WINGS), ROOT_WING]);
-    const others = ['rules', 'dashboards', 'deploy', 'system', 'soak', 'fixtures', 'support'];
+    const others = ['rules', 'dashboards', 'deploy', 'repository', 'system', 'soak', 'fixtures', 'support'];
     const unknown = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
       .map((entry) => relative(import.meta.dirname, entry.parentPath))

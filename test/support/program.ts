@@ -1,5 +1,5 @@
 /** The real program in a separate process, observed through its output. It ends with the test. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -117,12 +117,15 @@ export async function emulatorProgram(args: readonly string[] = []): Promise<Emu
   return { ...program, url: ready.url };
 }
 
+const GO_TOOLS = join(ROOT, 'deploy/tools/build.sh');
+
 /** Returns the path of an external program; undefined if it is not installed, which is an error in CI. */
 export function installed(name: string): string | undefined {
-  const path = (process.env['PATH'] ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, name))
-    .find((candidate) => existsSync(candidate));
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  const inFolder = (folder: string): string => join(folder, name);
+  const path =
+    folders.map(inFolder).find((candidate) => existsSync(candidate)) ??
+    [inFolder(execFileSync(GO_TOOLS, ['--folder'], { encoding: 'utf8' }).trim())].find(existsSync);
   if (path === undefined && process.env['CI'] !== undefined)
     throw new Error(`${name} is not installed, and CI skips nothing`);
   return path;
