@@ -71,7 +71,8 @@ test.each(['0.10.48', '12.22.12', '22.22.0', '24.0.0', '24.14.9'])('Node %s is t
 });
 
 test.each(['24.15.0', '25.0.0', '100.1.0'])('Node %s is new enough', (node) => {
-  expect(launch(node)).toMatchObject({ stderr: '' });
+  // The exit code of a program that ends before its command does.
+  expect(launch(node)).toEqual({ exitCode: 13, stderr: '' });
 });
 
 /** Runs the first file of the program as a Node of this version would, without the program itself. */

@@ -1,18 +1,23 @@
-/**
- * Formats a command so that it runs as printed: with npm if npm started this process, and with the options of the right
- * daemon.
- */
+/** Formats a command so that it runs as printed: started as this process was, with the options of the right daemon. */
 export type OwnCommand = (text: string) => string;
 
+type Env = Readonly<Record<string, string | undefined>>;
+
 /**
- * @param env `npm_lifecycle_event` is the name of the running npm script
+ * @param env `npm_lifecycle_event` and `npm_package_name` are set if npm started this process
  * @param daemon options that select the daemon: `--socket`, `/run/opsd.sock`
  */
-export function ownCommand(env: Readonly<Record<string, string | undefined>>, daemon: readonly string[]): OwnCommand {
-  const isByNpm = ['opsd', 'start'].includes(env['npm_lifecycle_event'] ?? '');
-  const program = isByNpm ? 'npm run --silent opsd --' : 'opsd';
+export function ownCommand(env: Env, daemon: readonly string[]): OwnCommand {
+  const program = ownProgram(env);
   const options = daemon.map((word) => ` ${shellWord(word)}`).join('');
   return (text) => `${program} ${text}${options}`;
+}
+
+function ownProgram({ npm_lifecycle_event: script, npm_package_name: project }: Env): string {
+  if (script === undefined) return 'opsd';
+  const isCheckout = project === 'msgsvc-opsd' && ['opsd', 'start'].includes(script);
+  // Started by npx or by a script of another project: `opsd` may not be in PATH.
+  return isCheckout ? 'npm run --silent opsd --' : 'npx msgsvc-opsd';
 }
 
 /**

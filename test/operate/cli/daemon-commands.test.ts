@@ -27,7 +27,7 @@ import { tempDir } from '../../support/temp-dir.ts';
 import { opsd } from './terminal.ts';
 
 /** Environment that npm sets in a checkout. */
-const CHECKOUT = { npm_lifecycle_event: 'opsd' };
+const CHECKOUT = { npm_lifecycle_event: 'opsd', npm_package_name: 'msgsvc-opsd' };
 
 /** A daemon with one plan. Its runs end as given. */
 function willing(

@@ -3,6 +3,7 @@
  * Elsewhere: one JSON line with the addresses.
  */
 import type { Emulator } from '#emulator/emulator.ts';
+import { ownCommand } from '#foundation/domain/own-command.ts';
 import type { Timer } from '#foundation/platform/clock.ts';
 import { packageVersion } from '#foundation/platform/package-version.ts';
 import type { CliIo } from '../command.ts';
@@ -54,7 +55,7 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
   return {
     logSink: { write: (text) => draw(text, block) },
     show(daemon) {
-      io.stdout.write(`${renderBanner(banner(daemon, service), color)}\n`);
+      io.stdout.write(`${renderBanner(banner(daemon, service, io), color)}\n`);
       let timer: Timer;
       let ended = false;
       const refresh = async (): Promise<void> => {
@@ -78,7 +79,8 @@ export function demoScreen(emulator: Emulator, service: DemoService, io: CliIo):
   };
 }
 
-function banner(daemon: DemoDaemon, service: DemoService): Parameters<typeof renderBanner>[0] {
+function banner(daemon: DemoDaemon, service: DemoService, { env }: CliIo): Parameters<typeof renderBanner>[0] {
+  const command = ownCommand(env, ['--socket', daemon.socketPath]);
   return {
     version: packageVersion(),
     what: 'the daemon over the embedded service, with sample traffic',
@@ -88,8 +90,8 @@ function banner(daemon: DemoDaemon, service: DemoService): Parameters<typeof ren
       { label: 'embedded service', href: service.url },
     ],
     hints: [
-      `npm run --silent opsd -- plan resume-billing --socket ${daemon.socketPath}`,
-      `npm run --silent opsd -- pause --reason 'to see it stop' --socket ${daemon.socketPath}`,
+      command('plan resume-billing'),
+      command(`pause --reason 'to see it stop'`),
       `curl -H 'Authorization: Bearer ${service.token}' ${service.url}/v2/workflows/dlq`,
       'Press Ctrl-C to stop. The state is temporary.',
     ],
