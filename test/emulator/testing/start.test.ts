@@ -112,7 +112,7 @@ test('the clock moves forward to a moment, never backward', async () => {
   expect(emulator.clock.now()).toBe(NOON + HOUR);
 });
 
-test('real time can be advanced too, and goes on from there', async () => {
+test('real time can be advanced too, and proceeds from there', async () => {
   const emulator = await started();
   const before = emulator.clock.now();
   await emulator.clock.advance(HOUR);
