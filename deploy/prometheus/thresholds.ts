@@ -3,10 +3,12 @@
  * `npm test`. Ratios are 0 to 1; names contain units.
  */
 
+import manifest from '../../package.json' with { type: 'json' };
+
 /** Base URL of the runbooks; the page of an alert is its name and `.md`. docs/alerts.md shows how to replace the URL. */
-export const RUNBOOKS = 'https://msgsvc-opsd.example/runbooks/';
+export const RUNBOOKS = `${manifest.homepage}runbooks/`;
 /** Base URL of Grafana with the shipped dashboards; replaced in the same way. */
-export const GRAFANA = 'https://msgsvc-opsd.example/grafana/';
+export const GRAFANA = `${manifest.homepage}grafana/`;
 
 /**
  * Lookback for gauges. Gauges of a source without readings are withheld: an alert must not resolve because of that. The

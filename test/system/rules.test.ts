@@ -3,6 +3,7 @@ import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CORE_FILE, EXTENDED_FILE, PROMETHEUS_RULE_FILE, RULE_FILES } from '../../deploy/prometheus/render.ts';
+import { GRAFANA, RUNBOOKS } from '../../deploy/prometheus/thresholds.ts';
 import { installed, start } from '../support/program.ts';
 import { copyCases, readRules } from '../support/rule-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -47,7 +48,7 @@ test('sed sets the addresses of runbooks and dashboards, as docs/alerts.md shows
   const files = [CORE_FILE, EXTENDED_FILE].map((path) => join(folder, basename(path)));
   for (const file of files) {
     const text = readFileSync(file, 'utf8');
-    expect(text).not.toContain('msgsvc-opsd.example');
+    for (const address of [RUNBOOKS, GRAFANA]) expect(text).not.toContain(address);
     const alerts = text.match(/alert: /g)!.length;
     expect(text.match(/runbook_url: https:\/\/wiki\.example\.org\/opsd\/\w+\.md$/gm)).toHaveLength(alerts);
     expect(text.match(/dashboard_url: https:\/\/grafana\.example\.org\/d\/opsd-/g)).toHaveLength(alerts);
