@@ -275,15 +275,18 @@ function anchorsOf(text: string): string[] {
   return [...headings, ...[...text.matchAll(/<a id="([\w-]+)">/g)].map((match) => match[1]!)];
 }
 
-test.each(['README.md', 'deploy/README.md', ...PAGES])('%s links to files and anchors that exist', (file) => {
-  const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
-  const broken = links.filter(([, target, anchor]) => {
-    const path = target === '' ? file : join(dirname(file), target!);
-    if (!existsSync(join(ROOT, path))) return true;
-    return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
-  });
-  expect(broken.map(([link]) => link)).toEqual([]);
-});
+test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', ...PAGES])(
+  '%s links to files and anchors that exist',
+  (file) => {
+    const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
+    const broken = links.filter(([, target, anchor]) => {
+      const path = target === '' ? file : join(dirname(file), target!);
+      if (!existsSync(join(ROOT, path))) return true;
+      return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  },
+);
 
 /** Terms of the glossary that are everyday words too: pages link them where they need it. */
 const EVERYDAY = new Set(
