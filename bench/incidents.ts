@@ -65,7 +65,7 @@ delay.disable();
 globalThis.gc?.();
 const heapMb = (process.memoryUsage().heapUsed - heapBefore) / 1_048_576;
 print('first grouping, committed', grouping);
-console.log(`longest turn of the event loop meanwhile: ${Math.round(delay.max / 1e6)} ms`);
+console.log(`longest turn of the event loop during the grouping: ${Math.round(delay.max / 1e6)} ms`);
 if (globalThis.gc !== undefined) console.log(`heap of members and incidents: ${heapMb.toFixed(1)} MB`);
 console.log(`${watch.all().length} incidents\n`);
 

@@ -64,7 +64,7 @@ function depsOf(
       ]);
       return pauses.get('engine') ?? (killSwitchFile && fileSwitch(killSwitchFile));
     },
-    budgetUsd: (account) => budgetKnowledge(config, ledger)(account)?.knownUsd,
+    budget: budgetKnowledge(config, ledger),
     onUnrecorded: (message) => events.emit({ type: 'store.failed', operation: 'end of an operation', message }),
     tokenFiles,
   };

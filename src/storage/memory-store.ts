@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { MIGRATIONS } from './migrations.ts';
 import { nextEpoch, type Store } from './sqlite.ts';
 
-/** @param problem reason why nobody may act on this store; absent if its user may */
+/** @param problem reason why this store must not be used for actions; absent if it can be */
 export function openMemoryStore(instance = 'here', problem?: string): Store {
   const db = new DatabaseSync(':memory:');
   for (const step of MIGRATIONS) db.exec(step);

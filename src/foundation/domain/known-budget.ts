@@ -37,6 +37,11 @@ export interface BudgetKnowledge {
   readonly maxAgeMs: number;
 }
 
+/** Returns true if the known budget is too old to act on, or has no date. */
+export function isOutdated({ assertedAt, maxAgeMs }: BudgetKnowledge, now: number): boolean {
+  return assertedAt === undefined || now - assertedAt > maxAgeMs;
+}
+
 /** Reason to distrust the known budget: `hold` until it is asserted again, `approve` if an operator can decide. */
 export interface BudgetDoubt {
   readonly verdict: 'hold' | 'approve';

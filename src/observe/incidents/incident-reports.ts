@@ -2,6 +2,7 @@
  * Reports of incidents as conditions. Each condition is one notification. A storm is bounded: if many incidents open at
  * the same time, one condition reports all of them.
  */
+import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { membersNow, type Incident } from '#foundation/domain/incident.ts';
 import { redact } from '#foundation/domain/redact.ts';
 
@@ -65,7 +66,7 @@ export function reportTexts({ incidents, firstExpiresAt, link }: ReportFacts): {
   const named = sorted.slice(0, NAMED).map(incidentTitle).join('; ');
   const more = sorted.length > NAMED ? `; and ${sorted.length - NAMED} more` : '';
   return {
-    summary: `${sorted.length} incidents opened in ${first.account} at the same time`,
+    summary: `${formatCount(sorted.length)} incidents opened in ${first.account} at the same time`,
     detail: `${named}${more}${expiry}; see ${link(`/incidents?account=${encodeURIComponent(first.account)}`)}`,
   };
 }
@@ -76,14 +77,14 @@ export function incidentTitle(incident: Incident): string {
   const where = redact(place);
   const why = reason.split(': ', 1)[0]!;
   const count = membersNow(incident);
-  if (kind === 'overflow') return `${count} dead letters of further kinds`;
+  if (kind === 'overflow') return `${counted(count, 'dead letter')} of further kinds`;
   if (count === 0 && deliveries !== undefined && ever === 0) {
-    return `${deliveries.failed} delivery attempts to ${where} failed: ${why}`;
+    return `${counted(deliveries.failed, 'delivery attempt')} to ${where} failed: ${why}`;
   }
-  const what = kind === 'workflow' ? 'run' : 'message';
-  const isMixed = now.workflow > 0 && now.message > 0;
-  const shown = count === 0 ? ever : count;
-  return `${shown} ${isMixed ? 'dead letter' : what}${shown === 1 ? '' : 's'} ${kind === 'workflow' ? 'of' : 'to'} ${where} failed: ${why}`;
+  const of = `${kind === 'workflow' ? 'of' : 'to'} ${where}`;
+  if (now.workflow > 0 && now.message > 0) return `${counted(count, 'dead letter')} ${of}: ${why}`;
+  const shown = counted(count === 0 ? ever : count, kind === 'workflow' ? 'run' : 'message');
+  return `${shown} ${of} failed: ${why}`;
 }
 
 function bySize(a: Incident, b: Incident): number {

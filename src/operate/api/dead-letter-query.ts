@@ -263,7 +263,7 @@ export function queueStatuses(
 
 function statusOf({ board, incidents }: DeadLetterDeps, account: string, queue: DeadLetterQueue): QueueStatus {
   if (queue === 'message') {
-    const note = 'no operation lists the message DLQ: only the dead letters of failure callbacks are known';
+    const note = 'no operation lists it, so only the dead letters of failure callbacks are known';
     const problem = incidents.deadLetters(account) === undefined ? 'not read yet' : note;
     return { account, queue, problem };
   }

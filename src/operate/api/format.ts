@@ -1,4 +1,5 @@
 /** Times and numbers for the pages: UTC, and relative times. */
+export { counted, formatCount } from '#foundation/domain/counted.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -32,9 +33,4 @@ export function formatSpan(ms: number): string {
   if (ms < 99.5 * MINUTE) return `${Math.round(ms / MINUTE)} min`;
   if (ms < 48 * HOUR) return `${Math.round(ms / HOUR)} h`;
   return `${Math.round(ms / DAY)} d`;
-}
-
-/** `12,345`, independent of the machine's locale. */
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US');
 }

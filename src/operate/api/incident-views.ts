@@ -15,6 +15,7 @@ import {
 import type { Selection } from '#foundation/domain/selection.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { formatCount } from '#foundation/domain/counted.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentMark } from '#observe/incidents/incident-store.ts';
@@ -338,7 +339,7 @@ function nextStep(
   if (members.now === 0) return { text: 'Repair the destination. No dead letter is left; deliveries still fail.' };
   const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
   if (acting !== undefined) {
-    const text = `Policy ${acting.name} selects ${acting.selects} of ${members.now}. Its plan shows what it does next.`;
+    const text = `Policy ${acting.name} selects ${formatCount(acting.selects)} of ${formatCount(members.now)}. Its plan shows what it does next.`;
     return { text, command: `opsd plan ${shellWord(acting.name)}` };
   }
   if (kind === 'destination') {

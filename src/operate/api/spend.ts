@@ -1,5 +1,5 @@
 /** Spend of the month by account: billing, forecast, known budget, and the raises that the daemon made. */
-import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
+import { isOutdated, type BudgetKnowledge, type BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { Spend } from '#foundation/domain/statistics.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { ValueCount } from './reading-ports.ts';
@@ -84,12 +84,13 @@ function spendOf(account: string, { clock, board, spend }: Pick<ApiDeps, 'clock'
   };
 }
 
-function budgetView({ knownUsd, origin, assertedAt, maxAgeMs }: BudgetKnowledge, now: number): BudgetView {
+function budgetView(known: BudgetKnowledge, now: number): BudgetView {
+  const { knownUsd, origin, assertedAt } = known;
   return {
     knownUsd: finite(knownUsd),
     origin,
     ...(assertedAt !== undefined && { assertedAt }),
-    isOutdated: !(now - (assertedAt ?? Number.NaN) <= maxAgeMs),
+    isOutdated: isOutdated(known, now),
   };
 }
 

@@ -1,7 +1,7 @@
 /** State of the daemon in one sentence, most severe problem first. Pure. */
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
-import { formatAge, formatCount, formatTime } from './format.ts';
+import { counted, formatAge, formatCount, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
 import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
@@ -34,8 +34,8 @@ export function judge(status: Omit<Status, 'verdict'>): Verdict {
 function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {
   const { account, failed, lost, failedRuns } = outage;
   const of = accounts.length > 1 ? ` (${account})` : '';
-  const runs = failedRuns === undefined ? 'number of failed runs unknown' : `${formatCount(failedRuns)} failed runs`;
-  const size = `${formatCount(failed)} failed attempts, ${formatCount(lost)} failed messages, ${runs}`;
+  const runs = failedRuns === undefined ? 'number of failed runs unknown' : counted(failedRuns, 'failed run');
+  const size = `${counted(failed, 'failed attempt')}, ${counted(lost, 'failed message')}, ${runs}`;
   const text = `${outageTitle(outage)}${of} ${outageSince(outage, at)}: ${size}; ${reactionText(outage)}`;
   return { level: 'trouble', text, anchor: outageAnchor(outage) };
 }
@@ -91,7 +91,7 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
 function gap({ account, state, hour, logs, statistics, isLasting }: ReconciliationView): Problem[] {
   if (!isLasting) return [];
   const clock = new Date(hour).toISOString().slice(11, 16);
-  const text = `${account}: the log and the statistics disagree on ${state} in the hour from ${clock} UTC (${logs} and ${statistics}) and in the previous hour`;
+  const text = `${account}: the log and the statistics disagree on ${state} in the hour from ${clock} UTC (${formatCount(logs)} and ${formatCount(statistics)}) and in the previous hour`;
   return [{ level: 'attention', text, anchor: reconciliationAnchor({ account, state }) }];
 }
 
@@ -175,7 +175,7 @@ function unknownOutcomes(status: Omit<Status, 'verdict'>): Problem[] {
   const text =
     count === 1
       ? 'The outcome of one action is unknown; no request is sent for its entry until a read resolves it'
-      : `The outcomes of ${count} actions are unknown; no requests are sent for their entries until reads resolve them`;
+      : `The outcomes of ${formatCount(count)} actions are unknown; no requests are sent for their entries until reads resolve them`;
   return [{ level: 'attention', text, anchor: 'actions' }];
 }
 
@@ -186,7 +186,7 @@ function allWell(status: Omit<Status, 'verdict'>): string {
   const policies =
     status.policies.length === 0
       ? 'no policies'
-      : `${status.policies.length} ${status.policies.length === 1 ? 'policy' : 'policies'} as configured`;
+      : `${counted(status.policies.length, 'policy', 'policies')} as configured`;
   const { reconciliation } = status;
   const agree =
     reconciliation.length > 0 && reconciliation.every(({ agrees }) => agrees) ? ', log and statistics agree' : '';

@@ -68,7 +68,7 @@ const LOCAL: Caller = { by: 'local', role: 'admin' };
  *
  * @returns undefined for an anonymous caller who may read
  * @throws {HttpError} 401 for missing or unknown credentials: a caller with credentials is never treated as anonymous; 403
- *   for a request that a browser sends for another site
+ *   for a request that a browser sends for another site; 429 after too many wrong passwords from an address
  */
 export async function identify(request: IncomingMessage, access: Access): Promise<Caller | undefined> {
   if (access.isLocal) {
@@ -88,7 +88,7 @@ export async function identify(request: IncomingMessage, access: Access): Promis
   if (header === undefined) throw unauthorized(access, 'Credentials are required.');
   const [scheme = '', given = ''] = header.trim().split(/ +/, 2);
   if (scheme.toLowerCase() === 'basic' && users.size > 0) {
-    const caller = await byPassword(given, users, access);
+    const caller = await byPassword(given, request, access);
     // Browsers send a password automatically, whichever site causes the request.
     requireSameOrigin(request);
     return caller;
@@ -174,11 +174,16 @@ function readable(token: Secret): readonly string[] {
   }
 }
 
-async function byPassword(given: string, users: ReadonlyMap<string, Secret>, entrants: Entrants): Promise<Caller> {
+/** Identifies a user. A client that guesses is limited; users whose password is known to be right are not. */
+async function byPassword(given: string, { socket }: IncomingMessage, entrants: Entrants): Promise<Caller> {
+  const { passwords, signIns } = entrants;
   const text = Buffer.from(given, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   const user = text.slice(0, Math.max(0, colon));
-  const isRight = colon > 0 && (await entrants.passwords.isRight({ user, password: text.slice(colon + 1) }, users));
+  const limit = async (compare: () => Promise<boolean>): Promise<boolean> =>
+    (await signIns.attempt(socket.remoteAddress, async () => (await compare()) || undefined)) ?? false;
+  const isRight =
+    colon > 0 && (await passwords.isRight({ user, password: text.slice(colon + 1) }, entrants.users(), limit));
   if (!isRight) throw unauthorized(entrants, 'The user or the password is wrong.');
   return { by: user, role: entrants.roles.get(user) ?? 'viewer' };
 }

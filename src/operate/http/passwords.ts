@@ -17,6 +17,9 @@ export interface Login {
   readonly password: string;
 }
 
+/** Runs a comparison, or rejects it. */
+type Limit = (compare: () => Promise<boolean>) => Promise<boolean>;
+
 /** Wrong passwords are remembered separately, so that a flood of them does not evict right ones. */
 const REMEMBERED = { right: 256, wrong: 256 };
 /** Maximum number of queued comparisons. */
@@ -39,32 +42,41 @@ export class Passwords {
   /**
    * Checks a password. An unknown user takes as long as a known one.
    *
+   * @param limit runs each comparison. A remembered result needs none, so it is never limited
    * @throws {HttpError} 503 if the queue is full
    */
-  async isRight({ user, password }: Login, users: ReadonlyMap<string, Secret>): Promise<boolean> {
+  async isRight(
+    { user, password }: Login,
+    users: ReadonlyMap<string, Secret>,
+    limit: Limit = (compare) => compare(),
+  ): Promise<boolean> {
     const known = users.get(user);
     const hash = known?.reveal() ?? this.#nobodys(user, users);
     const key = this.#digest(user, hash, password);
     if (this.#right.has(key)) return known !== undefined;
     if (this.#wrong.has(key)) return false;
-    const isRight = await this.#compare(key, password, hash);
+    const isRight = await this.#once(key, () => limit(() => this.#compare(password, hash)));
     remember(isRight ? this.#right : this.#wrong, key, isRight ? REMEMBERED.right : REMEMBERED.wrong);
     return isRight && known !== undefined;
   }
 
   /** Compares once for all equal requests at the same time. */
-  #compare(key: string, password: string, hash: string): Promise<boolean> {
+  #once(key: string, compare: () => Promise<boolean>): Promise<boolean> {
     const before = this.#underWay.get(key);
     if (before !== undefined) return before;
     if (this.#underWay.size >= LONGEST_ROW) {
       const message = 'Too many passwords are being checked at the same time; retry.';
       throw new HttpError(503, 'busy', message, { 'Retry-After': '1' });
     }
-    const compared = this.#last.then(() => this.#comparer.compare(password, hash));
-    this.#last = compared.catch(() => undefined);
-    const done = compared.finally(() => this.#underWay.delete(key));
+    const done = compare().finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, done);
     return done;
+  }
+
+  #compare(password: string, hash: string): Promise<boolean> {
+    const compared = this.#last.then(() => this.#comparer.compare(password, hash));
+    this.#last = compared.catch(() => undefined);
+    return compared;
   }
 
   /** Hash that no password matches, with the cost of some user's hash: always the same for one name. */

@@ -4,6 +4,7 @@
  */
 import type { BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
+import { isOutdated } from '#foundation/domain/known-budget.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
@@ -130,8 +131,9 @@ function needsConfirmation(
   { account, deps }: Pick<Permitting, 'account' | 'deps'>,
 ): boolean {
   if (confirm !== 'lower-budget') return confirm !== undefined;
-  const known = values['id'] === account.accountId ? deps.budgetUsd(account.name) : undefined;
-  return known === undefined || dollarsOf(values) < known;
+  const known = values['id'] === account.accountId ? deps.budget(account.name) : undefined;
+  // Someone may have raised the budget elsewhere since an old assertion.
+  return known === undefined || isOutdated(known, deps.clock.now()) || dollarsOf(values) < known.knownUsd;
 }
 
 async function confirmed(
@@ -147,7 +149,8 @@ async function confirmed(
     [what, name] = ['index', nameIn(body) ?? id];
   }
   if (confirm === name) return;
-  const why = operation.confirm === 'lower-budget' ? ' (the budget is lowered, or its current value is unknown)' : '';
+  const why =
+    operation.confirm === 'lower-budget' ? ' (the budget is lowered, or its current value is unknown or too old)' : '';
   const message = `${operation.name} must be confirmed with the name of the ${what}, ${name}${why}; nothing was sent`;
   throw new OperationError('unconfirmed', message);
 }
@@ -174,7 +177,7 @@ function begunOf(
 ): BegunOperation {
   const dlqIds = selectedIds(values);
   const object = values['id'] ?? values['msgsvc_id'];
-  const known = deps.budgetUsd(account.name);
+  const fromUsd = deps.budget(account.name)?.knownUsd;
   const isOwnBudget = name === 'update-budget' && values['id'] === account.accountId;
   return {
     operation: name,
@@ -185,7 +188,7 @@ function begunOf(
     ...(api === 'management' && object !== undefined && { object: textOf(object) }),
     ...(dlqIds !== undefined && { claims: { action: ACTIONS[name]!, dlqIds } }),
     ...(isOwnBudget && {
-      budget: { toUsd: dollarsOf(values), ...(known !== undefined && { fromUsd: known }) },
+      budget: { toUsd: dollarsOf(values), ...(fromUsd !== undefined && { fromUsd }) },
     }),
   };
 }

@@ -2,6 +2,7 @@
 import type { Intents } from '#automate/ledger/intents.ts';
 import type { Operations } from '#automate/ledger/operations.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
+import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Operation } from '#service/operations.ts';
 import type { RawCalls } from '#service/raw-calls.ts';
@@ -28,8 +29,7 @@ export interface OperationDeps {
   readonly clock: Clock;
   /** Reason for a pause of the whole engine, the kill switch included. */
   paused(): string | undefined;
-  /** Known monthly budget in US dollars; Infinity if unlimited. */
-  budgetUsd(account: string): number | undefined;
+  budget(account: string): BudgetKnowledge | undefined;
   /** Reports that the end of an operation could not be recorded. */
   onUnrecorded(message: string): void;
   readonly tokenFiles: TokenFiles;

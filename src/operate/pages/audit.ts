@@ -1,12 +1,12 @@
 /** Page of the audit log: search, and the verification of its chain. */
 import type { AuditRecordView, AuditView } from '../api/audit.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
-import { facts, moment, section, state } from './page-parts.ts';
+import { duration, facts, moment, section, state } from './page-parts.ts';
 import { table } from './table.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
@@ -23,7 +23,7 @@ export async function auditPage(context: PageContext): Promise<Reply> {
         { name: 'since', label: 'Since', example: '2h' },
       ])}
       <p><a href="/audit/verify">Verify the chain</a> <span class="faint">reads the whole log</span></p>
-      ${view.damaged > 0 && html`<p class="notice trouble">${view.damaged} damaged lines match. Verify the chain.</p>`}
+      ${view.damaged > 0 && html`<p class="notice trouble">${counted(view.damaged, 'damaged line matches', 'damaged lines match')}. Verify the chain.</p>`}
       ${section('records', 'Records', records(view))} ${nextLink('/audit', query, view.cursor)}`,
   });
 }
@@ -69,7 +69,7 @@ export async function verifyPage(context: PageContext): Promise<Reply> {
         { name: 'Problem', value: finding && `${finding.problem} (${finding.file}, line ${finding.line})` },
         { name: 'Last hash', value: head && html`<span class="id">${head.hash}</span>` },
         { name: 'Last line', value: isTorn && 'without its end: a write in progress, or cut short by a crash' },
-        { name: 'Duration', value: `${(tookMs / 1_000).toFixed(1)} s` },
+        { name: 'Duration', value: duration(tookMs) },
       ])}
       <p><a href="/audit">Back to the audit log</a></p>`,
   });

@@ -14,8 +14,8 @@ export function configurationPage(context: PageContext): Reply {
     section: '/configuration',
     main: html`${reloadPart(view)}
     ${facts([
-      { name: 'Hash', value: html`<span class="id">${view.hash}</span>` },
-      { name: 'Files', value: view.files.map((file) => html`<div class="id">${file}</div>`) },
+      { name: 'Hash', value: view.hash !== '' && html`<span class="id">${view.hash}</span>` },
+      { name: 'Files', value: view.files.length > 0 && view.files.map((file) => html`<div class="id">${file}</div>`) },
     ])}
     ${section('policies', 'Policies', policies(view))}
     ${section(
@@ -43,9 +43,9 @@ function reloadPart({ reload, at }: ConfigurationView): Html {
 
 function policies({ policies: rows }: ConfigurationView): Html {
   return table<ConfigurationView['policies'][number]>({
-    caption: 'Policies and their places.',
+    caption: 'Each policy, with its file and line.',
     rows,
-    empty: html`No policy is configured. Add policies under <code>policies:</code>; they appear here.`,
+    empty: html`No policy is configured. Policies under <code>policies</code> in the configuration appear here.`,
     columns: [
       { title: 'Policy', wide: true, cell: (row) => policyLink(row.name) },
       { title: 'Place', wide: true, cell: (row) => html`<span class="id">${row.source}</span>` },

@@ -1,7 +1,7 @@
 /** Page of the dead letters of both queues: filters, and a selection that becomes a plan. */
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { deadLetterList, type DeadLetterList, type DeadLetterView } from '../api/dead-letter-views.ts';
 import { mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
@@ -39,7 +39,7 @@ export async function deadLettersPage(context: PageContext): Promise<Reply> {
     ${queueProblems(list)}
     ${section(
       'dead-letters',
-      `${formatCount(list.total)} dead ${list.total === 1 ? 'letter' : 'letters'}`,
+      counted(list.total, 'dead letter'),
       isChoosable
         ? formFor(context, {
             role: 'operator',
@@ -89,7 +89,7 @@ function decision(context: PageContext, { total }: DeadLetterList): Html {
   return html`<fieldset class="acts">
     <legend>Make a plan</legend>
     <label hidden><input type="checkbox" data-all /> Select this page</label>
-    <label><input type="radio" name="scope" value="selected" checked /> selected <span data-count></span></label>
+    <label><input type="radio" name="scope" value="selected" checked /> <span data-count>selected</span></label>
     ${
       selectsEverything(query)
         ? html`<span class="faint">Add a filter to choose all that match.</span>`

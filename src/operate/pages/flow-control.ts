@@ -104,7 +104,10 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-function history({ history: points }: FlowControlKeyView): Html | undefined {
+function history({ history: points }: FlowControlKeyView): HtmlValue {
   const values = points.map(({ waitListSize }) => waitListSize);
-  return bars(values, `Waiting messages, at most ${formatCount(Math.max(0, ...values))}`);
+  const most = `at most ${formatCount(Math.max(0, ...values))}`;
+  const chart = bars(values, `Waiting messages, ${most}`);
+  if (chart === undefined) return values.length > 0 && 'none';
+  return [chart, sub(most)];
 }

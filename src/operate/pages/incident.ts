@@ -1,6 +1,6 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { acknowledgeIncident } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, type IncidentDetail } from '../api/incident-views.ts';
 import { allow } from '../http/access.ts';
@@ -33,7 +33,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
         <strong>Next step:</strong> ${incident.next.text}
         ${incident.next.command !== undefined && html`<code>${incident.next.command}</code>`}
       </p>
-      ${forms(context, incident)} ${incidentFacts(incident, at)} ${rate(incident)}
+      ${incidentFacts(incident, at)} ${forms(context, incident)}
       ${pendingPlans({ plans: incident.plans.filter((plan) => plan.state === 'pending'), at }, commandOf(context))}
       ${otherPlans(incident, at)} ${campaigns(own, at)} ${section('policies', 'Policies', policies(incident, at))}
       ${sample(incident)} ${marks(incident)}`,
@@ -50,13 +50,14 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
       value: [
         html`<a href="${memberLink}">${formatCount(members.now)}</a>`,
         sub(
-          `${formatCount(members.workflow)} runs, ${formatCount(members.message)} messages; ${formatCount(members.ever)} ever, ${formatCount(members.expired)} expired`,
+          `${counted(members.workflow, 'run')}, ${counted(members.message, 'message')}; ${formatCount(members.ever)} ever, ${formatCount(members.expired)} expired`,
         ),
       ],
     },
     { name: 'First expires', value: moment(incident.firstExpiresAt, at) },
     { name: 'First failure', value: moment(incident.firstAt, at) },
     { name: 'Last failure', value: moment(incident.lastAt, at) },
+    { name: 'Failures over time', value: rate(incident) },
     { name: 'Resolved', value: moment(incident.resolvedAt, at) },
     { name: 'Account', value: incident.account },
     { name: incident.kind === 'destination' ? 'Destination' : 'Workflow', value: incident.place },
@@ -73,8 +74,7 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
     {
       name: 'Deliveries',
       value:
-        deliveries &&
-        `${formatCount(deliveries.failed)} failed attempts, ${formatCount(deliveries.lost)} failed messages`,
+        deliveries && `${counted(deliveries.failed, 'failed attempt')}, ${counted(deliveries.lost, 'failed message')}`,
     },
     { name: 'Labels', value: counts(incident.labels) },
     { name: 'Flow-control keys', value: counts(incident.flowControlKeys) },
@@ -109,12 +109,12 @@ function forms(context: PageContext, { id, state: now, members, memberIds }: Inc
       content: html`${reasonInput()}
         ${
           memberIds.workflow.length > 0 &&
-          html`<button name="act" value="resume">Plan to resume ${formatCount(memberIds.workflow.length)} runs</button>
+          html`<button name="act" value="resume">Plan to resume ${counted(memberIds.workflow.length, 'run')}</button>
             <button name="act" value="delete" class="danger">
-              Plan to delete ${formatCount(memberIds.workflow.length)} runs
+              Plan to delete ${counted(memberIds.workflow.length, 'run')}
             </button>`
         }
-        ${memberIds.message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${formatCount(memberIds.message.length)} messages</button>`}
+        ${memberIds.message.length > 0 && html`<button name="act" value="delete-messages" class="danger">Plan to delete ${counted(memberIds.message.length, 'message')}</button>`}
         <span class="faint">A plan changes nothing until you apply it.</span>`,
     });
   const isEmpty = (acknowledge || plan || undefined) === undefined;

@@ -1,6 +1,7 @@
 /** Page of the incidents, and their table, which the first page has too. */
+import { formatDuration } from '#foundation/domain/duration.ts';
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { incidentList, type IncidentList, type IncidentView } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
@@ -23,8 +24,7 @@ export async function incidentsPage(context: PageContext): Promise<Reply> {
       { name: 'state', label: 'State', options: INCIDENT_STATES },
       ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
     ])}
-    ${queueProblems(list)}
-    ${section('incidents', `${formatCount(list.total)} ${list.total === 1 ? 'incident' : 'incidents'}`, incidentTable(list))}
+    ${queueProblems(list)} ${section('incidents', counted(list.total, 'incident'), incidentTable(list))}
     ${nextLink('/incidents', query, list.cursor)}`,
   });
 }
@@ -43,7 +43,7 @@ export function queueProblems({ queues }: Pick<IncidentList, 'queues'>): HtmlVal
 
 export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' | 'at'>): Html {
   return table<IncidentView>({
-    caption: 'Failures with one cause. Unresolved ones first, then the newest.',
+    caption: 'Each incident is a group of failures with one cause. Unresolved ones first, then the newest.',
     rows: incidents,
     empty: 'No incident. Failed runs, failed messages and failing deliveries appear here, grouped by cause.',
     columns: [
@@ -77,6 +77,11 @@ export function incidentState({ state: now, acknowledged }: IncidentView): HtmlV
   return [state(STATE_TONE[now], now), acknowledged && sub(`${acknowledged.by}: ${acknowledged.note}`)];
 }
 
-export function rate({ rate: given }: IncidentView): Html | undefined {
-  return given && bars(given.counts, `Failures over time, at most ${Math.max(0, ...given.counts)} in one step`);
+/** Chart of the failures over time, with its highest bar in words. */
+export function rate({ rate: given }: IncidentView): HtmlValue {
+  if (given === undefined) return undefined;
+  const { counts, stepMs } = given;
+  const most = `at most ${formatCount(Math.max(0, ...counts))} in ${formatDuration(stepMs)}`;
+  const chart = bars(counts, `Failures over time, ${most}`);
+  return chart && [chart, sub(most)];
 }

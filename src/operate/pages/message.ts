@@ -25,7 +25,13 @@ export async function messagePage(context: PageContext): Promise<Reply> {
 function messageMain(message: MessageView, { at, account }: MessageDetail): Html {
   const { state: now, workflowRunId, totalMs } = message;
   return html`${facts([
-    { name: 'State', value: [state(toneOf(message.outcome), message.outcome ?? now ?? 'unknown'), sub(now)] },
+    {
+      name: 'State',
+      value: [
+        state(toneOf(message.outcome), message.outcome ?? now ?? 'unknown'),
+        message.outcome !== undefined && sub(now),
+      ],
+    },
     { name: 'Account', value: account },
     { name: 'Destination', value: message.url },
     { name: 'Created', value: moment(message.createdAt, at) },

@@ -1,6 +1,6 @@
 /** Page of the messages: search in the log by its filters. Each search sends requests to the service. */
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { searchedMessages } from '../api/message-routes.ts';
 import type { MessageRow, MessagesView } from '../api/messages.ts';
 import type { Reply } from '../http/reply.ts';
@@ -47,8 +47,8 @@ function nothingYet(isAsked: boolean, accounts: readonly string[]): Html {
     </p>`;
   }
   return html`<p class="empty">
-    ${isAsked ? 'Choose the account.' : 'A search reads the log of the service and lists its messages here.'} It sends
-    up to five requests.
+    ${isAsked ? 'Choose the account.' : 'A search reads the log of the service and lists its messages here.'} A search
+    sends up to five requests.
   </p>`;
 }
 
@@ -63,7 +63,7 @@ function results({ messages, at, read, cursor }: MessagesView): Html {
   const { pages, entries, dropped, mismatched } = read;
   return section(
     'messages',
-    `${formatCount(messages.length)} ${messages.length === 1 ? 'message' : 'messages'}`,
+    counted(messages.length, 'message'),
     html`${table<MessageRow>({
         caption: 'Newest first, each with its newest entry.',
         rows: messages,
@@ -92,8 +92,8 @@ function results({ messages, at, read, cursor }: MessagesView): Html {
         ],
       })}
       <p class="faint">
-        ${formatCount(entries)} entries on ${formatCount(pages)} ${pages === 1 ? 'page' : 'pages'}
-        read${dropped > 0 && `, ${formatCount(dropped)} invalid ones dropped`}${mismatched > 0 && `, ${formatCount(mismatched)} that do not match left out`}.
+        ${counted(entries, 'entry', 'entries')} on ${counted(pages, 'page')}
+        read${dropped > 0 && `, ${formatCount(dropped)} invalid dropped`}${mismatched > 0 && `, ${formatCount(mismatched)} without a match left out`}.
       </p>`,
   );
 }

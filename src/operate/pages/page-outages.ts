@@ -1,7 +1,7 @@
 /** Part of the page about destinations that are down: the size of the fault, and the daemon's reaction. Pure. */
-import { formatAge, formatCount, formatTime } from '../api/format.ts';
-import { clipped } from './page-parts.ts';
-import { html, type Html } from './html.ts';
+import { formatAge, formatCount } from '../api/format.ts';
+import { clipped, time } from './page-parts.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../api/outages.ts';
 
 /** @returns the fault in one line: the destination, its response, and the start */
@@ -16,18 +16,18 @@ export function outageFigures(outage: OutageView, now: number): Html {
       ${figure('Failed runs', failedRuns === undefined ? 'unknown' : formatCount(failedRuns), 'in the workflow DLQ')}
       ${figure('Failed messages', formatCount(lost), 'permanently, including those of runs')}
       ${figure('Failed attempts', formatCount(failed), `of ${formatCount(failed + delivered)}: ${clipped(why)}`)}
-      ${oldestFailedAt !== undefined && figure('Oldest failed run', formatAge(oldestFailedAt, now), formatTime(oldestFailedAt))}
+      ${oldestFailedAt !== undefined && figure('Oldest failed run', formatAge(oldestFailedAt, now), time(oldestFailedAt))}
       ${
         oldestFailedAt !== undefined &&
         (firstExpiresAt === undefined
           ? figure('First expires', 'unknown', 'limits.dlqRetention is not set')
-          : figure('First expires', formatAge(firstExpiresAt, now), formatTime(firstExpiresAt)))
+          : figure('First expires', formatAge(firstExpiresAt, now), time(firstExpiresAt)))
       }
     </dl>
     <p class="reaction"><strong>Reaction of the daemon:</strong> ${clipped(reactionText(outage))}.</p>`;
 }
 
-function figure(title: string, value: string, note: string): Html {
+function figure(title: string, value: string, note: HtmlValue): Html {
   return html`<div>
     <dt>${title}</dt>
     <dd>${value} <span class="sub">${note}</span></dd>

@@ -1,7 +1,7 @@
 /** Parts of pages about policies: active conditions, pending plans and campaigns. Pure. */
 import type { Condition } from '#automate/ledger/commands.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
 import { long, moment, state, sub, type Tone } from './page-parts.ts';
@@ -143,8 +143,8 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
           title: 'Decide',
           wide: true,
           cell: ({ id }) => [
-            html`<code>${command(`approve ${id}`)}</code><br />`,
-            html`<code>${command(`reject ${id}`)}</code>`,
+            html`<div><code>${command(`approve ${id}`)}</code></div>`,
+            html`<div><code>${command(`reject ${id}`)}</code></div>`,
           ],
         },
       ],
@@ -154,9 +154,8 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
 
 function would({ action, covers, matched }: StoredPlanView): HtmlValue {
   const entries =
-    action === 'message-dlq.prune' ? `up to ${formatCount(matched)} messages, without listing them` : undefined;
-  const acts = `${formatCount(covers)} ${covers === 1 ? 'action' : 'actions'}`;
-  return [html`<span class="nowrap">${action}</span>`, sub(entries ?? acts)];
+    action === 'message-dlq.prune' ? `up to ${counted(matched, 'message')}, without listing them` : undefined;
+  return [html`<span class="nowrap">${action}</span>`, sub(entries ?? counted(covers, 'action'))];
 }
 
 type Campaign = PolicyView['campaigns'][number];

@@ -1,11 +1,12 @@
 /** Pauses: the forms on several pages, and their routes. */
+import type { Campaign } from '#foundation/domain/campaign.ts';
 import { requirePolicy, groupNamed } from '../api/command-routes.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { reasonInput } from './page-parts.ts';
+import { html, type Html, type HtmlValue } from './html.ts';
+import { clipped, reasonInput } from './page-parts.ts';
 import { policyPath } from './paths.ts';
 import type { Reply } from '../http/reply.ts';
 
@@ -40,14 +41,26 @@ export function pauseForm(context: PageContext, policy?: string): Html | undefin
 /** Form that lifts every pause, or those of one policy with the halts of its groups. */
 export function liftForm(context: PageContext, policy?: string, group?: string): Html | undefined {
   const title = policy === undefined ? 'Lift all pauses' : group === undefined ? 'Lift the pause' : 'Lift the halt';
+  const name = group === '' ? 'all' : clipped(group ?? '');
   return formFor(context, {
     role: 'admin',
     action: '/pauses/lift',
-    label: title,
+    label: group === undefined ? title : `${title} of ${name}`,
     content: html`${hiddenPolicy(policy)}
-      ${group !== undefined && html`<input type="hidden" name="group" value="${group}" />`} ${reasonInput()}
-      <button>${title}</button>`,
+      ${group !== undefined && html`<input type="hidden" name="group" value="${group}" /><span class="wide">${name}</span>`}
+      ${reasonInput()} <button>${title}</button>`,
   });
+}
+
+/** Forms that lift the halts of groups, one for each. */
+export function haltForms(
+  context: PageContext,
+  policy: string,
+  campaigns: readonly Pick<Campaign, 'group' | 'state'>[],
+): HtmlValue {
+  return campaigns
+    .filter(({ state }) => state === 'halted' || state === 'audit')
+    .map(({ group }) => liftForm(context, policy, group));
 }
 
 function hiddenPolicy(policy: string | undefined): Html | undefined {
@@ -68,14 +81,14 @@ async function lift(context: PageContext): Promise<Reply> {
   const caller = allow(context, 'admin', 'opsd unpause --reason TEXT');
   const form = await readForm(context, caller);
   const policy = textOf(form, 'policy');
-  const group = textOf(form, 'group');
+  const group = form.get('group');
   const reason = reasonOf(form);
   requirePolicy(context.deps, policy);
   await context.deps.engine.unpause({
     reason,
     by: caller.by,
     ...(policy !== undefined && { policy }),
-    ...(policy !== undefined && group !== undefined && { group: groupNamed(context.deps, policy, group) }),
+    ...(policy !== undefined && group !== null && { group: groupNamed(context.deps, policy, group) }),
   });
   return goTo(policy === undefined ? '/' : policyPath(policy));
 }

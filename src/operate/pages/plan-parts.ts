@@ -1,7 +1,7 @@
 /** Plan as a part of a page: what was read, which entries were denied and why, and the actions. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { facts, section, state, sub, time, type Fact } from './page-parts.ts';
 import { table } from './table.ts';
@@ -44,7 +44,7 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
       name: 'Read',
       value:
         read &&
-        `${formatCount(read.entries)} entries on ${formatCount(read.pages)} ${read.pages === 1 ? 'page' : 'pages'}, ${read.complete ? 'complete' : 'incomplete'}`,
+        `${counted(read.entries, 'entry', 'entries')} on ${counted(read.pages, 'page')}, ${read.complete ? 'complete' : 'incomplete'}`,
     },
     { name: 'Failed evaluations', value: evaluationErrors > 0 && formatCount(evaluationErrors) },
     {
@@ -53,7 +53,7 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
         caps.length > 0 &&
         caps.map(
           ({ scope, window, used, limit, why }) =>
-            html`<div>${scope} ${window} ${formatCount(used)} of ${formatCount(limit)} ${sub(why)}</div>`,
+            html`<div>${scope} each ${window}: ${formatCount(used)} of ${formatCount(limit)} ${sub(why)}</div>`,
         ),
     },
     {
@@ -63,7 +63,7 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
         sub(
           drain.expiring === 0
             ? 'no entry expires before'
-            : `${formatCount(drain.expiring)} ${drain.expiring === 1 ? 'entry expires' : 'entries expire'} before`,
+            : `${counted(drain.expiring, 'entry expires', 'entries expire')} before`,
         ),
       ],
     },
@@ -183,7 +183,7 @@ function about(row: Proposal): HtmlValue {
     case 'message-dlq.delete':
       return [row.url, sub(row.messageId)];
     case 'message-dlq.prune':
-      return `page ${formatCount(row.page)}, at most ${formatCount(row.items)} messages`;
+      return `page ${formatCount(row.page)}, at most ${counted(row.items, 'message')}`;
     case 'budget.raise':
       return `from ${formatCount(row.fromUsd)} to ${formatCount(row.toUsd)} US dollars a month`;
   }

@@ -5,14 +5,14 @@ import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts'
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
-import { formatCount } from '../api/format.ts';
+import { counted } from '../api/format.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
 import { facts, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
-import { liftForm, pauseForm } from './pauses.ts';
+import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
 import { progressPart } from './plan-progress.ts';
 
@@ -67,7 +67,7 @@ function head(plan: StoredPlanDetail, at: number): Html {
       : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },
     {
       name: 'Action',
-      value: [plan.action, sub(`${formatCount(plan.covers)} ${plan.covers === 1 ? 'action' : 'actions'}`)],
+      value: [plan.action, sub(counted(plan.covers, 'action'))],
     },
     { name: 'Made', value: moment(plan.savedAt, at) },
     { name: 'Expires', value: ['draft', 'pending'].includes(plan.state) && moment(plan.expiresAt, at) },
@@ -80,7 +80,7 @@ const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
 function decision(context: PageContext, { id, state: now, covers, plan }: StoredPlanDetail): Html | undefined {
   if (now !== 'pending' && now !== 'draft') return undefined;
-  const acts = `${formatCount(covers)} ${covers === 1 ? 'action' : 'actions'}`;
+  const acts = counted(covers, 'action');
   const verb = now === 'pending' ? 'approve' : 'apply';
   const may = now === 'pending' || (plan.state === 'changes' && ['enforce', 'approve'].includes(plan.effectiveMode));
   const form = formFor(context, {
@@ -106,7 +106,7 @@ function progressForms(context: PageContext, { id, policy, state: now, progress 
     content: html`${reasonInput()} <button name="act" value="cancel" class="danger">Cancel the rest</button>`,
   });
   const pause = progress.state === 'paused' ? liftForm(context, policy) : pauseForm(context, policy);
-  return cancel && html`<div class="acts">${cancel} ${pause}</div>`;
+  return cancel && html`<div class="acts">${cancel} ${pause} ${haltForms(context, policy, progress.campaigns)}</div>`;
 }
 
 /** Approves, rejects or applies a plan. Applying lasts until the run has ended; closing the page stops the run. */

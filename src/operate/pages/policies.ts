@@ -1,6 +1,6 @@
 /** Page of the policies: mode, last and next run, and what holds each of them. */
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import { formatCount, formatSpan } from '../api/format.ts';
+import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readStatus } from '../api/status.ts';
 import type { PolicyView } from '../api/status-views.ts';
 import { policyAnchor } from '../api/verdict.ts';
@@ -24,8 +24,8 @@ export function policiesPage(context: PageContext): Reply {
 
 function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
   return table<PolicyView>({
-    caption: html`Policies of the configuration. To see what a policy would do now, run
-      <code>${command('plan POLICY')}</code>, which changes nothing.`,
+    caption: html`To see what a policy would do now, make a plan on its page, or run
+      <code>${command('plan POLICY')}</code>. A plan changes nothing until it is applied.`,
     rows,
     rowId: policyAnchor,
     empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
@@ -51,7 +51,7 @@ function policies(rows: readonly PolicyView[], now: number, command: OwnCommand)
 
 export function modeOf(row: PolicyView): HtmlValue {
   const probation = row.probationLeft ?? 0;
-  const trial = probation > 0 && sub(`on probation: ${probation} more audit ${probation === 1 ? 'run' : 'runs'}`);
+  const trial = probation > 0 && sub(`on probation: ${counted(probation, 'more audit run')}`);
   if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
   return [
     state('attention', row.effectiveMode),

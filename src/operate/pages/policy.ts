@@ -15,7 +15,7 @@ import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
 import { blockText, facts, moment, section, state, sub } from './page-parts.ts';
 import { planPath } from './paths.ts';
-import { liftForm, pauseForm } from './pauses.ts';
+import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
 import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
 import { table } from './table.ts';
@@ -42,6 +42,7 @@ export async function policyPage(context: PageContext): Promise<Reply> {
     main: html`${policyFacts(policy, at)}
       <div class="acts">
         ${dryRunForm(context)} ${isPaused ? liftForm(context, policy.name) : pauseForm(context, policy.name)}
+        ${haltForms(context, policy.name, policy.campaigns)}
       </div>
       ${activeConditions({ ...detail, plans: pending }, commandOf(context))}
       ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns([policy], at)} ${versions(detail)}

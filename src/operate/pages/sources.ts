@@ -1,5 +1,5 @@
 /** Page of the sources: data from the service, the comparison of log and statistics, accounts, and labels. */
-import { formatAge, formatCount, formatSpan, formatTime } from '../api/format.ts';
+import { counted, formatAge, formatCount, formatSpan } from '../api/format.ts';
 import { readStatus } from '../api/status.ts';
 import type { AccountView, SourceState, SourceView } from '../api/status-views.ts';
 import { sourceAnchor } from '../api/verdict.ts';
@@ -33,7 +33,7 @@ const SOURCE_TONE: Readonly<Record<SourceState, Tone>> = {
 
 function sources(rows: readonly SourceView[], now: number): Html {
   return table<SourceView>({
-    caption: 'Data from the service, with the last successful read.',
+    caption: 'Each collector reads one resource. Data that becomes too old is withheld from the metrics.',
     rows,
     rowId: sourceAnchor,
     empty: 'No collector is registered yet. Each account has seven, which appear after the start of the daemon.',
@@ -64,10 +64,10 @@ function sources(rows: readonly SourceView[], now: number): Html {
 function rowsCell(row: SourceView): HtmlValue {
   if (row.rows === undefined) return undefined;
   if (row.countedUntilAt !== undefined) {
-    const until = html`<span class="sub">counted until</span>${formatTime(row.countedUntilAt).slice(11)}`;
+    const until = html`<span class="sub">counted until</span> <span class="nowrap">${time(row.countedUntilAt)}</span>`;
     return [until, sub(lagText(row))];
   }
-  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${formatCount(row.dropped!)} invalid rows dropped`)];
+  return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${counted(row.dropped!, 'invalid row')} dropped`)];
 }
 
 /** `42 min behind, counting at 3.1× real time`. */

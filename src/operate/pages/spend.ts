@@ -11,6 +11,9 @@ import { facts, moment, section, state, sub } from './page-parts.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
 
+/** Maximum number of shown days. */
+const MOST_DAYS = 31;
+
 export function spendPage(context: PageContext): Reply {
   const { deps, query } = context;
   const account = knownAccount(deps, filtersOf(query).get('account') ?? undefined);
@@ -26,11 +29,11 @@ export function spendPage(context: PageContext): Reply {
 function accountPart(spend: AccountSpend, at: number, index: number): Html {
   const id = `account-${index}`;
   if (spend.source === undefined || spend.source.off !== undefined) {
-    const why = spend.source?.off ?? 'it has no management API';
+    const why = spend.source?.off ?? 'the account has no management API';
     return section(
       id,
       spend.account,
-      html`<p class="empty">The spend is unknown: ${why}. The management API fills this.</p>`,
+      html`<p class="empty">The spend is unknown: ${why}. The statistics of the management API appear here.</p>`,
     );
   }
   return section(
@@ -42,11 +45,12 @@ function accountPart(spend: AccountSpend, at: number, index: number): Html {
       { name: 'Forecast for the month', value: dollars(spend.forecastUsd) },
       { name: 'Budget', value: budget(spend) },
       {
-        name: 'Budget exhausted',
+        name: 'Budget exhausted (forecast)',
         value: spend.exhaustedAt !== undefined && [state('trouble', ''), moment(spend.exhaustedAt, at)],
       },
       { name: 'Last 24 hours', value: dollars(spend.last24hUsd) },
       { name: 'Median day', value: dollars(spend.medianDayUsd) },
+      { name: 'Spend of each day', value: dailySpend(spend) },
       { name: 'Read', value: moment(spend.readAt, at) },
     ])}
     ${days(spend)} ${byValue(spend)} ${raises(spend, at)}`,
@@ -60,19 +64,22 @@ function budget({ budget: known }: AccountSpend): HtmlValue {
 }
 
 function days({ days: rows }: AccountSpend): Html {
-  const shown = rows.toReversed().slice(0, 31);
-  const amounts = rows.slice(-31).map(({ usd = 0 }) => usd);
-  return html`${bars(amounts, `Spend of each of the last ${amounts.length} days`)}
-  ${table<AccountSpend['days'][number]>({
+  return table<AccountSpend['days'][number]>({
     caption: 'Days (UTC), newest first.',
-    rows: shown,
+    rows: rows.toReversed().slice(0, MOST_DAYS),
     empty: 'No day is known. The statistics of the management API fill this table.',
     columns: [
       { title: 'Day', cell: (row) => html`<span class="nowrap">${formatTime(row.at).slice(0, 10)}</span>` },
       { title: 'Spend', align: 'number', cell: (row) => dollars(row.usd) },
       { title: 'Requests', align: 'number', cell: (row) => row.requests !== undefined && formatCount(row.requests) },
     ],
-  })}`;
+  });
+}
+
+function dailySpend({ days: rows }: AccountSpend): HtmlValue {
+  const amounts = rows.slice(-MOST_DAYS).map(({ usd = 0 }) => usd);
+  const chart = bars(amounts, `Spend of each of the last ${amounts.length} days`);
+  return chart && [chart, sub(`at most ${dollars(Math.max(...amounts))} in a day`)];
 }
 
 function byValue({ dimension, byValue: rows }: AccountSpend): Html | undefined {

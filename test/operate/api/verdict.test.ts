@@ -78,7 +78,7 @@ describe('the verdict', () => {
       expect(lasting).toMatchObject({
         level: 'attention',
         sentence:
-          'production: the log and the statistics disagree on DELIVERED in the hour from 09:00 UTC (1000 and 500) and in the previous hour.',
+          'production: the log and the statistics disagree on DELIVERED in the hour from 09:00 UTC (1,000 and 500) and in the previous hour.',
         problems: [{ anchor: 'reconciliation-production-DELIVERED' }],
       });
     });

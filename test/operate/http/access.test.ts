@@ -294,6 +294,57 @@ describe('requests that a browser sends for another site', () => {
   });
 });
 
+describe('guesses of a password', () => {
+  const GUESSES = 10;
+
+  /** Status of a read as a user, from an address of this machine. */
+  async function guessed() {
+    const base = daemon({ tokens: false, users: true, anonymous: 'none' });
+    const { address } = await serving(base);
+    const read = (user: string, password: string, localAddress = '127.0.0.1') =>
+      ask(address, '/metrics', { headers: { Authorization: basic(user, password) }, localAddress });
+    const status = async (...given: Parameters<typeof read>) => (await read(...given)).status;
+    const flood = async (): Promise<void> => {
+      for (let guess = 0; guess < GUESSES; guess++) expect(await status('user-admin', `guess ${guess}`)).toBe(401);
+    };
+    return { address, clock: base.clock, read, status, flood };
+  }
+
+  test('are limited for each address, for five minutes', async () => {
+    const { read, status, flood, clock } = await guessed();
+    await flood();
+    const limited = await read('user-admin', 'one more');
+    expect([limited.status, limited.headers['retry-after']]).toEqual([429, '300']);
+    expect(await status('nobody', 'one more'), 'an unknown user is a guess as well').toBe(429);
+    expect(await status('user-admin', PASSWORD), 'a right guess shows nothing either').toBe(429);
+    expect(await status('user-admin', PASSWORD, '127.0.0.2'), 'another address').toBe(200);
+    await clock.advance(300_000);
+    expect(await status('user-admin', PASSWORD)).toBe(200);
+  });
+
+  test('lock out no user behind the same address who has signed in before', async () => {
+    const { status, flood } = await guessed();
+    expect(await status('user-viewer', PASSWORD)).toBe(200);
+    await flood();
+    expect(await status('user-viewer', PASSWORD)).toBe(200);
+    expect(await status('user-viewer', 'guess')).toBe(429);
+  });
+
+  test('that are repeated count once: a client with an old password locks out no one', async () => {
+    const { status } = await guessed();
+    for (let time = 0; time < 3 * GUESSES; time++) expect(await status('user-operator', 'old')).toBe(401);
+    expect(await status('user-admin', PASSWORD)).toBe(200);
+  });
+
+  test('share the limit with the form', async () => {
+    const { address, flood } = await guessed();
+    await flood();
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    const body = new URLSearchParams({ user: 'user-admin', secret: PASSWORD }).toString();
+    expect((await ask(address, '/sign-in', { method: 'POST', headers, body })).status).toBe(429);
+  });
+});
+
 describe('the rate limit', () => {
   test('accepts the burst, then one per interval; probes are exempt', async () => {
     const base = daemon({ tokens: false, users: false, anonymous: 'viewer' });

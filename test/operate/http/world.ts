@@ -182,6 +182,8 @@ export interface Ask {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Address of the client, such as `127.0.0.2`. */
+  readonly localAddress?: string;
   readonly agent?: import('node:http').Agent;
   readonly signal?: AbortSignal;
 }

@@ -35,7 +35,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
     ledger: Object.assign(ledger, overrides),
     clock: new ManualClock(NOW),
     paused: () => undefined,
-    budgetUsd: () => undefined,
+    budget: () => undefined,
     onUnrecorded: (message) => void unrecorded.push(message),
     tokenFiles: createTokenFiles(),
   };

@@ -211,7 +211,9 @@ describe('the typed name', () => {
 });
 
 describe('update-budget', () => {
-  const known = { account: '    budget: { knownUsd: 100, assertedOn: 2026-01-02 }' };
+  const asserted = (ageMs: number): string =>
+    `    budget: { knownUsd: 100, assertedOn: ${new Date(Date.now() - ageMs).toISOString().slice(0, 10)} }`;
+  const known = { account: asserted(86_400_000) };
 
   test.each([
     ['a higher budget', 100, 200, 'operator'],
@@ -229,6 +231,16 @@ describe('update-budget', () => {
     expect((await world.post('admin', 'update-budget', { budget: after })).status).toBe(409);
     expect(writes(world)).toEqual([]);
     expect((await world.post('admin', 'update-budget', { budget: after, confirm: 'production' })).status).toBe(200);
+  });
+
+  test.each([
+    ['too old', asserted(60 * 86_400_000)],
+    ['without a date', '    budget: { knownUsd: 100 }'],
+  ])('a higher budget if the current one is %s: someone may have raised it elsewhere', async (_what, account) => {
+    const world = await operationsWorld({ account });
+    expect((await world.post('operator', 'update-budget', { budget: 200 })).status).toBe(403);
+    expect((await world.post('admin', 'update-budget', { budget: 200 })).status).toBe(409);
+    expect(writes(world)).toEqual([]);
   });
 
   test('is known to policies afterwards, and unknown after a lost response', async () => {

@@ -16,7 +16,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
-import { busy } from './worlds.ts';
+import { basicOf, busy, emptyWorld, OPERATOR, PAGES } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -280,6 +280,64 @@ describe('the page', () => {
     expect(await page(world(), '/?refresh=10')).toContain('<meta http-equiv="refresh" content="10"');
     expect(await page(world(), '/?refresh=0')).not.toContain('http-equiv="refresh"');
     expect(await page(world(), '/?refresh=x"><script>')).not.toContain('<script>');
+  });
+});
+
+describe('the text of every page', () => {
+  /** Returns the markup of each page, as an operator sees it, by its path. */
+  async function markups(deps: World): Promise<ReadonlyMap<string, string>> {
+    const { address } = await serving(deps);
+    const headers = { Accept: 'text/html', Authorization: basicOf(OPERATOR.user) };
+    const pages = PAGES.map(async (path) => [path, (await ask(address, path, { headers })).text] as const);
+    return new Map(await Promise.all(pages));
+  }
+
+  const textOf = (markup: string): string => markup.replaceAll(/<[^>]+>/g, '\n').replaceAll(/ *\n\s*/g, '\n');
+
+  test.each([
+    ['empty', emptyWorld],
+    ['full', busy],
+  ])('has times that the script makes local, no word twice, and right plurals: %s', async (_name, make) => {
+    for (const [path, markup] of await markups(make())) {
+      const text = textOf(markup.replaceAll(/<time .*?<\/time>/gs, ''));
+      expect(text.match(/.*\d\d:\d\d:\d\d.*/g), `${path}: a time without <time>`).toBeNull();
+      expect(text.match(/.*\b([a-z]{2,}) \1\b.*/gi), `${path}: a word twice`).toBeNull();
+      expect(text.match(/.*\b1 (?:[a-z]+ )?(?!as\b|is\b)[a-z]{3,}s\b.*/g), `${path}: one of several`).toBeNull();
+      expect(text, path).not.toMatch(/undefined|NaN|\[object|Infinity/);
+    }
+  });
+
+  test('of an unknown address names no address of the API', async () => {
+    const missing = (await markups(busy())).get('/nothing')!;
+    expect(missing).toContain('There is no page /nothing.');
+    expect(missing).not.toContain('/api/v1/pause');
+  });
+});
+
+describe('a halted group', () => {
+  const GROUPS = ['https://app.example.com/invoice', ''];
+
+  function halted(lifted: unknown[]): World {
+    const deps = busy();
+    const [first] = deps.policies();
+    const campaigns = GROUPS.map((group) => ({ ...first!.campaigns[0]!, group }));
+    const unpause = (asked: unknown): number => lifted.push(asked);
+    return { ...deps, policies: () => [{ ...first!, campaigns }], engine: { ...deps.engine, unpause } };
+  }
+
+  test('has a form on the page of its policy that lifts its halt, and no other', async () => {
+    const lifted: unknown[] = [];
+    const { address } = await serving(halted(lifted));
+    const headers = { Authorization: basicOf(OPERATOR.user), 'Content-Type': 'application/x-www-form-urlencoded' };
+    const { text } = await ask(address, '/policies/resume-billing', { headers });
+    const csrf = /name="csrf" value="(\w+)"/.exec(text)![1]!;
+    for (const group of GROUPS) {
+      expect(text).toContain(`<input type="hidden" name="group" value="${group}" />`);
+      const body = new URLSearchParams({ csrf, policy: 'resume-billing', group, reason: 'repaired' }).toString();
+      expect((await ask(address, '/pauses/lift', { method: 'POST', headers, body })).status).toBe(303);
+    }
+    const by = { by: OPERATOR.user, reason: 'repaired', policy: 'resume-billing' };
+    expect(lifted).toEqual(GROUPS.map((group) => ({ ...by, group })));
   });
 });
 

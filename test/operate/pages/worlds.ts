@@ -225,8 +225,8 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
     firstAt: NOW - 3_600_000,
     lastAt: NOW - 60_000,
     openedAt: NOW - 3_500_000,
-    now: { workflow: 60, message: 2 },
-    ever: 65,
+    now: { workflow: 60, message: 1 },
+    ever: 64,
     expired: 3,
     rate: { from: NOW - 3_600_000, stepMs: 240_000, counts: [3, 0, 2, 14, 22, 9, 4, 6] },
     campaigns: [],
@@ -244,15 +244,15 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
     responseText: text('upstream 10.0.0.7 is unavailable'),
     flowControlKey: text('vendor'),
   }));
-  const letters = ['dlq-m1', 'dlq-m2'].map((dlqId) => ({
+  const letter = {
     account: 'production',
-    dlqId: text(dlqId),
-    messageId: text(`msg-${dlqId}`),
+    dlqId: text('dlq-m1'),
+    messageId: text('msg-1'),
     url: text('https://crm.vendor.example/hook'),
     labels: [],
     status: 500,
     learnedAt: NOW - 900_000,
-  }));
+  };
   return {
     rows,
     incidents: incidents({
@@ -260,7 +260,7 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
       find: (id) => (id === '77' ? second : incident),
       incidentOf: () => '3f2a91bc0d',
       firstExpiresAt: () => NOW + 7_200_000,
-      deadLetters: () => letters,
+      deadLetters: (account) => (account === 'production' ? [letter] : []),
       marks: () => [{ at: NOW - 3_000_000, kind: 'configuration', detail: '9f3c2a' }],
       attempts: () => ({ delivered: 3, all: 312 }),
       selectedBy: () => new Map([['resume-billing', 60]]),

@@ -1,3 +1,4 @@
+import { counted } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
@@ -6,7 +7,7 @@ import type { KeptPlan } from '../daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { checkOpen } from './kept-plan.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from '../output.ts';
-import { actText, counted } from './plan-acts.ts';
+import { actText } from './plan-acts.ts';
 
 export const applyCommand: Command = {
   name: 'apply',

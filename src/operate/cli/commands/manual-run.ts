@@ -1,4 +1,5 @@
 /** Common part of `dlq resume`, `dlq delete` and `dlq prune`: shows a manual plan, asks, applies and follows it. */
+import { counted } from '#foundation/domain/counted.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
@@ -11,7 +12,7 @@ import type { ManualProgress } from '../daemon-plans.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { outputFormat, printable, textStyle, writeData } from '../output.ts';
 import { EXIT_OF_OUTCOME, resultText } from './apply.ts';
-import { actText, counted } from './plan-acts.ts';
+import { actText } from './plan-acts.ts';
 import { settingsOf } from './plan.ts';
 
 type OutputFormat = ReturnType<typeof outputFormat>;

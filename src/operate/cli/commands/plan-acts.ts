@@ -1,4 +1,5 @@
 /** Actions of a plan as text and as rows, for each of the five actions. Pure. */
+import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { ActionType, Plan, Proposal, PruneFilter, PruneProposal } from '#foundation/domain/plan.ts';
 
@@ -15,7 +16,7 @@ export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
 export function actText(plan: Plan): string {
   const { chosen, account, backlog } = plan;
   const now = chosen.length;
-  const later = backlog === 0 ? '' : `; ${number(backlog)} more are left for later runs`;
+  const later = backlog === 0 ? '' : `; ${formatCount(backlog)} more are left for later runs`;
   switch (plan.action) {
     case 'workflow-dlq.resume':
       return `resume ${counted(now, 'run')} of ${account}${later}`;
@@ -30,7 +31,7 @@ export function actText(plan: Plan): string {
     case 'budget.raise': {
       const [raise] = chosen;
       return raise?.action === 'budget.raise'
-        ? `raise the budget of ${account} from $${number(raise.fromUsd)} to $${number(raise.toUsd)} a month`
+        ? `raise the budget of ${account} from $${formatCount(raise.fromUsd)} to $${formatCount(raise.toUsd)} a month`
         : `raise the budget of ${account} by nothing`;
     }
   }
@@ -79,12 +80,12 @@ function messageRow(one: Proposal): string[] {
 
 function pageRow(one: Proposal): string[] {
   if (one.action !== 'message-dlq.prune') return [one.target];
-  return [String(one.page), number(one.items), moment(one.filter.toDate), filterText(one.filter)];
+  return [String(one.page), formatCount(one.items), moment(one.filter.toDate), filterText(one.filter)];
 }
 
 function budgetRow(one: Proposal): string[] {
   if (one.action !== 'budget.raise') return [one.target];
-  return [one.account, `$${number(one.fromUsd)}`, `$${number(one.toUsd)}`];
+  return [one.account, `$${formatCount(one.fromUsd)}`, `$${formatCount(one.toUsd)}`];
 }
 
 function filterText({ toDate: _bound, ...filters }: PruneProposal['filter']): string {
@@ -102,12 +103,4 @@ function moment(at: number): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return String(at);
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.toISOString().slice(11, 19)}Z`;
-}
-
-export function number(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-export function counted(value: number, noun: string, plural = `${noun}s`): string {
-  return `${number(value)} ${value === 1 ? noun : plural}`;
 }

@@ -1,9 +1,10 @@
 /** Plan as text: what was read, which entries were denied and why, the actions, and the next commands. Pure. */
+import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from '../output.ts';
-import { actRows, CONSEQUENCE, counted, number } from './plan-acts.ts';
+import { actRows, CONSEQUENCE } from './plan-acts.ts';
 
 /** Maximum number of listed entries; the rest is counted. JSON and YAML have all of them. */
 const MAX_LISTED = 50;
@@ -137,8 +138,8 @@ function readParts(plan: Plan): Part[] {
   const { pages, entries, complete, filterChecked, population, clockSkewMs } = plan.read;
   const of = population === undefined ? '' : ` of ${counted(population, 'entry', 'entries')}`;
   return [
-    `workflow DLQ ${complete ? 'complete' : 'incomplete'}: ${counted(pages, 'page')}, ${number(entries)} for the filter${of}`,
-    `filter check ${number(filterChecked)}/${number(entries)}`,
+    `workflow DLQ ${complete ? 'complete' : 'incomplete'}: ${counted(pages, 'page')}, ${formatCount(entries)} for the filter${of}`,
+    `filter check ${formatCount(filterChecked)}/${formatCount(entries)}`,
     ...(clockSkewMs === undefined ? [] : [`clock skew ${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s`]),
     ...failed,
   ].map(part);
@@ -185,7 +186,7 @@ function checks(page: Page, plan: Plan): void {
   const more = different.length - MAX_CHECKS;
   page.fact('Guards', [
     ...different.slice(0, MAX_CHECKS),
-    ...(more > 0 ? [{ text: `and ${number(more)} more`, style: 'dim' as const }] : []),
+    ...(more > 0 ? [{ text: `and ${formatCount(more)} more`, style: 'dim' as const }] : []),
   ]);
 }
 
@@ -195,17 +196,17 @@ function sum(page: Page, plan: Plan): void {
   if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return;
   const skipped = plan.skipped.reduce((all, row) => all + row.count, 0);
   const all = skipped + plan.matched;
-  const width = number(all).length;
+  const width = formatCount(all).length;
   const guardWidth = Math.max(0, ...plan.skipped.map(({ guard }) => printable(guard).length));
-  page.fact('Chosen', [part(number(all))]);
+  page.fact('Chosen', [part(formatCount(all))]);
   page.lines(
     plan.skipped.map(
       ({ guard, reason, count }) =>
-        `${INDENT}− ${number(count).padStart(width)}  ${printable(guard).padEnd(guardWidth)}  ${printable(reason)}`,
+        `${INDENT}− ${formatCount(count).padStart(width)}  ${printable(guard).padEnd(guardWidth)}  ${printable(reason)}`,
     ),
   );
-  const matched = { text: `= ${number(plan.matched)} matched`, style: 'bold' as const };
-  const split = `${number(plan.chosen.length)} now, ${number(plan.backlog)} in later runs`;
+  const matched = { text: `= ${formatCount(plan.matched)} matched`, style: 'bold' as const };
+  const split = `${formatCount(plan.chosen.length)} now, ${formatCount(plan.backlog)} in later runs`;
   page.fact('', plan.matched === 0 ? [matched] : [matched, part(split)], ': ');
 }
 
@@ -213,15 +214,16 @@ function campaigns(page: Page, plan: Plan): void {
   const shown = plan.campaigns.slice(0, MAX_CAMPAIGNS);
   for (const [index, campaign] of shown.entries()) page.fact(index === 0 ? 'Campaign' : '', campaignParts(campaign));
   const more = plan.campaigns.length - shown.length;
-  if (more > 0) page.fact('', [part(`… and ${number(more)} more groups; all of them with -o json`)]);
+  if (more > 0) page.fact('', [part(`… and ${counted(more, 'more group')}; all of them with -o json`)]);
 }
 
 function campaignParts({ group, step, now, next, verified, judged, matched, held }: PlanCampaign): Part[] {
-  const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(number).join(', ')}`;
-  const sofar = judged === 0 ? 'nothing judged yet' : `verified so far: ${number(verified)} of ${number(judged)}`;
+  const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(formatCount).join(', ')}`;
+  const sofar =
+    judged === 0 ? 'nothing judged yet' : `verified so far: ${formatCount(verified)} of ${formatCount(judged)}`;
   return [
     { text: group === '' ? 'all' : group, style: 'bold' },
-    part(`step ${step}: ${number(now)} of ${number(matched)} now${then}`),
+    part(`step ${step}: ${formatCount(now)} of ${formatCount(matched)} now${then}`),
     part(sofar),
     ...(held === undefined ? [] : [{ text: `waits: ${held.guard}, ${held.reason}`, style: 'yellow' as const }]),
   ];
@@ -232,7 +234,7 @@ function caps(page: Page, plan: Plan): void {
   const why = plan.caps.find((cap) => cap.why !== undefined)?.why;
   page.fact('Caps', [
     ...plan.caps.map(({ scope, window, used, limit }) => ({
-      text: `${scope === 'policy' ? '' : `${scope} `}${window} ${number(used)} of ${number(limit)}`,
+      text: `${scope === 'policy' ? '' : `${scope} `}${window} ${formatCount(used)} of ${formatCount(limit)}`,
       ...(used >= limit && { style: 'yellow' as const }),
     })),
     ...(why === undefined ? [] : [part(why)]),
@@ -249,7 +251,7 @@ function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): v
   const lost =
     left.expiring === 0
       ? 'nothing expires before that'
-      : `${counted(left.expiring, 'entry', 'entries')} expire before that`;
+      : `${counted(left.expiring, 'entry expires', 'entries expire')} before that`;
   const first = left.expiring === 0 ? [] : [part('entries that expire first are resumed first')];
   page.fact(
     'Drain',
@@ -273,7 +275,7 @@ function listing(page: Page, plan: Plan): void {
       .split('\n')
       .map((text) => `   ${text}`),
   );
-  if (more > 0) page.lines([`   … and ${number(more)} more${waits ? '' : '; all of them with -o json'}`]);
+  if (more > 0) page.lines([`   … and ${formatCount(more)} more${waits ? '' : '; all of them with -o json'}`]);
 }
 
 function actsOf({ chosen, deferred = [] }: Plan): readonly Proposal[] {

@@ -11,7 +11,8 @@ const TITLES: Readonly<Record<number, string>> = {
   404: 'Not found',
   405: 'Not possible',
   409: 'Not possible now',
-  429: 'Too many attempts',
+  429: 'Too many requests',
+  500: 'Error of the daemon',
   502: 'The service did not respond as expected',
   503: 'Not available now',
 };
@@ -35,9 +36,16 @@ export function renderError(failed: PageRequest & { readonly error: HttpError })
     headers: kept,
     isStill: true,
     ...(opens && { continueAt: signIn }),
-    main: html`<p class="notice attention" role="alert">${error.message}</p>
+    main: html`<p class="notice attention" role="alert">${messageOf(error, path)}</p>
       <p>${offersSignIn && html`<a href="${signIn}">Sign in</a> · `}<a href="/">Go to the first page</a></p>`,
   });
+}
+
+/** Returns the message. Paths of the API are no help to a reader of pages, who has the navigation. */
+function messageOf({ code, message }: HttpError, path: string): string {
+  return code === 'not_found' && message.startsWith('Not found: ')
+    ? `There is no page ${path.slice(0, 200)}. The links above lead to all pages.`
+    : message;
 }
 
 /** Returns true if a browser asked for a page. */

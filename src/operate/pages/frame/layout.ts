@@ -96,7 +96,7 @@ export function renderLayout(frame: Frame, main: Html): string {
         <main id="main" class="page">
           <div class="head">
             <h1>${title}</h1>
-            <p>as of ${time(at)} <span class="sub inline" data-zone>UTC</span></p>
+            <p>as of ${time(at)} <span class="sub inline" data-zone></span></p>
             ${frame.isStill !== true && refreshLink(frame)}
           </div>
           ${main}

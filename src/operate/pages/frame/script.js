@@ -1,4 +1,4 @@
-/** Script of the pages. All of them work without it: it shows local times, reloads without a jump, and filters lists. */
+/** Script of the pages. All of them work without it: it shows local times, reloads without a jump, and selects rows. */
 const dates = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 
 /** Shows each time in the time zone of the browser, and UTC on hover. */
@@ -11,19 +11,6 @@ function localTimes(root) {
   }
   for (const zone of root.querySelectorAll('[data-zone]')) {
     zone.textContent = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  }
-}
-
-/** Hides the rows of a table that lack the typed text. */
-function filters(root) {
-  for (const input of root.querySelectorAll('input[data-filter]')) {
-    input.hidden = false;
-    input.addEventListener('input', () => {
-      const wanted = input.value.toLowerCase();
-      for (const row of document.querySelectorAll('main tbody tr')) {
-        row.hidden = !row.textContent.toLowerCase().includes(wanted);
-      }
-    });
   }
 }
 
@@ -55,7 +42,6 @@ function selections(root) {
 
 function prepare(root) {
   localTimes(root);
-  filters(root);
   selections(root);
 }
 

@@ -148,12 +148,8 @@ tr:target > * { background: var(--row); }
   tbody td { display: grid; grid-template-columns: 8.5em minmax(0, 1fr); gap: 0 10px; }
   tbody td::before { content: attr(data-label); color: var(--faint); font-size: 0.88rem; }
   tbody td.none, tbody td.minor { display: none; }
-  .when { display: inline-block; margin-left: 8px; }
-  td .when { margin-left: 0; margin-right: 8px; }
-  tbody .sub { display: inline; margin-left: 8px; }
-  tbody .sub:first-child { margin: 0 8px; }
-  tbody th .sub:first-child { margin: 0 0 0 8px; }
-  tbody .sub.block { display: block; margin-left: 0; }
+  tbody th, tbody td > div { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 8px; min-width: 0; }
+  tbody .sub.block, tbody .long, tbody th > div, tbody td > div > div { flex-basis: 100%; }
   td.number { text-align: left; }
 }
 @media print { body { background: #ffffff; } .refresh, .skip, .top, .acts { display: none; } }
