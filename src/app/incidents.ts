@@ -1,6 +1,5 @@
 /** Incidents of the daemon: what they are grouped from, and what the API shows of them. */
 import type { Config } from '#config/config.ts';
-import type { DeadLetterQueue } from '#foundation/domain/incident.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
@@ -110,7 +109,7 @@ export function servedIncidents(
     marks: () => watch.marks(),
     settled: () => watch.settled(),
     attempts: (account, host) => attempts.of(account, host, ATTEMPTS_MS),
-    selectedBy: (account, queue, dlqIds) => selectedBy(watch, deps, { account, queue, dlqIds }),
+    selectedBy: (account, members) => selectedBy(account, members, deps),
     acknowledge(incident, person) {
       const acknowledged = { ...person, at: clock.now() };
       ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
@@ -128,20 +127,11 @@ export function servedIncidents(
   };
 }
 
-interface Selecting {
-  readonly account: string;
-  readonly queue: DeadLetterQueue;
-  readonly dlqIds: ReadonlySet<string>;
-}
-
 function selectedBy(
-  watch: IncidentWatch,
-  deps: Pick<IncidentsDeps, 'policies'> & Pick<IncidentsDeps, 'board' | 'config' | 'clock' | 'storage'>,
-  { account, queue, dlqIds }: Selecting,
+  account: string,
+  { runs, deadLetters }: Parameters<Incidents['selectedBy']>[1],
+  deps: Pick<IncidentsDeps, 'policies' | 'config' | 'clock' | 'storage'>,
 ): Map<string, number> {
-  const isMember = ({ dlqId }: { readonly dlqId: string }) => dlqIds.has(dlqId);
-  const runs = queue === 'workflow' ? (deps.board.latest(account, 'workflowDlq')?.rows ?? []).filter(isMember) : [];
-  const deadLetters = queue === 'message' ? (watch.deadLetters(account) ?? []).filter(isMember) : [];
   const now = deps.clock.now();
   const { ledger } = deps.storage;
   const retention = deps.config.accounts.find(({ name }) => name === account)?.limits.dlqRetention;

@@ -3,7 +3,9 @@ import type { Outage } from '#foundation/domain/outage.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { DeadLetterQueue, Incident } from '#foundation/domain/incident.ts';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Incident } from '#foundation/domain/incident.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
@@ -49,7 +51,10 @@ export interface Incidents extends Pick<
   /** Delivery attempts to a host in the last 15 minutes; undefined if unknown. */
   attempts(account: string, host: string): { readonly delivered: number; readonly all: number } | undefined;
   /** Number of these dead letters that each policy of the account selects. Policies about others are not in the map. */
-  selectedBy(account: string, queue: DeadLetterQueue, dlqIds: ReadonlySet<string>): ReadonlyMap<string, number>;
+  selectedBy(
+    account: string,
+    members: { readonly runs: readonly WorkflowDlqEntry[]; readonly deadLetters: readonly DeadLetter[] },
+  ): ReadonlyMap<string, number>;
   /** Records that an operator knows of an incident, in the audit log first. */
   acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Incident;
   /**

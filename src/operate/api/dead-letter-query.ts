@@ -93,12 +93,12 @@ export function searchDeadLetters(deps: DeadLetterDeps, parameters: URLSearchPar
   const accounts = accountsOf(deps, query.account);
   const queues = DEAD_LETTER_QUEUES.filter((queue) => (query.queue ?? queue) === queue);
   const after = cursorOf(query.cursor);
-  const matches = matcher(deps, query);
+  const collecting = { matches: matcher(deps, query), after, limit };
   let total = 0;
   const found: FoundDeadLetter[] = [];
   for (const account of accounts) {
     for (const queue of queues) {
-      total += collect(rowsOf(deps, account, queue), { matches, after, limit }, found);
+      total += collect(rowsOf(deps, account, queue, membersOf(deps, query, { account, queue })), collecting, found);
     }
   }
   found.sort(byAge);
@@ -118,25 +118,46 @@ export function findDeadLetters(deps: DeadLetterDeps, id: string, account?: stri
   for (const { name } of deps.accounts) {
     if (account !== undefined && name !== account) continue;
     for (const queue of DEAD_LETTER_QUEUES) {
-      for (const one of rowsOf(deps, name, queue)) if (one.row.dlqId === id) found.push(one);
+      found.push(...rowsOf(deps, name, queue, new Set([id])));
     }
   }
   return found;
 }
 
-/** Yields the rows of a queue, newest first. */
-export function* rowsOf(deps: DeadLetterDeps, account: string, queue: DeadLetterQueue): Generator<FoundDeadLetter> {
+/** Returns the ids of the wanted incident's members in a queue; undefined if none is wanted. */
+function membersOf(
+  { incidents }: DeadLetterDeps,
+  { incident: wanted }: DeadLetterQuery,
+  { account, queue }: Pick<FoundDeadLetter, 'account' | 'queue'>,
+): ReadonlySet<string> | undefined {
+  if (wanted === undefined) return undefined;
+  const incident = incidents.find(wanted);
+  return new Set(incident?.account === account ? incidents.memberIds(incident, queue) : []);
+}
+
+/**
+ * Yields the rows of a queue, newest first.
+ *
+ * @param ids only these; default: all
+ */
+export function* rowsOf(
+  deps: DeadLetterDeps,
+  account: string,
+  queue: DeadLetterQueue,
+  ids?: ReadonlySet<string>,
+): Generator<FoundDeadLetter> {
+  if (ids?.size === 0) return;
   if (queue === 'workflow') {
     const rows = deps.board.latest(account, 'workflowDlq')?.rows ?? [];
     for (let index = rows.length - 1; index >= 0; index--) {
       const row = rows[index]!;
-      yield { account, queue, at: row.createdAt, row };
+      if (ids?.has(row.dlqId) !== false) yield { account, queue, at: row.createdAt, row };
     }
   } else {
     const rows = deps.incidents.deadLetters(account) ?? [];
     for (let index = rows.length - 1; index >= 0; index--) {
       const row = rows[index]!;
-      yield { account, queue, at: row.learnedAt, row };
+      if (ids?.has(row.dlqId) !== false) yield { account, queue, at: row.learnedAt, row };
     }
   }
 }
@@ -178,13 +199,11 @@ function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDea
   const from = Math.max(since ?? -Infinity, fromDate ?? -Infinity);
   const to = toDate ?? Infinity;
   const causes = query.cause && new Set<string>(query.cause);
-  const incident = query.incident && (deps.incidents.find(query.incident)?.id ?? query.incident);
   return (found) => {
-    const { account, queue, at, row } = found;
+    const { at } = found;
     if (at < from || at > to) return false;
     for (const [name, wanted] of filters) if (!meets(found, name, wanted)) return false;
-    if (causes?.has(causeOf(found)) === false) return false;
-    return incident === undefined || deps.incidents.incidentOf(account, queue, row.dlqId) === incident;
+    return causes?.has(causeOf(found)) !== false;
   };
 }
 

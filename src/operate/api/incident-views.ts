@@ -193,7 +193,7 @@ export function incidentDetail(deps: IncidentDeps, incident: Incident): Incident
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
   const plans = plansOf(deps, incident, members);
-  const policies = policiesOf(deps, incident, ids);
+  const policies = policiesOf(deps, incident, members);
   const campaigns = campaignsOf(deps, incident, new Set(policies.map(({ name }) => name)));
   const view = incidentView(deps, incident);
   return {
@@ -223,12 +223,10 @@ export function incidentDetail(deps: IncidentDeps, incident: Incident): Incident
 }
 
 /** Members that the daemon knows now, newest first. */
-function membersOf(deps: IncidentDeps, { id, account }: Incident): FoundDeadLetter[] {
-  return DEAD_LETTER_QUEUES.flatMap((queue) =>
-    rowsOf(deps, account, queue)
-      .filter(({ row }) => deps.incidents.incidentOf(account, queue, row.dlqId) === id)
-      .toArray(),
-  ).toSorted((a, b) => b.at - a.at);
+function membersOf(deps: IncidentDeps, incident: Incident): FoundDeadLetter[] {
+  return DEAD_LETTER_QUEUES.flatMap((queue) => [
+    ...rowsOf(deps, incident.account, queue, new Set(deps.incidents.memberIds(incident, queue))),
+  ]).toSorted((a, b) => b.at - a.at);
 }
 
 /** The oldest ones expire first. @param ids newest first */
@@ -266,11 +264,15 @@ function plansOf(
     .filter((plan) => plan.members > 0);
 }
 
-function policiesOf(deps: IncidentDeps, { account }: Incident, memberIds: MemberIds): IncidentPolicyView[] {
-  const selected = DEAD_LETTER_QUEUES.flatMap((queue) =>
-    memberIds[queue].length === 0 ? [] : [...deps.incidents.selectedBy(account, queue, new Set(memberIds[queue]))],
-  );
-  const counts = new Map(selected);
+function policiesOf(
+  deps: IncidentDeps,
+  { account }: Incident,
+  members: readonly FoundDeadLetter[],
+): IncidentPolicyView[] {
+  if (members.length === 0) return [];
+  const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
+  const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
+  const counts = deps.incidents.selectedBy(account, { runs, deadLetters });
   return deps.policies().flatMap((policy) => {
     const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
     if (selects === 0) return [];

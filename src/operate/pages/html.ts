@@ -25,7 +25,7 @@ export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[
   return new Html(markup);
 }
 
-/** Unescaped markup, only for constants of this program, such as its style sheet. */
+/** Unescaped markup, only for constants of this program and for numbers. */
 export function constantMarkup(markup: string): Html {
   return new Html(markup);
 }

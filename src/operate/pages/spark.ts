@@ -1,5 +1,5 @@
 /** Small charts as SVG, without a script. Each has its values as text for screen readers. Pure. */
-import { html, type Html } from './html.ts';
+import { constantMarkup, html, type Html } from './html.ts';
 
 const [WIDTH, HEIGHT] = [240, 36];
 /** A few values are narrow bars, not blocks. */
@@ -10,6 +10,11 @@ export function bars(values: readonly number[], about: string): Html | undefined
   const highest = Math.max(0, ...values);
   if (values.length === 0 || highest === 0) return undefined;
   const step = WIDTH / Math.max(LEAST_STEPS, values.length);
+  const width = Math.max(1, step - 1).toFixed(1);
+  const outlines = values.map((value, index) => {
+    const height = ((value / highest) * HEIGHT).toFixed(1);
+    return `M${(index * step).toFixed(1)} ${HEIGHT}v-${height}h${width}v${height}z`;
+  });
   return html`<svg
     class="spark"
     viewBox="0 0 ${WIDTH} ${HEIGHT}"
@@ -17,10 +22,6 @@ export function bars(values: readonly number[], about: string): Html | undefined
     role="img"
     aria-label="${about}"
   >
-    ${values.map((value, index) => {
-      const height = (value / highest) * HEIGHT;
-      const [x, y] = [(index * step).toFixed(1), (HEIGHT - height).toFixed(1)];
-      return html`<rect x="${x}" y="${y}" width="${Math.max(1, step - 1).toFixed(1)}" height="${height.toFixed(1)}" />`;
-    })}
+    <path d="${constantMarkup(outlines.join(''))}" />
   </svg>`;
 }

@@ -281,11 +281,29 @@ describe('GET /api/v1/incidents', () => {
   });
 });
 
+test('dead letters of an incident are its members in its account', async () => {
+  const of = (account: string): World =>
+    given({
+      runs: [run({ dlqId: 'r1', createdAt: NOW - 2 }), run({ dlqId: 'r2', createdAt: NOW - 1 })],
+      deadLetters: [deadLetter({ dlqId: 'm1' })],
+      overrides: {
+        find: (id) => (id === INCIDENT.id ? { ...INCIDENT, account } : undefined),
+        memberIds: (_incident, queue) => (queue === 'workflow' ? ['r1'] : []),
+      },
+    });
+  const ids = async (deps: World, id: string) =>
+    (await list(deps, `/api/v1/dead-letters?incident=${id}`)).deadLetters.map((one) => one.id);
+  expect(await ids(of('production'), INCIDENT.id)).toEqual(['r1']);
+  expect(await ids(of('staging'), INCIDENT.id)).toEqual([]);
+  expect(await ids(of('production'), 'unknown')).toEqual([]);
+});
+
 describe('GET /api/v1/incidents/{id}', () => {
-  const members = new Set(['r1', 'r2']);
+  const members = ['r1', 'r2'];
   const overrides = {
     find: (id: string) => (id === INCIDENT.id ? INCIDENT : undefined),
-    incidentOf: (_account: string, _queue: string, id: string) => (members.has(id) ? INCIDENT.id : undefined),
+    incidentOf: (_account: string, _queue: string, id: string) => (members.includes(id) ? INCIDENT.id : undefined),
+    memberIds: () => members,
     selectedBy: () => new Map([['resume-billing', 2]]),
     attempts: () => ({ delivered: 1, all: 10 }),
     marks: () => [

@@ -140,6 +140,7 @@ test('the page of an incident plans its members, and acknowledges it', async () 
   const base = busy();
   const watch = {
     ...base.incidents,
+    memberIds: () => ['d-0', 'd-1', 'd-2', 'd-3', 'd-4'],
     acknowledge: (incident: never, person: unknown) => (acknowledged.push(person), incident),
   };
   const { post, selections } = await daemon({ incidents: watch });
@@ -155,7 +156,7 @@ test('the page of an incident plans its members, and acknowledges it', async () 
 
 test('an incident without members plans nothing', async () => {
   const { incidents: watch } = busy();
-  const { post, made } = await daemon({ incidents: { ...watch, incidentOf: () => undefined } });
+  const { post, made } = await daemon({ incidents: { ...watch, memberIds: () => [] } });
   expect((await post('/incidents/3f2a91bc0d', [['act', 'resume'], REASON])).status).toBe(400);
   expect(made).toEqual([]);
 });

@@ -259,6 +259,7 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
       all: () => [incident, second],
       find: (id) => (id === '77' ? second : incident),
       incidentOf: () => '3f2a91bc0d',
+      memberIds: (_incident, queue) => (queue === 'workflow' ? rows : [letter]).map(({ dlqId }) => dlqId),
       firstExpiresAt: () => NOW + 7_200_000,
       deadLetters: (account) => (account === 'production' ? [letter] : []),
       marks: () => [{ at: NOW - 3_000_000, kind: 'configuration', detail: '9f3c2a' }],

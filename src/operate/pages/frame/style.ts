@@ -82,7 +82,7 @@ pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white
 fieldset.acts { border-width: 1px; min-width: 0; }
 @media (min-width: 821px) { fieldset.acts { position: sticky; bottom: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 12%); } }
  legend { padding: 0 6px; font-weight: 600; } .long summary { cursor: pointer; color: var(--link); font-size: 0.88rem; }
-.spark { display: block; width: 100%; max-width: 320px; height: 36px; } .spark path { fill: none; stroke: var(--link); stroke-width: 1.5; } .spark rect { fill: var(--link); }
+.spark { display: block; width: 100%; max-width: 320px; height: 36px; } .spark path { fill: var(--link); }
 .pages { display: flex; gap: 20px; margin: 12px 0; }
 p { overflow-wrap: anywhere; }
 
