@@ -1,37 +1,13 @@
 /** `npm start` as a user runs it: on a terminal, ended with Ctrl-C. */
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { CTRL_C, onTerminal } from '../support/pseudo-terminal.ts';
 import { until } from '../support/until.ts';
 
-const CTRL_C = '\u0003';
-const ROOT = join(import.meta.dirname, '../..');
 /** Quoted for the shell: the path can have spaces. */
 const NODE = `'${process.execPath}'`;
-
-/**
- * Runs a command on a pseudo-terminal, with `script` of util-linux. Its exit code becomes `code`. `script` uses a
- * shell, which `exec` must replace: a remaining shell, such as dash, would itself end at the Ctrl-C.
- */
-function onTerminal(command: string) {
-  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', `exec ${command}`, '/dev/null'], {
-    cwd: ROOT,
-    env: { ...process.env, SHELL: '/bin/sh', CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  let screen = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text));
-  // A key that is pressed after the end is lost.
-  child.stdin.on('error', () => undefined);
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await ended;
-  });
-  return { ended, screen: () => screen, press: (keys: string) => void child.stdin.write(keys) };
-}
 
 test('npm start shows the addresses and the state, and one Ctrl-C ends it with exit code 0', async () => {
   const terminal = onTerminal('npm start -- --listen 127.0.0.1:0');
