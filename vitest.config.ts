@@ -15,6 +15,7 @@ const LONGEST = [
   'rules',
   'demo-policies',
   'page',
+  'tutorials',
   'outage-page',
   'alertmanager-loop',
   'killed',

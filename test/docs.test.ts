@@ -36,9 +36,11 @@ import { authority } from './support/certificates.ts';
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-const PAGES = readdirSync(join(ROOT, 'docs'))
-  .filter((file) => file.endsWith('.md'))
-  .map((file) => `docs/${file}`);
+const PAGES = ['docs', 'docs/tutorials'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `${folder}/${file}`),
+);
 
 /** Returns the code blocks of one language, in order. */
 function blocks(text: string, language: string): string[] {
@@ -50,6 +52,18 @@ function firstCells(text: string): string[] {
   return [...text.matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) \|/gm)].flatMap((match) =>
     match[1]!.replaceAll('`', '').split(', '),
   );
+}
+
+/** Lines of the code blocks that call `opsd`. */
+function commandLines(text: string): string[] {
+  return blocks(text, '').flatMap((block) => block.split('\n').filter((line) => line.startsWith('opsd ')));
+}
+
+function expectAccepted(text: string): void {
+  for (const line of commandLines(text)) {
+    const { command, args } = namedCommand(shellWords(line).slice(1));
+    expect(() => parseArguments(command!, args), line).not.toThrow();
+  }
 }
 
 test('docs/metrics.md is what the catalogue says', () => {
@@ -87,15 +101,26 @@ test("every field of the service's records is in a metric, or has a line with th
 describe('README.md', () => {
   const readme = read('README.md');
 
-  test('names every command, and no other', () => {
-    const named = firstCells(readme)
-      .filter((cell) => cell.startsWith('opsd '))
-      .map((cell) => cell.split(' ')[1]);
-    expect(new Set(named)).toEqual(new Set(ALL_COMMANDS.map(({ name }) => name.split(' ')[0])));
+  test('fits on two screens, with one picture', () => {
+    const lines = readme.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(100);
+    expect(lines.filter((line) => line.length > 125)).toEqual([]);
+    expect(readme.match(/!\[/g)).toHaveLength(1);
+  });
+
+  test('shows the two commands', () => {
+    for (const command of ['npm ci && npm start', 'npm ci && npm test']) {
+      expect(blocks(readme, '').join('\n')).toMatch(new RegExp(`^${command} `, 'm'));
+    }
+  });
+
+  test('shows command lines that the commands accept', () => {
+    expect(commandLines(readme).length).toBeGreaterThan(2);
+    expectAccepted(readme);
   });
 
   test('shows a configuration that loads', () => {
-    const [, config] = blocks(readme, 'yaml');
+    const [config] = blocks(readme, 'yaml');
     const loaded = parseConfig(config!, { file: 'README.md', baseDir: ROOT, env: {}, secrets: false });
     expect(loaded).toMatchObject({ ok: true, warnings: [] });
   });
@@ -106,10 +131,41 @@ describe('README.md', () => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
-  test('links to files that exist', () => {
-    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map((match) => match[1]!);
-    expect(links.length).toBeGreaterThan(8);
-    for (const link of links) if (!link.endsWith('/')) expect(() => read(link), link).not.toThrow();
+  test('leads to the index of the documentation', () => {
+    expect(readme).toContain('](docs/README.md)');
+  });
+});
+
+describe('docs/README.md', () => {
+  const index = read('docs/README.md');
+  const sections = new Map(
+    index
+      .split('\n## ')
+      .slice(1)
+      .map((section) => [section.slice(0, section.indexOf('\n')), section] as const),
+  );
+  const entries = [...index.matchAll(/^- \[(.+)\]\(([\w./-]+)\): \S/gm)].map(([, title, target]) => ({
+    title,
+    page: target!.startsWith('../') ? target!.slice(3) : `docs/${target}`,
+  }));
+
+  test('has the four kinds of documentation', () => {
+    expect([...sections.keys()]).toEqual(['Tutorials', 'How-to guides', 'Reference', 'Explanation']);
+  });
+
+  test('has every page once, by its title', () => {
+    const pages = entries.filter(({ page }) => /^docs\/.*\.md$/.test(page));
+    const others = PAGES.filter((page) => page !== 'docs/README.md');
+    expect(pages.map(({ page }) => page).toSorted(), 'docs/README.md has one line for each page').toEqual(
+      others.toSorted(),
+    );
+    for (const { page, title } of pages) expect(/^# (.*)$/m.exec(read(page))![1], page).toBe(title);
+  });
+
+  test('has the tutorials first, and the runbooks as one entry', () => {
+    const tutorials = PAGES.filter((page) => page.startsWith('docs/tutorials/'));
+    for (const page of tutorials) expect(sections.get('Tutorials')).toContain(`](${page.slice('docs/'.length)})`);
+    expect(entries.filter(({ page }) => page.startsWith('docs/runbooks/'))).toHaveLength(1);
   });
 });
 
@@ -125,12 +181,8 @@ describe('docs/commands.md', () => {
   });
 
   test('shows command lines that the commands accept', () => {
-    const lines = blocks(text, '').flatMap((block) => block.split('\n').filter((line) => line.startsWith('opsd ')));
-    expect(lines.length).toBeGreaterThan(20);
-    for (const line of lines) {
-      const { command, args } = namedCommand(shellWords(line).slice(1));
-      expect(() => parseArguments(command!, args), line).not.toThrow();
-    }
+    expect(commandLines(text).length).toBeGreaterThan(20);
+    expectAccepted(text);
   });
 
   test('has every exit code, and every option of several commands', () => {
@@ -237,24 +289,24 @@ describe('docs/api.md', () => {
   });
 });
 
-describe('docs/security.md', () => {
+describe('docs/tls-and-users.md and docs/security.md', () => {
   const text = read('docs/security.md');
 
-  test('shows a web configuration file and a configuration that load together', async () => {
-    const [web, config] = blocks(text, 'yaml');
+  test('show a web configuration file and a configuration that load together', async () => {
+    const [web, config] = blocks(read('docs/tls-and-users.md'), 'yaml');
     const { cert, key } = await (await authority()).issue();
     const folder = mkdtempSync(join(tmpdir(), 'opsd-docs-'));
     for (const [name, held] of Object.entries({ 'web.yaml': web!, 'server.crt': cert, 'server.key': key })) {
       writeFileSync(join(folder, name), held);
     }
     const account = '   accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-    const loaded = parseConfig(account + config!, { file: 'security.md', baseDir: folder, env: {} });
+    const loaded = parseConfig(account + config!, { file: 'tls-and-users.md', baseDir: folder, env: {} });
     rmSync(folder, { recursive: true });
     expect(loaded).toMatchObject({ ok: true, warnings: [], config: { server: { users: { alice: 'admin' } } } });
     expect(loaded.ok && [...loaded.config.security.server!.users.keys()]).toEqual(['alice', 'prometheus']);
   });
 
-  test('names every option, and every key of the configuration', () => {
+  test('name every option, and every key of the configuration', () => {
     const words = new Set(text.match(/[\w-]+/g));
     const keys = ['webConfigFile', 'users', 'anonymous', 'probes', 'tokens'];
     const options = ['url', ...Object.keys(DAEMON_OPTIONS).filter((name) => name.endsWith('-file'))].map(
@@ -327,7 +379,7 @@ test.each(['README.md', ...PAGES.filter((page) => !/glossary|metrics\.md$/.test(
     for (const { term, anchor } of TERMS.toSorted((one, other) => other.term.length - one.term.length)) {
       const words = term.replace(/y$/, '(?:y|ies)').replaceAll(' ', String.raw`\s+`);
       const use = new RegExp(
-        String.raw`(?<!OpenTelemetry )(?<![\w-])${words}s?(?![\w-])(\]\([\w/]*glossary\.md#${anchor}\))?`,
+        String.raw`(?<!OpenTelemetry )(?<![\w-])${words}s?(?![\w-])(\]\([\w./]*glossary\.md#${anchor}\))?`,
         'gi',
       );
       const [first] = text.matchAll(use);

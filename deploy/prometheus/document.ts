@@ -1,7 +1,10 @@
-/** Generates the tables of docs/alerts.md from the rules: name, severity, file, duration, and summary. */
+/** Generates the tables of the alerts' pages from the rules: name, severity, file, duration, and summary. */
 import type { AlertGroup, RecordingGroup } from './rule.ts';
 
 export const DOCUMENT = 'docs/alerts.md';
+
+/** Explains the objectives, and has the response times. */
+export const OBJECTIVES_DOCUMENT = 'docs/alert-objectives.md';
 
 /** Matches the generated text between two marker comments. */
 export const marked = (name: string): RegExp => new RegExp(`(?<=<!-- ${name} -->\\n).*?(?=<!-- end -->)`, 's');

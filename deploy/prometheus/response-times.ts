@@ -1,13 +1,13 @@
 /**
  * Times until the delivery alerts fire and resolve: promtool plays the scenarios through the rules. The result is two tables
- * in docs/alerts.md, which a test compares and `npm run rules:times` writes.
+ * in docs/alert-objectives.md, which a test compares and `npm run rules:times` writes.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { DOCUMENT, marked, table } from './document.ts';
+import { marked, OBJECTIVES_DOCUMENT, table } from './document.ts';
 import { RECORDING_GROUPS } from './groups.ts';
 import { CORE_FILE, EXTENDED_FILE, extendedName, RECORDING_FILE, renderRules } from './render.ts';
 import { SCENARIOS, SLOW_SCENARIOS, type Phase, type Scenario } from './response-scenarios.ts';
@@ -145,7 +145,7 @@ export const RESPONSES = {
   'slow-responses': SLOW,
 } as const;
 
-/** The table of a playback in docs/alerts.md. */
+/** The table of a playback in docs/alert-objectives.md. */
 export function responseTable(playback: Playback, responses: readonly (readonly Response[])[]): string {
   const rows = playback.scenarios.map(({ failure, destination, perMinute, phases }, index) => {
     const found = responses[index]!;
@@ -188,7 +188,7 @@ function firedIn(output: string, { scenarios, before }: Playback): readonly (rea
 }
 
 if (import.meta.main) {
-  const path = join(import.meta.dirname, '../..', DOCUMENT);
+  const path = join(import.meta.dirname, '../..', OBJECTIVES_DOCUMENT);
   let document = readFileSync(path, 'utf8');
   for (const [mark, playback] of Object.entries(RESPONSES)) {
     const measured = responseTable(playback, responsesTo(playback));

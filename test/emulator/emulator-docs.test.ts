@@ -1,4 +1,4 @@
-/** Compares the tables of docs/emulator.md with the options, switches, control requests and faults. */
+/** Compares the tables of docs/emulator-reference.md with the options, switches, control requests and faults. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { world } from './world.ts';
 
-const text = readFileSync(join(import.meta.dirname, '../../docs/emulator.md'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, '../../docs/emulator-reference.md'), 'utf8');
 
 function rows(heading: string): readonly string[] {
   const section = text.split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!;
@@ -39,7 +39,7 @@ test('every option has the default that the command has', () => {
 
 test('every switch has its row with its values, the default first', () => {
   const expected = Object.entries(SWITCH_VALUES).map(([name, values]) => `| \`${name}\` | ${values.join(', ')} |`);
-  expect(rows('Switches').toSorted(), 'add the missing row to "Switches" in docs/emulator.md').toEqual(
+  expect(rows('Switches').toSorted(), 'add the missing row to "Switches" in docs/emulator-reference.md').toEqual(
     expected.toSorted(),
   );
 });
@@ -80,7 +80,7 @@ test('every fault has a row that the control API accepts', async () => {
     const answer = await fetch(`${service.emulator.url}/-/emulator/faults`, { method: 'POST', body });
     expect(answer.status, fault).toBe(200);
   }
-  const source = readFileSync(join(import.meta.dirname, '../../src/emulator/control/control-routes.ts'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, '../../src/emulator/control/fault-rule.ts'), 'utf8');
   const kinds = [...source.matchAll(/kind: z\.literal\('([\w-]+)'\)/g)].map((match) => match[1]);
   const told = faults.map((fault) => (JSON.parse(fault) as { readonly kind: string }).kind);
   expect(new Set(told)).toEqual(new Set(kinds));

@@ -25,3 +25,18 @@ test.each([
   expect(program.stdout()).toContain('"logs"'.slice(1, -1));
   expect(sink.requests).toMatchObject([{ method: 'POST', url: '/orders' }]);
 });
+
+test('the commands of the control path', async () => {
+  const emulator = await emulatorProgram(['--control', '--time=virtual']);
+  const commands = text
+    .split('## Signatures')[0]!
+    .split('\n')
+    .filter((line) => line.startsWith('curl ') && line.includes('/-/emulator/'));
+  expect(commands).toHaveLength(4);
+  for (const command of commands) {
+    const here = command.replaceAll('http://127.0.0.1:8080', emulator.url);
+    const program = start('sh', ['-ec', here.replace(/^curl /, 'curl --fail --silent --show-error ')]);
+    expect((await program.ended).code, `${command}: ${program.stderr()}`).toBe(0);
+    expect(JSON.parse(program.stdout()), command).toBeDefined();
+  }
+});

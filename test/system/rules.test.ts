@@ -37,10 +37,10 @@ test.for(readdirSync(CASES))('%s: every case passes', async (file, { skip }) => 
   expect(code).toBe(0);
 });
 
-test('sed sets the addresses of runbooks and dashboards, as docs/alerts.md shows', async ({ skip }) => {
+test('sed sets the addresses of runbooks and dashboards, as docs/prometheus-grafana.md shows', async ({ skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const command = /^sed -i .*$/m.exec(readFileSync(join(ROOT, 'docs/alerts.md'), 'utf8'))![0];
+  const command = /^sed -i .*$/m.exec(readFileSync(join(ROOT, 'docs/prometheus-grafana.md'), 'utf8'))![0];
   const folder = tempDir();
   for (const path of RULE_FILES) copyFileSync(join(ROOT, path), join(folder, basename(path)));
   const ran = start('sh', ['-c', command], { cwd: folder });

@@ -1,4 +1,4 @@
-/** Requests of the control API, as docs/emulator.md lists them, with the content of a valid body. */
+/** Requests of the control API, as docs/emulator-reference.md lists them, with the content of a valid body. */
 import type { Field, Fields, FuzzOperation } from './operations.ts';
 import type { FieldKind } from './wrong-values.ts';
 

@@ -24,7 +24,7 @@ type Result = Omit<Check, 'check'>;
 function heldCheck({ status }: Running): Result {
   const { storeError } = status;
   if (typeof storeError !== 'string') return { state: 'ok', result: 'the daemon uses it' };
-  return { state: 'finding', result: storeError, fix: 'docs/audit.md describes how to restore a backup' };
+  return { state: 'finding', result: storeError, fix: 'docs/backup.md describes how to restore a backup' };
 }
 
 function fileCheck(path: string): Result {
@@ -38,7 +38,7 @@ function fileCheck(path: string): Result {
     }
     return { state: 'ok', result: 'opens' };
   } catch (error) {
-    const fix = 'run opsd as the owner of the store, or restore a backup (docs/audit.md)';
+    const fix = 'run opsd as the owner of the store, or restore a backup (docs/backup.md)';
     return { state: 'finding', result: errorMessage(error), fix };
   }
 }

@@ -1,0 +1,40 @@
+/** The tutorials, as a reader follows them: in an empty folder, with the package that npm installs. */
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { installedPackage, type InstalledPackage } from '../support/installed-package.ts';
+import { installed } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { stepsOf } from '../support/tutorial-page.ts';
+import { follow } from '../support/tutorial-reader.ts';
+
+const FOLDER = join(import.meta.dirname, '../../docs/tutorials');
+const TUTORIALS = readdirSync(FOLDER).map((file) => [file, stepsOf(readFileSync(join(FOLDER, file), 'utf8'))] as const);
+
+/** Programs that a tutorial needs, beside those that every machine of these tests has. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  'first-dashboard.md': ['prometheus', 'promtool', 'curl'],
+  'first-policy.md': ['curl'],
+};
+
+let user: InstalledPackage;
+beforeAll(async () => {
+  user = await installedPackage();
+});
+afterAll(() => user[Symbol.dispose]());
+
+test.for(TUTORIALS)('%s does what it shows', { timeout: 300_000 }, async ([file, steps], { skip }) => {
+  const missing = (NEEDED[file] ?? []).filter((name) => installed(name) === undefined);
+  skip(missing.length > 0, `not installed: ${missing.join(', ')}`);
+  expect(steps.filter(({ kind }) => kind === 'command').length).toBeGreaterThan(4);
+  const folder = join(tempDir(), 'my folder');
+  mkdirSync(folder);
+  await follow(steps, { folder, tarball: user.tarball });
+});
+
+test('all blocks of the tutorials are run, except these', () => {
+  const left = TUTORIALS.flatMap(([, steps]) =>
+    steps.flatMap((step) => (step.kind === 'not run' ? [step.reason] : [])),
+  );
+  expect(left).toEqual(['it needs a container engine']);
+});
