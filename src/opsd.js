@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The first file of the program. It is JavaScript that every Node parses, as a module and as CommonJS, so that an old
- * Node reports its version instead of a syntax error. It loads the rest with Node's compile cache, if its folder can be
+ * The first file of the program. It is JavaScript that Node 10 parses, as a module and as CommonJS, so that an old Node
+ * reports its version instead of a syntax error. It loads the rest with Node's compile cache, if its folder can be
  * written. With a warm cache, Node need not load its TypeScript parser either (7 MB, 20 ms).
  */
 /* oxlint-disable no-var, prefer-template, unicorn/prefer-number-properties -- old Nodes run this file */
@@ -16,6 +16,24 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
 } else {
   // Remains the exit code if the program ends before its command does; Node uses it for that too.
   process.exitCode = 13;
-  process.getBuiltinModule('node:module').enableCompileCache();
+  useCompileCache(process.env);
   void import('./main.ts');
+}
+
+/** Uses a folder of this user. In Node's default, below /tmp, another user could place code first. */
+function useCompileCache(env) {
+  if (env.NODE_COMPILE_CACHE) return; // Node uses it already.
+  try {
+    var caches = env.XDG_CACHE_HOME || process.getBuiltinModule('node:os').homedir() + '/.cache';
+    // Each by itself: Node never returns from creating nested folders where none can be, such as below /proc.
+    [caches, caches + '/opsd'].forEach(makeFolder);
+    process.getBuiltinModule('node:module').enableCompileCache(caches + '/opsd');
+  } catch {
+    // Without a home that can be written, there is no cache.
+  }
+}
+
+function makeFolder(path) {
+  var fs = process.getBuiltinModule('node:fs');
+  if (!fs.existsSync(path)) fs.mkdirSync(path, { mode: 0o700 });
 }

@@ -1,5 +1,5 @@
 /** The manifest of the packed package, and its exchange for the time of a pack. The system test packs for real. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
@@ -67,28 +67,47 @@ test.each(['0.10.48', '12.22.12', '22.22.0', '24.0.0', '24.14.9'])('Node %s is t
   expect(launch(node)).toEqual({
     exitCode: 1,
     stderr: `opsd requires Node ${NEEDED} or newer; this is Node ${node}.\n`,
+    caches: [],
   });
 });
 
 test.each(['24.15.0', '25.0.0', '100.1.0'])('Node %s is new enough', (node) => {
   // The exit code of a program that ends before its command does.
-  expect(launch(node)).toEqual({ exitCode: 13, stderr: '' });
+  expect(launch(node)).toMatchObject({ exitCode: 13, stderr: '' });
+});
+
+test('the compile cache is in a folder that only its user can write', () => {
+  const home = tempDir();
+  expect(launch('24.15.0', { home }).caches).toEqual([join(home, '.cache/opsd')]);
+  expect(statSync(join(home, '.cache/opsd')).mode & 0o777).toBe(0o700);
+  expect(launch('24.15.0', { home }).caches).toEqual([join(home, '.cache/opsd')]);
+  expect(launch('24.15.0', { home: join(home, 'absent') }).caches).toEqual([]);
+  const caches = tempDir();
+  expect(launch('24.15.0', { home, env: { XDG_CACHE_HOME: caches } }).caches).toEqual([join(caches, 'opsd')]);
+  expect(launch('24.15.0', { home, env: { NODE_COMPILE_CACHE: '/elsewhere' } }).caches).toEqual([]);
 });
 
 /** Runs the first file of the program as a Node of this version would, without the program itself. */
-function launch(node: string): { readonly exitCode: number | undefined; readonly stderr: string } {
+function launch(node: string, { home = tempDir(), env = {} }: { readonly home?: string; readonly env?: object } = {}) {
   let stderr = '';
+  const caches: string[] = [];
+  const modules: Readonly<Record<string, object>> = {
+    'node:fs': { existsSync, mkdirSync },
+    'node:os': { homedir: () => home },
+    'node:module': { enableCompileCache: (folder: string) => void caches.push(folder) },
+  };
   const process = {
     versions: { node },
+    env,
     stderr: { write: (text: string) => (stderr += text) },
     exitCode: undefined as number | undefined,
-    getBuiltinModule: () => ({ enableCompileCache: () => undefined }),
+    getBuiltinModule: (name: string) => modules[name],
   };
   const text = readFileSync(join(ROOT, 'src/opsd.js'), 'utf8')
     .replace(/^#!.*/, '')
     .replace(/import\(.*\)/, 'void 0');
   runInNewContext(text, { process });
-  return { exitCode: process.exitCode, stderr };
+  return { exitCode: process.exitCode, stderr, caches };
 }
 
 test('each package in the bundle is listed once, with its license', () => {
