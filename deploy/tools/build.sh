@@ -36,7 +36,8 @@ fi
 mkdir -p "${folder%/*}"
 new=$(mktemp -d "$folder.XXXXXX")
 trap 'rm -rf "$new" "$folder/${new##*/}"' EXIT
-"$go" build -p "${GO_TOOLS_JOBS:-2}" -trimpath -buildvcs=false -ldflags='-s -w' -o "$new/" tool >&2
+# Without inlining, the build takes two thirds of the time. The programs do little work.
+"$go" build -p 2 -gcflags=all=-l -trimpath -buildvcs=false -ldflags='-s -w' -o "$new/" tool >&2
 # If another build was faster, this moves the new folder into its folder, and the trap removes it.
 mv "$new" "$folder"
 echo "$folder"
