@@ -2,7 +2,6 @@
  * The manifests as users apply them, rendered by a real kustomize. The API would accept them, and so would a namespace
  * with restricted pod security. Their ports, paths and names match the daemon and its image.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ISecret } from 'kubernetes-models/v1/Secret';
@@ -14,13 +13,12 @@ import { loadConfig } from '#config/load.ts';
 import { authority } from '../support/certificates.ts';
 import { invalidValues, strictComplaints } from '../support/kubernetes-models.ts';
 import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
-import { installed } from '../support/program.ts';
+import { labelsOf, promtool } from '../support/relabeling.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BASE = join(KUBERNETES, 'base');
 const EXAMPLE = join(KUBERNETES, 'overlays/example');
-const promtool = installed('promtool');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const secretsExample = parseAllDocuments(read('deploy/kubernetes/secrets.example.yaml')).map(
   (document) => document.toJS() as ISecret & Manifest,
@@ -385,29 +383,13 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
   });
 
   test.skipIf(promtool === undefined)('with a new pod the series stay the same', () => {
-    const { relabelings } = only(example, 'ServiceMonitor').spec.endpoints[0]!;
-    const folder = tempDir();
-    const labelsOf = (pod: string, address: string): unknown => {
+    const relabelings = only(example, 'ServiceMonitor').spec.endpoints[0]!.relabelings!;
+    const series = (pod: string, address: string): unknown => {
       const labels = { __meta_kubernetes_namespace: 'opsd', __meta_kubernetes_service_name: 'opsd', pod };
-      const job = {
-        job_name: 'opsd',
-        static_configs: [{ targets: [address], labels }],
-        relabel_configs: relabelings!.map((one) =>
-          Object.fromEntries(
-            Object.entries(one).map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]),
-          ),
-        ),
-      };
-      const file = join(folder, 'prometheus.yaml');
-      writeFileSync(file, JSON.stringify({ scrape_configs: [job] }));
-      const asked = spawnSync(promtool!, ['check', 'service-discovery', '--timeout=1s', file, 'opsd'], {
-        encoding: 'utf8',
-      });
-      const [found] = JSON.parse(asked.stdout) as { labels: Readonly<Record<string, string>> }[];
-      return Object.fromEntries(Object.entries(found!.labels).filter(([name]) => !name.startsWith('__')));
+      return labelsOf(relabelings, { address, labels });
     };
-    expect(labelsOf('opsd-a', '10.0.0.1:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
-    expect(labelsOf('opsd-b', '10.0.0.2:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
+    expect(series('opsd-a', '10.0.0.1:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
+    expect(series('opsd-b', '10.0.0.2:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
   });
 
   test('the rules are those of Prometheus, with the labels of the rest', () => {
