@@ -1,0 +1,91 @@
+/**
+ * Writes the chart's generated files: the schema of its values, their table in the README, and copies of the rules and
+ * dashboards, because a chart has only files of its own folder: `npm run chart`.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { marked, table } from '../prometheus/document.ts';
+import { RULE_FILES } from '../prometheus/render.ts';
+import { GRAFANA, RUNBOOKS } from '../prometheus/thresholds.ts';
+import { definitions, type Schema } from './kubernetes-schema.ts';
+import { Group, KUBERNETES_TYPES, type Shape, VALUES } from './values-schema.ts';
+import { valuesOf } from './values.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+export const CHART = 'deploy/helm/opsd';
+const DASHBOARDS = 'dashboards/json';
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Returns the texts of the generated files by their paths in the project. */
+export function renderChart(): Readonly<Record<string, string>> {
+  const dashboards = readdirSync(join(ROOT, DASHBOARDS)).map((name) => [
+    `${CHART}/files/dashboards/${name}`,
+    // Compact: a release must fit into a Secret, with the chart and its manifests.
+    `${JSON.stringify(JSON.parse(read(`${DASHBOARDS}/${name}`)))}\n`,
+  ]);
+  return {
+    [`${CHART}/values.schema.json`]: `${JSON.stringify(valuesSchema(), undefined, 2)}\n`,
+    [`${CHART}/README.md`]: read(`${CHART}/README.md`).replace(marked('values'), () => `\n${valuesTable()}\n`),
+    [`${CHART}/files/rules.yaml`]: rules(),
+    ...Object.fromEntries(dashboards),
+  };
+}
+
+function valuesSchema(): Schema {
+  const { $schema: _newer, ...config } = JSON.parse(read('config.schema.json')) as Schema;
+  return {
+    // Newer drafts are unknown to older versions of Helm.
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Values of the chart opsd',
+    ...schemaOf(VALUES),
+    definitions: { config: forHelm(config), ...definitions(KUBERNETES_TYPES) },
+  };
+}
+
+function schemaOf(shape: Shape): Schema {
+  if (!(shape instanceof Group)) return shape;
+  const properties = Object.fromEntries(Object.entries(shape.shapes).map(([key, inner]) => [key, schemaOf(inner)]));
+  return { type: 'object', properties, additionalProperties: false };
+}
+
+/** Helm has no lookarounds in patterns. The daemon checks these values itself. */
+function forHelm(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(forHelm);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(
+    ([key, inner]) => !(key === 'pattern' && typeof inner === 'string' && /\(\?<?[=!]/.test(inner)),
+  );
+  return Object.fromEntries(entries.map(([key, inner]) => [key, forHelm(inner)]));
+}
+
+function valuesTable(): string {
+  const cell = (path: string, value: unknown): string => {
+    if (value === undefined) return '';
+    return ['config', 'policies'].includes(path) ? 'see values.yaml' : `\`${JSON.stringify(value)}\``;
+  };
+  const rows = valuesOf(read(`${CHART}/values.yaml`), VALUES).map(({ path, description, default: value }) => [
+    `\`${path}\``,
+    description,
+    cell(path, value),
+  ]);
+  return table(['value', 'meaning', 'default'], rows);
+}
+
+/** The rules of Prometheus, with the addresses that values can replace. */
+function rules(): string {
+  const groups = RULE_FILES.flatMap((file) => (parse(read(file)) as { groups: unknown[] }).groups);
+  const header = '# Rendered from deploy/prometheus/rules by `npm run chart`: change it there.\n';
+  const addresses = { runbookUrl: RUNBOOKS, grafanaUrl: GRAFANA };
+  return header + stringify({ ...addresses, groups }, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+if (import.meta.main) {
+  // Removes dashboards that no longer exist.
+  rmSync(join(ROOT, CHART, 'files'), { recursive: true, force: true });
+  for (const [path, text] of Object.entries(renderChart())) {
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true });
+    writeFileSync(join(ROOT, path), text);
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * The chart as users install it, rendered by a real Helm for each kind of installation. The API would accept its objects,
+ * they equal those of kustomize, and the daemon loads their configuration without a warning.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { loadConfig } from '#config/load.ts';
+import { CHART, helm, runHelm, template, VALUE_FILES, valuesPath } from '../support/helm.ts';
+import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
+import { invalidValues } from '../support/kubernetes-models.ts';
+import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
+import { labelsOf, promtool } from '../support/relabeling.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface GrafanaDashboard extends Manifest {
+  readonly spec: { readonly configMapRef: { readonly name: string; readonly key: string } };
+}
+
+const rendered = new Map<string, readonly Manifest[]>();
+
+/** Objects of a file of values; `defaults` has none. */
+function objects(name: string): readonly Manifest[] {
+  const found = rendered.get(name) ?? template(name === 'defaults' ? {} : { values: [name] });
+  rendered.set(name, found);
+  return found;
+}
+
+function podOf(manifests: readonly Manifest[], name = 'opsd') {
+  const { template: pod } = only(manifests, 'Deployment', name).spec!;
+  return { metadata: pod.metadata!, spec: pod.spec!, container: pod.spec!.containers[0]! };
+}
+
+const configFiles = (manifests: readonly Manifest[]): Readonly<Record<string, string>> =>
+  only(manifests, 'ConfigMap', 'opsd-config').data!;
+
+/** Labels and annotations that only Helm sets. */
+const OF_HELM = [
+  'app.kubernetes.io/managed-by',
+  'app.kubernetes.io/version',
+  'helm.sh/chart',
+  'helm.sh/resource-policy',
+];
+
+/** Returns the objects by kind and name, without what differs by design. */
+function comparable(manifests: readonly Manifest[]): Record<string, unknown> {
+  return Object.fromEntries(
+    manifests
+      .filter(({ kind }) => kind !== 'Namespace')
+      .map((manifest) => {
+        const { metadata, data, ...rest } = manifest as Manifest & { data?: Readonly<Record<string, string>> };
+        const { namespace: _ours, labels, annotations, ...own } = metadata as Json & Manifest['metadata'];
+        return [
+          `${manifest.kind} ${metadata.name}`,
+          sorted({ ...rest, metadata: { ...own, ...without({ labels, annotations }) }, data: data && meaning(data) }),
+        ];
+      }),
+  );
+}
+
+/** Sorts the lists of a pod whose order has no meaning. */
+function sorted(value: object): unknown {
+  return JSON.parse(JSON.stringify(value), (key, inner: unknown) =>
+    ['volumes', 'volumeMounts'].includes(key)
+      ? (inner as { name: string }[]).toSorted((one, other) => (one.name < other.name ? -1 : 1))
+      : inner,
+  );
+}
+
+function without(maps: Readonly<Record<string, unknown>>): Json {
+  const entries = Object.entries(maps).map(([name, map]) => [
+    name,
+    Object.fromEntries(Object.entries((map ?? {}) as Json).filter(([key]) => !OF_HELM.includes(key))),
+  ]);
+  return Object.fromEntries(entries.filter(([, map]) => Object.keys(map as Json).length > 0)) as Json;
+}
+
+/** Content of a ConfigMap, without comments and spaces. Policies can be in files of any name. */
+function meaning(data: Readonly<Record<string, string>>): Json {
+  const files = Object.entries(data).map(([name, text]): [string, unknown] => [
+    name.replace(/^policies.*\.yaml$/, 'policies.yaml'),
+    name.endsWith('.json') ? JSON.parse(text) : parse(text),
+  ]);
+  return Object.fromEntries(files);
+}
+
+describe.skipIf(helm === undefined)('the chart', () => {
+  test('helm lint finds nothing, for any installation', () => {
+    for (const name of ['defaults', ...VALUE_FILES]) {
+      const values = name === 'defaults' ? [] : ['--values', valuesPath(name)];
+      const { stdout, stderr, status } = runHelm('lint', '--strict', '--quiet', CHART, ...values);
+      expect([status, stdout.trim(), stderr.trim()], name).toEqual([0, '', '']);
+    }
+  });
+
+  describe.skipIf(kubectl === undefined)('next to kustomize', () => {
+    test.each([
+      ['the default values', 'defaults', 'base'],
+      ['every component', 'every-component', 'overlays/example'],
+    ])('%s: same objects as kustomize', (_what, values, folder) => {
+      const theirs = comparable(kustomize(join(KUBERNETES, folder)));
+      expect(comparable(objects(values))).toEqual(theirs);
+      expect(Object.keys(theirs).length).toBeGreaterThan(6);
+    });
+
+    test('the component for OpenShift removes the same fields as the values for OpenShift', () => {
+      const folder = join(KUBERNETES, 'base');
+      const component = parse(readFileSync(join(KUBERNETES, 'components/openshift/kustomization.yaml'), 'utf8')) as {
+        patches: { patch: string }[];
+      };
+      const removed = component.patches.flatMap(({ patch }) => parse(patch) as { op: string; path: string }[]);
+      const before = podOf(kustomize(folder)).spec.securityContext!;
+      const after = podOf(objects('openshift')).spec.securityContext!;
+      const gone = Object.keys(before).filter((key) => !(key in after) && key !== 'fsGroupChangePolicy');
+      expect(gone.sort()).toEqual(['fsGroup', 'runAsGroup', 'runAsUser']);
+      const paths = gone.map((key) => ({ op: 'remove', path: `/spec/template/spec/securityContext/${key}` }));
+      expect(removed.sort((one, other) => (one.path < other.path ? -1 : 1))).toEqual(paths);
+    });
+  });
+
+  describe.skipIf(kubeconform === undefined)('by the schemas of the API', () => {
+    const schemas = kubeconform === undefined ? '' : kubernetesSchemas();
+    afterAll(() => rmSync(schemas, { recursive: true, force: true }));
+
+    test.each(['defaults', ...VALUE_FILES])('%s is valid', (name) => {
+      const manifests = objects(name);
+      expect(invalidObjects(manifests, schemas)).toEqual([]);
+      expect(invalidValues(manifests.filter(({ kind }) => kind !== 'GrafanaDashboard'))).toEqual([]);
+      expect(manifests.length).toBeGreaterThan(3);
+    });
+
+    test('an unknown field is rejected, in every kind', () => {
+      const kinds = ['every-component', 'grafana-operator', 'scheduling'].flatMap(objects);
+      const first = [...new Map(kinds.map((manifest) => [manifest.kind, manifest])).values()];
+      const wrong = first.map((manifest) => {
+        const { spec } = manifest as Manifest & { spec?: Json };
+        return spec === undefined ? { ...manifest, spce: {} } : { ...manifest, spec: { ...spec, unknown: 1 } };
+      });
+      expect(wrong.length).toBe(12);
+      expect(invalidObjects(wrong, schemas)).toHaveLength(12);
+    });
+  });
+
+  test.each(['defaults', ...VALUE_FILES.filter((name) => name !== 'existing-objects')])(
+    '%s has a configuration that the daemon loads without a warning',
+    (name) => {
+      const folder = tempDir();
+      const web = join(folder, 'web.yaml');
+      writeFileSync(web, '{}');
+      for (const [file, text] of Object.entries(configFiles(objects(name))))
+        writeFileSync(join(folder, file), text.replace('/run/secrets/opsd-web/web.yaml', web));
+      const env = { OPSD_STORE: join(folder, 'opsd.db'), US_TOKEN: 'secret' };
+      // Users need the file of the Secret.
+      const loaded = loadConfig(join(folder, 'config.yaml'), { env, secrets: false });
+      const found = loaded.ok ? loaded.warnings : loaded.problems;
+      expect(found.filter(({ path }) => name !== 'every-component' || !path?.startsWith('server.users'))).toEqual([]);
+    },
+  );
+
+  test('values reach the configuration unchanged', () => {
+    const { config: given, policies } = parse(readFileSync(valuesPath('inline-policies'), 'utf8')) as {
+      config: { accounts: unknown };
+      policies: unknown;
+    };
+    const files = configFiles(objects('inline-policies'));
+    expect((parse(files['config.yaml']!) as Json)['accounts']).toEqual(given.accounts);
+    expect(parse(files['policies.yaml']!)).toEqual({ policies });
+  });
+
+  test('existing objects replace all of the own ones', () => {
+    const manifests = objects('existing-objects');
+    expect(manifests.map(({ kind }) => kind).sort()).toEqual(['Deployment', 'NetworkPolicy', 'Service', 'Service']);
+    const { spec, container } = podOf(manifests, 'message-ops');
+    const volume = (name: string) => spec.volumes!.find((one) => one.name === name);
+    expect(volume('config')!.projected!.sources).toEqual([
+      { configMap: { name: 'opsd-platform' } },
+      {
+        configMap: {
+          name: 'opsd-policies-billing',
+          items: [{ key: 'billing.yaml', path: 'policies-billing.yaml' }],
+        },
+      },
+      { secret: { name: 'opsd-policies-private' } },
+    ]);
+    const secrets = spec.volumes!.flatMap(({ secret }) => (secret === undefined ? [] : [secret]));
+    expect(secrets.map(({ secretName, optional = false }) => [secretName, optional])).toEqual([
+      ['vault-opsd-service', false],
+      ['vault-opsd-hooks', true],
+      ['message-ops-api', true],
+      ['vault-opsd-notify', false],
+    ]);
+    expect(volume('data')!.persistentVolumeClaim).toEqual({ claimName: 'opsd-data-restored' });
+    expect([spec.serviceAccountName, spec.imagePullSecrets]).toEqual(['platform', [{ name: 'registry' }]]);
+    expect(container.image).toMatch(/^images\.example\.com\/platform\/opsd@sha256:[0-9a-f]{64}$/);
+  });
+
+  test('own and existing configuration can be combined', () => {
+    const sources = 'configSources=[{"configMap":{"name":"team-policies"}}]';
+    const volumes = podOf(template({ set: [sources] })).spec.volumes!;
+    expect(volumes[0]!.projected!.sources).toEqual([
+      { configMap: { name: 'opsd-config' } },
+      { configMap: { name: 'team-policies' } },
+    ]);
+    // A policies.yaml of its own would hide that of the ConfigMap.
+    const none = template({ set: [sources, 'policies=[]'] });
+    expect(Object.keys(configFiles(none))).toEqual(['config.yaml']);
+    const onlyPolicies = template({ set: [sources, 'config=null'] });
+    expect(Object.keys(configFiles(onlyPolicies))).toEqual(['policies.yaml']);
+  });
+
+  test('hooks can be disabled, with everything that belongs to them', () => {
+    const manifests = objects('openshift');
+    expect(all(manifests, 'Service').map(({ metadata }) => metadata.name)).toEqual(['opsd']);
+    const { spec, container } = podOf(manifests);
+    expect(container.ports!.map(({ name }) => name)).toEqual(['metrics', 'probes']);
+    expect(spec.volumes!.map(({ name }) => name)).not.toContain('secret-hooks');
+    expect(only(manifests, 'NetworkPolicy').spec!.ingress).toHaveLength(1);
+    expect(parse(configFiles(manifests)['config.yaml']!)).not.toHaveProperty('hooks');
+  });
+
+  test('the Ingress leads only to hooks', () => {
+    const { spec } = only(objects('hooks-ingress'), 'Ingress', 'opsd-hooks');
+    expect(spec).toEqual({
+      ingressClassName: 'nginx',
+      tls: [{ hosts: ['hooks.example.org'], secretName: 'hooks-tls' }],
+      rules: [
+        {
+          host: 'hooks.example.org',
+          http: {
+            paths: [
+              {
+                path: '/hooks/callbacks/',
+                pathType: 'Prefix',
+                backend: { service: { name: 'opsd-hooks', port: { name: 'hooks' } } },
+              },
+            ],
+          },
+        },
+      ],
+    });
+    const [metrics, hooks] = only(objects('hooks-ingress'), 'NetworkPolicy').spec!.ingress!;
+    expect([metrics!.from!.length, hooks!.from!.length]).toEqual([1, 2]);
+  });
+
+  test('without peers, nobody reaches the metrics, and everybody the hooks', () => {
+    const { ingress, policyTypes } = only(template({ set: ['networkPolicy.metricsFrom=[]'] }), 'NetworkPolicy').spec!;
+    expect(ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 'hooks' }] }]);
+    expect(policyTypes).toEqual(['Ingress', 'Egress']);
+    const closed = only(
+      template({ set: ['networkPolicy.metricsFrom=[]', 'networkPolicy.egress=[]', 'hooks.enabled=false'] }),
+      'NetworkPolicy',
+    ).spec!;
+    // Both types without a rule: nothing is allowed.
+    expect(Object.keys(closed).sort()).toEqual(['podSelector', 'policyTypes']);
+  });
+
+  test('labels and annotations reach every object and the pod, and selectors never change', () => {
+    const manifests = objects('scheduling');
+    for (const { metadata, kind } of manifests) {
+      const { labels, annotations } = metadata as Manifest['metadata'] & { annotations?: Json };
+      expect(labels, kind).toMatchObject({ team: 'platform', 'cost-center': '4711' });
+      expect(annotations, kind).toMatchObject({ 'example.org/owner': 'platform' });
+    }
+    const { metadata, spec } = podOf(manifests);
+    const { 'sidecar.istio.io/inject': inject, ...own } = metadata.labels!;
+    expect(inject).toBe('false');
+    expect(own).toEqual(podOf(objects('defaults')).metadata.labels);
+    expect(metadata.annotations).toMatchObject({ 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false' });
+    for (const field of ['tolerations', 'affinity', 'topologySpreadConstraints', 'nodeSelector', 'priorityClassName'])
+      expect(spec, field).toHaveProperty(field);
+    expect(only(manifests, 'Deployment').spec!.selector).toEqual(
+      only(objects('defaults'), 'Deployment').spec!.selector,
+    );
+  });
+
+  test('a budget needs a replica', () => {
+    const { spec } = only(objects('scheduling'), 'PodDisruptionBudget');
+    expect(spec).toMatchObject({ maxUnavailable: 0, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+    const stopped = template({ values: ['scheduling'], set: ['replicas=0'] });
+    expect(all(stopped, 'PodDisruptionBudget')).toEqual([]);
+    expect(only(stopped, 'Deployment').spec!.replicas).toBe(0);
+  });
+
+  test.skipIf(promtool === undefined)('with a new pod the series stay the same, for both kinds of monitors', () => {
+    const service = only(objects('every-component'), 'ServiceMonitor').spec.endpoints[0]!.relabelings!;
+    const pod = only(objects('scheduling'), 'PodMonitor').spec.podMetricsEndpoints![0]!.relabelings!;
+    const named = { __meta_kubernetes_namespace: 'opsd', __meta_kubernetes_service_name: 'opsd' };
+    for (const [relabelings, labels] of [
+      [service, { ...named, pod: 'opsd-a' }],
+      [pod, { __meta_kubernetes_namespace: 'opsd', pod: 'opsd-b' }],
+    ] as const)
+      expect(labelsOf(relabelings, { address: '10.0.0.1:10777', labels })).toEqual({
+        job: 'opsd',
+        instance: 'opsd/opsd',
+      });
+    // The job of the rules and dashboards.
+    const { jobLabel, selector } = only(objects('scheduling'), 'PodMonitor').spec;
+    const { labels } = podOf(objects('scheduling')).metadata;
+    expect(labels![jobLabel!]).toBe('opsd');
+    expect(labels).toMatchObject(selector.matchLabels!);
+  });
+
+  test('alerts have the addresses of the values', () => {
+    const { spec } = only(objects('prometheus-operator'), 'PrometheusRule', 'msgsvc-opsd');
+    const alerts = spec.groups!.flatMap(({ rules = [] }) => rules).filter(({ alert }) => alert !== undefined);
+    expect(alerts.length).toBeGreaterThan(20);
+    for (const { alert, annotations } of alerts) {
+      expect(annotations!['runbook_url']).toBe(`https://wiki.example.org/opsd/${alert!}.md`);
+      expect(annotations!['dashboard_url']).toMatch(/^https:\/\/grafana\.example\.org\/d\/opsd-/);
+    }
+  });
+
+  test('each dashboard is a ConfigMap: with the label of the sidecar, or for a GrafanaDashboard', () => {
+    const maps = all(objects('dashboards-sidecar'), 'ConfigMap').filter(({ metadata }) =>
+      metadata.name.endsWith('-dashboard'),
+    );
+    expect(maps.length).toBeGreaterThan(5);
+    for (const { metadata } of maps) {
+      expect(metadata.labels).toMatchObject({ grafana_dashboard: 'platform', team: 'platform' });
+      expect(metadata).toMatchObject({ annotations: { grafana_folder: 'Message delivery' } });
+    }
+    const operated = objects('grafana-operator');
+    const dashboards = operated.flatMap((one) => (one.kind === 'GrafanaDashboard' ? [one as GrafanaDashboard] : []));
+    expect(dashboards).toHaveLength(maps.length);
+    for (const { spec } of dashboards) {
+      const { metadata, data } = only(operated, 'ConfigMap', spec.configMapRef.name);
+      expect(JSON.parse(data![spec.configMapRef.key]!)).toHaveProperty('uid');
+      expect(metadata.labels).not.toHaveProperty('grafana_dashboard');
+    }
+  });
+
+  test('two releases in a namespace share no name and no selector', () => {
+    const releases = ['eu', 'us'].map((release) => template({ release, values: ['hooks-ingress', 'scheduling'] }));
+    const [eu, us] = releases.map((manifests) => manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+    expect(eu).toContain('Deployment eu-opsd');
+    expect(eu!.filter((name) => us!.includes(name))).toEqual([]);
+    const selectors = releases.map((manifests, index) => [
+      only(manifests, 'Deployment', `${['eu', 'us'][index]!}-opsd`).spec!.selector.matchLabels,
+      ...all(manifests, 'Service').map(({ spec }) => spec!.selector),
+    ]);
+    for (const one of selectors[0]!) expect(one).toMatchObject({ 'app.kubernetes.io/instance': 'eu' });
+    for (const one of selectors[1]!) expect(one).toMatchObject({ 'app.kubernetes.io/instance': 'us' });
+    const secrets = podOf(releases[0]!, 'eu-opsd').spec.volumes!.map(({ secret }) => secret?.secretName ?? 'eu-');
+    expect(secrets.filter((name) => !name.startsWith('eu-'))).toEqual([]);
+  });
+
+  test('long names of releases stay valid', () => {
+    const manifests = template({ release: 'r'.repeat(53), values: ['every-component'] });
+    const names = manifests.map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => name.length > 63 || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name))).toEqual([]);
+    expect(new Set(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size).toBe(manifests.length);
+  });
+
+  test('numbers and texts of the values stay what they are', () => {
+    const set = ['config.storage={"audit":{"maxFileBytes":1000000000}}', 'config.log={"level":"info"}'];
+    const parsed = parse(configFiles(template({ set }))['config.yaml']!) as Json;
+    expect(parsed).toMatchObject({ storage: { audit: { maxFileBytes: 1_000_000_000 } }, hooks: { listen: ':10778' } });
+    expect(configFiles(template({ set }))['config.yaml']).toContain('maxFileBytes: 1000000000');
+  });
+
+  test('the notes name the Secrets to create, and what needs attention', () => {
+    const notes = (...set: readonly string[]): string => {
+      const values = set.flatMap((one) => ['--set-json', one]);
+      const install = ['install', 'opsd', CHART, '--namespace=opsd', '--dry-run=client'];
+      const { stdout, stderr, status } = runHelm(...install, ...values);
+      expect([status, stderr]).toEqual([0, '']);
+      return stdout.slice(stdout.indexOf('\nNOTES:\n'));
+    };
+    expect(notes()).toMatch(/opsd-service \(in .*\n {2}opsd-hooks \(in /);
+    expect(notes()).not.toContain('opsd-notify');
+    expect(notes()).toContain('NOTE: config.accounts still has the address of the example');
+    const account = 'config.accounts=[{"name":"eu","url":"https://eu.example.org","tokenFile":"/run/secrets/x"}]';
+    expect(notes(account)).not.toContain('NOTE:');
+    expect(notes(account, 'hooks.ingress={"enabled":true,"host":"h.example.org"}')).toContain('no certificate');
+    expect(notes(account, 'podDisruptionBudget.enabled=true')).toContain('keeps nodes from draining');
+    expect(notes(account, 'podDisruptionBudget.enabled=true', 'replicas=0')).toContain('no daemon runs');
+  });
+
+  test('a release fits into its Secret', () => {
+    const folder = tempDir();
+    const { status, stderr, stdout } = runHelm('package', CHART, '--destination', folder);
+    expect([status, stderr]).toEqual([0, '']);
+    const packed = stdout.trim().split(' ').at(-1)!;
+    // The chart and its manifests, twice encoded, share the limit of 1 MiB.
+    expect(readFileSync(packed).length).toBeLessThan(200 * 1_024);
+  });
+});
