@@ -23,17 +23,16 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
 /** Uses a folder of this user. In Node's default, below /tmp, another user could place code first. */
 function useCompileCache(env) {
   if (env.NODE_COMPILE_CACHE) return; // Node uses it already.
+  var fs = process.getBuiltinModule('node:fs');
   try {
     var caches = env.XDG_CACHE_HOME || process.getBuiltinModule('node:os').homedir() + '/.cache';
+    var folder = caches + '/opsd';
     // Each by itself: Node never returns from creating nested folders where none can be, such as below /proc.
-    [caches, caches + '/opsd'].forEach(makeFolder);
-    process.getBuiltinModule('node:module').enableCompileCache(caches + '/opsd');
+    if (!fs.existsSync(caches)) fs.mkdirSync(caches, { mode: 0o700 });
+    if (!fs.existsSync(folder)) fs.mkdirSync(folder, { mode: 0o700 });
+    var isOwn = !process.getuid || fs.statSync(folder).uid === process.getuid();
+    if (isOwn) process.getBuiltinModule('node:module').enableCompileCache(folder);
   } catch {
     // Without a home that can be written, there is no cache.
   }
-}
-
-function makeFolder(path) {
-  var fs = process.getBuiltinModule('node:fs');
-  if (!fs.existsSync(path)) fs.mkdirSync(path, { mode: 0o700 });
 }

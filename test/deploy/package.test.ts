@@ -81,24 +81,32 @@ test('the compile cache is in a folder that only its user can write', () => {
   expect(launch('24.15.0', { home }).caches).toEqual([join(home, '.cache/opsd')]);
   expect(statSync(join(home, '.cache/opsd')).mode & 0o777).toBe(0o700);
   expect(launch('24.15.0', { home }).caches).toEqual([join(home, '.cache/opsd')]);
+  expect(launch('24.15.0', { home, uid: process.getuid!() + 1 }).caches).toEqual([]);
   expect(launch('24.15.0', { home: join(home, 'absent') }).caches).toEqual([]);
   const caches = tempDir();
   expect(launch('24.15.0', { home, env: { XDG_CACHE_HOME: caches } }).caches).toEqual([join(caches, 'opsd')]);
   expect(launch('24.15.0', { home, env: { NODE_COMPILE_CACHE: '/elsewhere' } }).caches).toEqual([]);
 });
 
+interface Launcher {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly uid: number;
+}
+
 /** Runs the first file of the program as a Node of this version would, without the program itself. */
-function launch(node: string, { home = tempDir(), env = {} }: { readonly home?: string; readonly env?: object } = {}) {
+function launch(node: string, { home = tempDir(), env = {}, uid = process.getuid!() }: Partial<Launcher> = {}) {
   let stderr = '';
   const caches: string[] = [];
   const modules: Readonly<Record<string, object>> = {
-    'node:fs': { existsSync, mkdirSync },
+    'node:fs': { existsSync, mkdirSync, statSync },
     'node:os': { homedir: () => home },
     'node:module': { enableCompileCache: (folder: string) => void caches.push(folder) },
   };
   const process = {
     versions: { node },
     env,
+    getuid: () => uid,
     stderr: { write: (text: string) => (stderr += text) },
     exitCode: undefined as number | undefined,
     getBuiltinModule: (name: string) => modules[name],

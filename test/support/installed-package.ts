@@ -52,6 +52,12 @@ export async function installedPackage(): Promise<InstalledPackage> {
 
 /** Runs npm with an empty cache and without a network. */
 async function npm(cwd: string, args: readonly string[], place: string): Promise<void> {
-  const settings = ['--offline', `--cache=${join(place, 'cache')}`, '--no-audit', '--no-fund', '--ignore-scripts=false'];
+  const settings = [
+    '--offline',
+    `--cache=${join(place, 'cache')}`,
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts=false',
+  ];
   await promisify(execFile)('npm', [...args, ...settings], { cwd, env: { ...process.env, PATH } });
 }

@@ -5,6 +5,7 @@ import { onTestFinished, expect, test } from 'vitest';
 import { operations } from '#emulator/openapi/operations.ts';
 import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
+import { emulatorCommand } from '#operate/cli/commands/emulator.ts';
 import { httpSink } from '../../support/http-sink.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -33,6 +34,9 @@ test('needs no option: its credentials are those of the command', async () => {
     username: 'user',
     password: 'password',
   });
+  expect(emulatorCommand.options['token']?.help).toContain(`default: ${emulator.token}.`);
+  expect(emulatorCommand.options['account']?.help).toContain(`default: ${emulator.accountId}.`);
+  expect(emulatorCommand.options['management']?.help).toContain(`default: ${emulator.username}:${emulator.password}.`);
   expect(emulator.clock.mode).toBe('real');
   const authorization = `Basic ${Buffer.from('user:password').toString('base64')}`;
   const stats = `${emulator.url}/v2/msgsvc/stats/${emulator.accountId}`;
