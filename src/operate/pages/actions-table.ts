@@ -3,7 +3,7 @@ import { formatCount } from '../api/format.ts';
 import type { ActionView, Status } from '../api/status-views.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { moment, state, sub, type Tone } from './page-parts.ts';
+import { idText, moment, state, sub, type Tone } from './page-parts.ts';
 import { table } from './table.ts';
 
 const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
@@ -24,9 +24,9 @@ export function actions(status: Pick<Status, 'actions' | 'storeError'>, now: num
     return html`<p class="empty">The store cannot be read, so past actions are unknown: ${status.storeError}</p>`;
   }
   return table<ActionView>({
-    caption: 'Actions of policies, newest first.',
+    caption: 'Actions of policies and manual plans, newest first.',
     rows: status.actions,
-    empty: 'No actions so far. Each action of a policy appears here with its entry and its outcome.',
+    empty: 'No actions so far. Each action of a policy or a manual plan appears here with its outcome.',
     columns: [
       { title: 'Time', cell: (row) => moment(row.at, now) },
       { title: 'Policy', wide: true, cell: (row) => [policyLink(row.policy), sub(row.account)] },
@@ -34,7 +34,7 @@ export function actions(status: Pick<Status, 'actions' | 'storeError'>, now: num
       {
         title: 'Target',
         wide: true,
-        cell: (row) => [html`<span class="id">${row.target}</span>`, sub(row.workflowUrl)],
+        cell: (row) => [idText(row.target), sub(row.workflowUrl)],
       },
       { title: 'Attempt', align: 'number', cell: (row) => row.attempt },
       {
@@ -44,7 +44,7 @@ export function actions(status: Pick<Status, 'actions' | 'storeError'>, now: num
           state(ACTION_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
           sub(row.done === undefined || row.done === row.items ? undefined : `${formatCount(row.done)} done`),
           sub(row.detail),
-          row.newRunId !== undefined && html`<span class="sub">new run <span class="id">${row.newRunId}</span></span>`,
+          row.newRunId !== undefined && html`<span class="sub">new run ${idText(row.newRunId)}</span>`,
         ],
       },
     ],

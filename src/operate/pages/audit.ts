@@ -6,7 +6,7 @@ import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
-import { duration, facts, moment, section, state } from './page-parts.ts';
+import { duration, facts, idText, moment, section, state } from './page-parts.ts';
 import { table } from './table.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
@@ -67,7 +67,7 @@ export async function verifyPage(context: PageContext): Promise<Reply> {
       ${facts([
         { name: 'Records', value: formatCount(count) },
         { name: 'Problem', value: finding && `${finding.problem} (${finding.file}, line ${finding.line})` },
-        { name: 'Last hash', value: head && html`<span class="id">${head.hash}</span>` },
+        { name: 'Last hash', value: head && idText(head.hash) },
         { name: 'Last line', value: isTorn && 'without its end: a write in progress, or cut short by a crash' },
         { name: 'Duration', value: duration(tookMs) },
       ])}

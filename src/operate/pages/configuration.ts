@@ -4,7 +4,7 @@ import type { Reply } from '../http/reply.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { blockText, facts, moment, section, state } from './page-parts.ts';
+import { blockText, facts, idText, moment, section, state } from './page-parts.ts';
 import { table } from './table.ts';
 
 export function configurationPage(context: PageContext): Reply {
@@ -14,8 +14,8 @@ export function configurationPage(context: PageContext): Reply {
     section: '/configuration',
     main: html`${reloadPart(view)}
     ${facts([
-      { name: 'Hash', value: view.hash !== '' && html`<span class="id">${view.hash}</span>` },
-      { name: 'Files', value: view.files.length > 0 && view.files.map((file) => html`<div class="id">${file}</div>`) },
+      { name: 'Hash', value: view.hash !== '' && idText(view.hash) },
+      { name: 'Files', value: view.files.length > 0 && view.files.map((file) => html`<div>${idText(file)}</div>`) },
     ])}
     ${section('policies', 'Policies', policies(view))}
     ${section(
@@ -48,7 +48,7 @@ function policies({ policies: rows }: ConfigurationView): Html {
     empty: html`No policy is configured. Policies under <code>policies</code> in the configuration appear here.`,
     columns: [
       { title: 'Policy', wide: true, cell: (row) => policyLink(row.name) },
-      { title: 'Place', wide: true, cell: (row) => html`<span class="id">${row.source}</span>` },
+      { title: 'Place', wide: true, cell: (row) => idText(row.source) },
     ],
   });
 }

@@ -15,7 +15,7 @@ import { actions } from './actions-table.ts';
 import { filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
-import { blockText, facts, moment, section } from './page-parts.ts';
+import { blockText, facts, idLink, moment, section } from './page-parts.ts';
 import { deadLetterPath, incidentPath, messagePath } from './paths.ts';
 
 /** Reading the body sends a request and shows personal data, so it needs the role operator. */
@@ -51,8 +51,7 @@ export async function deadLetterPage(context: PageContext): Promise<Reply> {
 
 function aboutDeadLetter(view: DeadLetterView, at: number): Html {
   const { account, incident, workflowRunId, messageId } = view;
-  const link = (id: string | undefined) =>
-    id !== undefined && html`<a href="${messagePath(id, account)}" class="id">${id}</a>`;
+  const link = (id: string | undefined) => id !== undefined && idLink(messagePath(id, account), id);
   return facts([
     { name: 'Queue', value: `${view.queue} DLQ of ${account}` },
     { name: 'Reason', value: view.reason },
@@ -61,7 +60,7 @@ function aboutDeadLetter(view: DeadLetterView, at: number): Html {
     { name: 'Expires', value: moment(view.expiresAt, at) ?? 'unknown: limits.dlqRetention is not set' },
     {
       name: 'Incident',
-      value: incident !== undefined && html`<a href="${incidentPath(incident)}" class="id">${incident}</a>`,
+      value: incident !== undefined && idLink(incidentPath(incident), incident),
     },
     { name: 'Workflow', value: view.workflowUrl },
     { name: 'Run', value: link(workflowRunId) },

@@ -10,7 +10,7 @@ import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { queueProblems } from './incidents.ts';
-import { moment, reasonInput, section, sub } from './page-parts.ts';
+import { idLink, moment, reasonInput, section, sub } from './page-parts.ts';
 import { deadLetterPath, incidentPath } from './paths.ts';
 import { table } from './table.ts';
 
@@ -65,7 +65,7 @@ function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Html {
         wide: true,
         cell: (row) => [
           isChoosable && html`<input type="checkbox" name="id" value="${row.id}" aria-label="Select ${row.id}" /> `,
-          html`<a href="${deadLetterPath(row)}" class="id">${row.id}</a>`,
+          idLink(deadLetterPath(row), row.id),
           sub(`${row.queue} DLQ · ${row.account}`),
         ],
       },
@@ -73,8 +73,7 @@ function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Html {
       { title: 'About', wide: true, cell: (row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))] },
       {
         title: 'Incident',
-        cell: (row) =>
-          row.incident !== undefined && html`<a href="${incidentPath(row.incident)}" class="id">${row.incident}</a>`,
+        cell: (row) => row.incident !== undefined && idLink(incidentPath(row.incident), row.incident),
       },
       { title: 'Failed', cell: (row) => moment(row.failedAt, at) },
       { title: 'Expires', cell: (row) => moment(row.expiresAt, at) },

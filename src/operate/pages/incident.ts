@@ -12,7 +12,19 @@ import { html, type Html, type HtmlValue } from './html.ts';
 import { incidentState, rate } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { campaigns, pendingPlans, policyLink } from './page-policies.ts';
-import { blockText, facts, moment, reasonInput, section, state, sub, time } from './page-parts.ts';
+import {
+  blockText,
+  facts,
+  idLink,
+  idText,
+  long,
+  moment,
+  reasonInput,
+  section,
+  state,
+  sub,
+  time,
+} from './page-parts.ts';
 import { deadLetterPath, incidentPath, planPath } from './paths.ts';
 import { table } from './table.ts';
 
@@ -132,7 +144,7 @@ function otherPlans({ plans }: IncidentDetail, at: number): Html | undefined {
       rows,
       empty: '',
       columns: [
-        { title: 'Plan', cell: (row) => html`<a href="${planPath(row.id)}" class="id">${row.id}</a>` },
+        { title: 'Plan', cell: (row) => idLink(planPath(row.id), row.id) },
         { title: 'State', cell: (row) => state(row.state === 'approved' ? 'ok' : 'off', row.state) },
         { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
         {
@@ -172,7 +184,7 @@ function sample({ sample: one }: IncidentDetail): Html | undefined {
     section(
       'sample',
       'Newest member',
-      html`<p><a href="${deadLetterPath(one)}" class="id">${one.id}</a> <span class="faint">${one.url}</span></p>
+      html`<p>${idLink(deadLetterPath(one), one.id)} <span class="faint">${long(one.url)}</span></p>
         ${one.responseText !== undefined && blockText(one.responseText)}`,
     )
   );
@@ -184,7 +196,7 @@ function marks({ marks: rows }: IncidentDetail): Html | undefined {
     'marks',
     'Changes of the daemon at this time',
     html`<ul>
-      ${rows.map(({ at, kind, detail }) => html`<li>${time(at)} ${kind} <span class="id">${detail}</span></li>`)}
+      ${rows.map(({ at, kind, detail }) => html`<li>${time(at)} ${kind} ${idText(detail)}</li>`)}
     </ul>`,
   );
 }

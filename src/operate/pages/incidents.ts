@@ -1,7 +1,6 @@
 /** Page of the incidents, and their table, which the first page has too. */
-import { formatDuration } from '#foundation/domain/duration.ts';
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
-import { counted, formatCount } from '../api/format.ts';
+import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { incidentList, type IncidentList, type IncidentView } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
@@ -81,7 +80,7 @@ export function incidentState({ state: now, acknowledged }: IncidentView): HtmlV
 export function rate({ rate: given }: IncidentView): HtmlValue {
   if (given === undefined) return undefined;
   const { counts, stepMs } = given;
-  const most = `at most ${formatCount(Math.max(0, ...counts))} in ${formatDuration(stepMs)}`;
+  const most = `at most ${formatCount(Math.max(0, ...counts))} in ${formatSpan(stepMs)}`;
   const chart = bars(counts, `Failures over time, ${most}`);
   return chart && [chart, sub(most)];
 }

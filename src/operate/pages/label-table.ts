@@ -3,6 +3,7 @@ import { formatCount } from '../api/format.ts';
 import { html, type Html } from './html.ts';
 import type { LabelView } from '../api/status-views.ts';
 import { table } from './table.ts';
+import { idText } from './page-parts.ts';
 
 const SHOWN = 5;
 
@@ -32,5 +33,5 @@ export function overflowedLabels(labels: readonly LabelView[]): Html | undefined
 
 /** Minimum count of a value: counts that may belong to other values are subtracted. */
 function largest({ value, count, over }: LabelView['largestOverflow'][number]): Html {
-  return html`<div><span class="id">${value}</span> ${formatCount(count - over)}</div>`;
+  return html`<div>${idText(value)} ${formatCount(count - over)}</div>`;
 }

@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import { filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { duration, facts, moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { duration, facts, idLink, idText, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { deadLetterPath, messagePath } from './paths.ts';
 import { table } from './table.ts';
 
@@ -29,7 +29,7 @@ function messageMain(message: MessageView, { at, account }: MessageDetail): Html
       name: 'State',
       value: [
         state(toneOf(message.outcome), message.outcome ?? now ?? 'unknown'),
-        message.outcome !== undefined && sub(now),
+        now?.toLowerCase() !== message.outcome && message.outcome !== undefined && sub(now),
       ],
     },
     { name: 'Account', value: account },
@@ -45,17 +45,15 @@ function messageMain(message: MessageView, { at, account }: MessageDetail): Html
     { name: 'Retries', value: message.maxRetries !== undefined && `at most ${formatCount(message.maxRetries)}` },
     {
       name: 'Run',
-      value:
-        workflowRunId !== undefined &&
-        html`<a href="${messagePath(workflowRunId, account)}" class="id">${workflowRunId}</a>`,
+      value: workflowRunId !== undefined && idLink(messagePath(workflowRunId, account), workflowRunId),
     },
-    { name: 'Trace', value: html`<span class="id">${message.traceId}</span>` },
+    { name: 'Trace', value: idText(message.traceId) },
   ])}
   ${unknown(message.unknown)} ${section('timeline', 'Timeline', timeline(message.timeline))}`;
 }
 
 function runMain(run: WorkflowRunView, { at, account }: MessageDetail): Html {
-  const link = (id: string) => html`<a href="${messagePath(id, account)}" class="id">${id}</a>`;
+  const link = (id: string) => idLink(messagePath(id, account), id);
   return html`${facts([
     { name: 'State', value: run.failedAt !== undefined && state('trouble', 'failed') },
     { name: 'Account', value: account },
@@ -65,9 +63,7 @@ function runMain(run: WorkflowRunView, { at, account }: MessageDetail): Html {
     { name: 'Status', value: run.responseStatus },
     {
       name: 'Dead letter',
-      value:
-        run.dlqId !== undefined &&
-        html`<a href="${deadLetterPath({ id: run.dlqId, account })}" class="id">${run.dlqId}</a>`,
+      value: run.dlqId !== undefined && idLink(deadLetterPath({ id: run.dlqId, account }), run.dlqId),
     },
     { name: 'Resumed from', value: run.resumedFrom !== undefined && link(run.resumedFrom) },
     {
@@ -79,7 +75,7 @@ function runMain(run: WorkflowRunView, { at, account }: MessageDetail): Html {
     { name: 'Labels', value: run.labels.length > 0 && run.labels.join(', ') },
     { name: 'Flow-control key', value: run.flowControlKey },
     { name: 'Failure function', value: run.failureFunctionState },
-    { name: 'Trace', value: html`<span class="id">${run.traceId}</span>` },
+    { name: 'Trace', value: idText(run.traceId) },
   ])}
   ${unknown(run.unknown)} ${section('timeline', 'Timeline', timeline(run.timeline))}
   ${run.messages.map((message, index) =>

@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
-import { moment, section, state, sub, type Tone } from './page-parts.ts';
+import { idLink, moment, section, state, sub, type Tone } from './page-parts.ts';
 import { messagePath } from './paths.ts';
 import { table } from './table.ts';
 
@@ -75,10 +75,7 @@ function results({ messages, at, read, cursor }: MessagesView): Html {
           {
             title: 'Message',
             wide: true,
-            cell: (row) => [
-              html`<a href="${messagePath(row.messageId, row.account)}" class="id">${row.messageId}</a>`,
-              sub(row.account),
-            ],
+            cell: (row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)],
           },
           {
             title: 'State',

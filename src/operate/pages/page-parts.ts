@@ -42,6 +42,15 @@ export function long(value: HtmlValue): HtmlValue {
   ];
 }
 
+/** Identifier; clipped, as a text of the service. */
+export function idText(id: string): Html {
+  return html`<span class="id">${clipped(id)}</span>`;
+}
+
+export function idLink(path: string, id: string): Html {
+  return html`<a href="${path}" class="id">${clipped(id)}</a>`;
+}
+
 /** Text of a service in a box that keeps its lines. */
 export function blockText(text: HtmlValue): Html {
   return html`<pre tabindex="0">${text}</pre>`;

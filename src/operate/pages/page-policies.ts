@@ -4,7 +4,7 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
-import { long, moment, state, sub, type Tone } from './page-parts.ts';
+import { idLink, long, moment, state, sub, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
@@ -128,7 +128,7 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
       rows: status.plans,
       empty: '',
       columns: [
-        { title: 'Plan', cell: (row) => html`<a href="${planPath(row.id)}" class="id">${row.id}</a>` },
+        { title: 'Plan', cell: (row) => idLink(planPath(row.id), row.id) },
         { title: 'Policy', wide: true, cell: (row) => [policyLink(row.policy), sub(row.account)] },
         { title: 'Action', wide: true, cell: (row) => would(row) },
         {
@@ -200,23 +200,19 @@ export function campaigns(policies: readonly PolicyView[], at: number): Html | u
             row.judged > 0 &&
             html`<span class="nowrap">${formatCount(row.verified)} of ${formatCount(row.judged)}</span>`,
         },
-        { title: 'Until', wide: true, cell: (row) => until(row, at) },
+        { title: 'Next', wide: true, cell: (row) => next(row, at) },
         { title: 'Begun', minor: true, cell: (row) => moment(row.begunAt, at) },
       ],
     })}
   </section>`;
 }
 
-function until({ state: now, until: at, reason, breaker }: Campaign, asOf: number): HtmlValue {
+function next({ state: now, until: at, reason, breaker }: Campaign, asOf: number): HtmlValue {
   if (now === 'audit') return ['an operator lifts it', sub(reason)];
   if (at === undefined) return undefined;
-  const what =
-    now === 'halted'
-      ? breaker === 'half-open' || at <= asOf
-        ? 'one entry can be resumed'
-        : 'the breaker is open'
-      : 'judged';
-  return [html`${what} `, moment(at, asOf), sub(now === 'halted' ? reason : undefined)];
+  if (now !== 'halted') return [html`judged `, moment(at, asOf)];
+  if (breaker === 'half-open' || at <= asOf) return ['one entry can be resumed now', sub(reason)];
+  return [html`the breaker is open; one entry can be resumed `, moment(at, asOf), sub(reason)];
 }
 
 export function policyLink(name: string): Html {

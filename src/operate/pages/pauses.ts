@@ -47,7 +47,7 @@ export function liftForm(context: PageContext, policy?: string, group?: string):
     action: '/pauses/lift',
     label: group === undefined ? title : `${title} of ${name}`,
     content: html`${hiddenPolicy(policy)}
-      ${group !== undefined && html`<input type="hidden" name="group" value="${group}" /><span class="wide">${name}</span>`}
+      ${group !== undefined && html`<input type="hidden" name="group" value="${group}" /><span class="wide">halted: ${name}</span>`}
       ${reasonInput()} <button>${title}</button>`,
   });
 }

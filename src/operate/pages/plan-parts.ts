@@ -3,7 +3,7 @@ import { formatDuration } from '#foundation/domain/duration.ts';
 import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { facts, section, state, sub, time, type Fact } from './page-parts.ts';
+import { facts, idText, long, section, state, sub, time, type Fact } from './page-parts.ts';
 import { table } from './table.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
@@ -16,7 +16,7 @@ export function planMain(plan: Plan): Html {
     section(
       'notes',
       'Notes',
-      plan.notes.map((note) => html`<p>${note}</p>`),
+      plan.notes.map((note) => html`<p>${long(note)}</p>`),
     )
   }
   ${section('entries', 'Actions', actionTable(plan))}`;
@@ -165,7 +165,7 @@ function actionTable({ chosen, deferred = [], backlog }: Plan): Html {
     rows: acts,
     empty: 'No action. Each entry that the guards allow appears here.',
     columns: [
-      { title: 'Target', wide: true, cell: (row) => html`<span class="id">${row.target}</span>` },
+      { title: 'Target', wide: true, cell: (row) => idText(row.target) },
       { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
       { title: 'About', wide: true, cell: about },
       { title: 'Failed', cell: (row) => 'failedAt' in row && time(row.failedAt) },

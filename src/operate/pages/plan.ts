@@ -10,7 +10,7 @@ import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { facts, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
+import { facts, idText, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
@@ -72,7 +72,7 @@ function head(plan: StoredPlanDetail, at: number): Html {
     { name: 'Made', value: moment(plan.savedAt, at) },
     { name: 'Expires', value: ['draft', 'pending'].includes(plan.state) && moment(plan.expiresAt, at) },
     { name: 'By', value: plan.by !== undefined && [plan.by, sub(plan.reason)] },
-    { name: 'Hash', value: html`<span class="id">${plan.hash}</span>` },
+    { name: 'Hash', value: idText(plan.hash) },
   ]);
 }
 

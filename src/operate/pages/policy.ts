@@ -13,7 +13,7 @@ import { HttpError, type Reply } from '../http/reply.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { blockText, facts, moment, section, state, sub } from './page-parts.ts';
+import { blockText, facts, idText, moment, section, state, sub } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
@@ -116,7 +116,7 @@ function policyFacts(policy: PolicyView, at: number): Html {
     { name: 'Held', value: policy.held && `${policy.held.guard}: ${policy.held.reason}` },
     { name: 'Next run', value: [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)] },
     { name: 'Owner', value: policy.owner },
-    { name: 'Defined in', value: html`<span class="id">${policy.source}</span>` },
+    { name: 'Defined in', value: idText(policy.source) },
   ])}`;
 }
 

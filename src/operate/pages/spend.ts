@@ -7,7 +7,7 @@ import type { Reply } from '../http/reply.ts';
 import { filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { facts, moment, section, state, sub } from './page-parts.ts';
+import { clipped, facts, moment, section, state, sub } from './page-parts.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
 
@@ -85,7 +85,7 @@ function dailySpend({ days: rows }: AccountSpend): HtmlValue {
 function byValue({ dimension, byValue: rows }: AccountSpend): Html | undefined {
   if (dimension === undefined) return undefined;
   return table<AccountSpend['byValue'][number]>({
-    caption: `Log entries by ${dimension}. They have no price.`,
+    caption: `Log entries by ${clipped(dimension)}. They have no price.`,
     rows: rows.slice(0, 50),
     empty: 'No entry is counted yet.',
     columns: [

@@ -16,7 +16,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
-import { basicOf, busy, emptyWorld, OPERATOR, PAGES } from './worlds.ts';
+import { basicOf, busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -304,6 +304,18 @@ describe('the text of every page', () => {
       expect(text.match(/.*\b([a-z]{2,}) \1\b.*/gi), `${path}: a word twice`).toBeNull();
       expect(text.match(/.*\b1 (?:[a-z]+ )?(?!as\b|is\b)[a-z]{3,}s\b.*/g), `${path}: one of several`).toBeNull();
       expect(text, path).not.toMatch(/undefined|NaN|\[object|Infinity/);
+    }
+  });
+
+  test('folds long texts of the service', async () => {
+    for (const [path, markup] of await markups(hostileWorld())) {
+      const shown = markup.replaceAll(/<(details|pre)\b.*?<\/\1>/gs, '\n');
+      const longest = Math.max(
+        ...textOf(shown)
+          .split('\n')
+          .map((line) => line.length),
+      );
+      expect.soft(longest, path).toBeLessThan(1_000);
     }
   });
 

@@ -139,6 +139,7 @@ tr:target > * { background: var(--row); }
   .head .refresh { margin-left: 0; }
   .top { padding: 6px 12px; } .top nav a { padding: 7px 8px; } .who { width: 100%; justify-content: space-between; }
   .acts .more, .act { width: 100%; }
+  .facts { grid-template-columns: repeat(auto-fit, minmax(min(100%, 9.5em), 1fr)); gap: 10px 16px; }
   table, tbody, tr, th, td { display: block; }
   table { border: 0; background: none; }
   caption { display: block; }
