@@ -52,8 +52,13 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
     ...about(policy),
     guard,
     summary: `${titleOf(policy)} is held by ${guard}`,
-    detail: result.detail ?? result.error ?? result.outcome,
+    detail: withoutGuard(result.detail ?? result.error ?? result.outcome, guard),
   });
+}
+
+/** Returns a reason without its guard, which the summary names. */
+function withoutGuard(detail: string, guard: string): string {
+  return detail.startsWith(`${guard}: `) ? detail.slice(guard.length + 2) : detail;
 }
 
 /** Key of the condition for a held policy. */

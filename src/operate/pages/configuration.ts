@@ -28,7 +28,7 @@ export function configurationPage(context: PageContext): Reply {
 }
 
 function reloadPart({ reload, at }: ConfigurationView): Html {
-  if (reload === undefined) return html`<p class="notice info">This daemon was not started from a file.</p>`;
+  if (reload === undefined) return html`<p class="notice info">This daemon cannot reload its configuration.</p>`;
   if (reload.ok) {
     return html`<p class="notice ok">${state('ok', 'The last load succeeded')} ${moment(reload.goodAt, at)}</p>`;
   }

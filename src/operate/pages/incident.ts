@@ -43,7 +43,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
     section: '/incidents',
     main: html`<p class="notice info">
         <strong>Next step:</strong> ${incident.next.text}
-        ${incident.next.command !== undefined && html`<code>${incident.next.command}</code>`}
+        ${incident.next.command !== undefined && html`<code>${commandOf(context)(incident.next.command.replace(/^opsd /, ''))}</code>`}
       </p>
       ${incidentFacts(incident, at)} ${forms(context, incident)}
       ${pendingPlans({ plans: incident.plans.filter((plan) => plan.state === 'pending'), at }, commandOf(context))}

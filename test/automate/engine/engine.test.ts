@@ -154,7 +154,7 @@ describe('modes', () => {
         account: 'production',
         action: 'workflow-dlq.resume',
         campaigns: [],
-        held: { guard: 'mode', reason: expect.stringContaining('mode: '), since: START },
+        held: { guard: 'mode', reason: 'the mode is audit: nothing is sent; 1 not sent', since: START },
         source: 'opsd.yaml:7',
         schedule: 'every 5m',
         mode: 'enforce',

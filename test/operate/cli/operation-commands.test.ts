@@ -97,7 +97,7 @@ test('statistics show the latest point of each series, and its maximum', async (
   const world = await operationsWorld();
   const { code, stdout } = await run(world, ['account', 'stats', '--period', '3h']);
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^STATISTIC +LATEST +AT +MAX +POINTS\n/);
+  expect(stdout).toMatch(/^STATISTIC +LATEST +AT \(UTC\) +MAX +POINTS\n/);
   expect(stdout).toMatch(/\ndlq_message_count +0 +– +– +–\n/);
   expect(stdout).toMatch(/\ndaily_used +\d+ +20\d\d-\d\d-\d\d \d\d:\d\d +\d+ +60\n/);
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -141,7 +141,7 @@ test('a raised budget needs a yes, a lower one the name of the account', async (
   // The current budget is unknown until the daemon has read it, so a change counts as a lower one.
   const unknown = await run(world, ['account', 'update-budget', '500'], { answers: ['y', 'production'] });
   expect(unknown.code).toBe(0);
-  expect(unknown.stderr).toContain('production (the budget is lowered, or its current value is unknown)');
+  expect(unknown.stderr).toContain('production (the budget is lowered, or its current value is unknown or too old)');
   expect(lastWrite(world)).toBe('PATCH /v2/msgsvc/update-budget/acc-1');
   const writes = () => world.exchanged.filter(({ method }) => method !== 'GET').length;
   expect(await run(world, ['account', 'update-budget', '50', '--yes'], {})).toMatchObject({ code: 1 });

@@ -79,7 +79,7 @@ interface Statistic {
 const STATISTICS_COLUMNS: readonly Column<Statistic>[] = [
   { title: 'STATISTIC', text: ({ name }) => name },
   { title: 'LATEST', text: ({ latest }) => cell(latest), align: 'right' },
-  { title: 'AT', text: ({ at }) => at ?? '–' },
+  { title: 'AT (UTC)', text: ({ at }) => at ?? '–' },
   { title: 'MAX', text: ({ max }) => (max === undefined ? '–' : cell(max)), align: 'right' },
   { title: 'POINTS', text: ({ points }) => (points === undefined ? '–' : String(points)), align: 'right' },
 ];
