@@ -68,6 +68,7 @@ const args = ['--max-semi-space-size=2', join(ROOT, 'src/opsd.js'), 'run', '--co
 const { child } = await untilScraped(process.execPath, args, `${address}/metrics`);
 stack.defer(() => stop(child));
 const incidents = await groupedIncidents();
+const grouped = resident();
 const biggest = incidents.toSorted((a, b) => b.members.now - a.members.now)[0]!;
 const made = (await json('/api/v1/plan', { selection: { action: 'resume', label: ['label-7'] }, reason: 'bench' })) as {
   readonly id: string;
@@ -98,7 +99,11 @@ console.log(`${ENTRIES} dead letters, ${incidents.length} incidents\n`);
 const floor = await measure('/-/healthy');
 print('floor: the health probe', floor);
 for (const [name, path] of pages) print(name, await measure(path), floor.median);
-console.log(`\nresident: ${(residentBytes(child.pid!) / 1e6).toFixed(0)} MB`);
+console.log(`\nresident: ${grouped} after the grouping, ${resident()} after the pages`);
+
+function resident(): string {
+  return `${(residentBytes(child.pid!) / 1e6).toFixed(0)} MB`;
+}
 
 async function json(path: string, body?: object): Promise<unknown> {
   const response = await fetch(`${address}${path}`, {
