@@ -15,6 +15,8 @@ export interface Running {
 }
 
 const STARTED = 'daemon running';
+/** A user that OpenShift could choose. */
+const OTHER_USER = 1_000_680_000;
 
 export async function runDemo(image: BuiltImage, folder: string): Promise<Running> {
   const sandbox = await startSandbox(image, { store: volume(folder, 'demo'), args: ['demo'] });
@@ -46,6 +48,9 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
   await second.logged(STARTED);
   const { stdout } = await ask(second, 'http://127.0.0.1:10777/metrics');
   const again = await second.stop();
+  const other = await startSandbox(image, { store: volume(folder, 'other', OTHER_USER), config, user: OTHER_USER });
+  await other.logged(STARTED);
+  const asOther = await other.stop();
   return [
     endsWell('the daemon', ended.code, ended.log),
     expects('commands reach it: opsd pause', paused.code === 0, paused.stderr),
@@ -58,14 +63,15 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
         .join('; '),
     ),
     endsWell('the daemon, again', again.code, again.log),
+    endsWell('the daemon, as any user of group 0', asOther.code, asOther.log),
   ];
 }
 
-/** Creates a folder that belongs to the image's user, as a volume does. */
-function volume(folder: string, name: string): string {
+/** Creates a folder that belongs to the daemon's user, as a volume does. */
+function volume(folder: string, name: string, user = USER): string {
   const path = join(folder, name);
   mkdirSync(path);
-  chownSync(path, USER, USER);
+  chownSync(path, user, user);
   return path;
 }
 

@@ -17,6 +17,8 @@ export interface SandboxOptions {
   readonly config?: string;
   /** Replaces the image's CMD. */
   readonly args?: readonly string[];
+  /** Replaces the image's user, with group 0, as OpenShift does. */
+  readonly user?: number;
 }
 
 export interface Sandbox {
@@ -39,6 +41,7 @@ const PATIENCE_MS = 60_000;
 const MOUNT_POINTS = ['proc', 'dev', 'sys'];
 
 export async function startSandbox({ root, config }: BuiltImage, options: SandboxOptions): Promise<Sandbox> {
+  const [uid, gid] = options.user === undefined ? [USER, USER] : [options.user, 0];
   for (const name of MOUNT_POINTS) mkdirSync(join(root, name), { recursive: true });
   const began = performance.now();
   const child = spawn(
@@ -51,7 +54,7 @@ export async function startSandbox({ root, config }: BuiltImage, options: Sandbo
       ...config.Entrypoint,
       ...(options.args ?? config.Cmd),
     ],
-    { cwd: '/', env: environment(config), uid: USER, gid: USER, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
+    { cwd: '/', env: environment(config), uid, gid, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] },
   );
   const ended = new Promise<number | undefined>((resolve) => {
     child.on('error', () => resolve(undefined));
@@ -80,7 +83,7 @@ export async function startSandbox({ root, config }: BuiltImage, options: Sandbo
       run(
         pathOf('nsenter')!,
         [
-          ...words(`--target ${pid} --mount --net --pid --ipc --setuid ${USER} --setgid ${USER} --wd --`),
+          ...words(`--target ${pid} --mount --net --pid --ipc --setuid ${uid} --setgid ${gid} --wd --`),
           program!,
           ...args,
         ],

@@ -23,7 +23,7 @@ test('npm run image builds it, inspects it, and runs it; or reports why it canno
   }
   expect(run.stdout()).not.toContain('NOT OK');
   expect(code).toBe(0);
-  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(17);
+  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(18);
 
   const [archive, bill] = ['.tar.gz', '.cdx.json'].map((end) => readdirSync(out).find((name) => name.endsWith(end)));
   expect(existsSync(join(out, archive!))).toBe(true);
