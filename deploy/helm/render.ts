@@ -61,16 +61,18 @@ function forHelm(value: unknown): unknown {
 }
 
 function valuesTable(): string {
-  const cell = (path: string, value: unknown): string => {
-    if (value === undefined) return '';
-    return ['config', 'policies'].includes(path) ? 'see values.yaml' : `\`${JSON.stringify(value)}\``;
-  };
-  const rows = valuesOf(read(`${CHART}/values.yaml`), VALUES).map(({ path, description, default: value }) => [
-    `\`${path}\``,
-    description,
-    cell(path, value),
-  ]);
-  return table(['value', 'meaning', 'default'], rows);
+  const rows = valuesOf(read(`${CHART}/values.yaml`), VALUES).map(({ path, description, schema, default: value }) => {
+    if (schema === undefined) return [`\`${path}\``, description, '', ''];
+    const isLong = ['config', 'policies'].includes(path);
+    return [`\`${path}\``, description, typeOf(schema), isLong ? 'see values.yaml' : `\`${JSON.stringify(value)}\``];
+  });
+  return table(['value', 'meaning', 'type', 'default'], rows);
+}
+
+function typeOf({ $ref, type, items, enum: values }: Schema): string {
+  if (typeof $ref === 'string') return $ref.replace(/^.*[./]/, '');
+  if (Array.isArray(values)) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
+  return type === 'array' ? `list of ${typeOf(items as Schema)}` : String(type);
 }
 
 /** The rules of Prometheus, with the addresses that values can replace. */

@@ -1,12 +1,14 @@
 /** The chart's values: each with its default, and its description, the comment above it in values.yaml. */
 import { parseDocument, isMap, isScalar, type Pair, type YAMLMap } from 'yaml';
+import type { Schema } from './kubernetes-schema.ts';
 import { Group, type Shape } from './values-schema.ts';
 
 export interface Value {
   /** Such as `hooks.ingress.host`. */
   readonly path: string;
   readonly description: string;
-  /** Undefined for a group of values. */
+  /** Undefined for a group of values, as is the default. */
+  readonly schema?: Schema;
   readonly default?: unknown;
 }
 
@@ -37,7 +39,7 @@ function group(map: YAMLMap, { shapes }: Group, prefix: string): Value[] {
       return description === '' ? values : [{ path, description }, ...values];
     }
     if (description === '') throw new Error(`the value ${path} has no comment`);
-    return [{ path, description, default: jsonOf(pair.value) }];
+    return [{ path, description, schema: shape, default: jsonOf(pair.value) }];
   });
 }
 

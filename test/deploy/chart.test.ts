@@ -69,9 +69,9 @@ const GROUP = new Group({ one: { type: 'string' }, more: new Group({ two: { type
 
 test('values have comments and types', () => {
   expect(valuesOf('# About.\n\n# First.\none: ""\n# More.\nmore:\n  # Second,\n  # long.\n  two: 2\n', GROUP)).toEqual([
-    { path: 'one', description: 'First.', default: '' },
+    { path: 'one', description: 'First.', schema: { type: 'string' }, default: '' },
     { path: 'more', description: 'More.' },
-    { path: 'more.two', description: 'Second, long.', default: 2 },
+    { path: 'more.two', description: 'Second, long.', schema: { type: 'integer' }, default: 2 },
   ]);
   const one = '# First.\none: ""\n';
   expect(() => valuesOf(`${one}more: { two: 2 }`, GROUP)).toThrow('more.two has no comment');
