@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 key=$(cat go.mod go.sum | { sha256sum 2>/dev/null || shasum -a 256; } | cut -c1-16)
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/msgsvc-opsd/tools/$(uname -sm | tr ' ' -)-$key
+folder=${XDG_CACHE_HOME:-~/.cache}/msgsvc-opsd/tools/$(uname -sm | tr ' ' -)-$key
 if [ "${1:-}" = --folder ] || [ -d "$folder" ]; then
   echo "$folder"
   exit
@@ -28,7 +28,7 @@ minor=$("$go" env GOVERSION | sed 's/^go1\.\([0-9]*\).*/\1/')
 if ((minor < 21)); then
   platform=$("$go" env GOOS)-$("$go" env GOARCH)
   wanted=golang.org/toolchain@v0.0.1-go$(sed -n 's/^go //p' go.mod).$platform
-  root=$(cd / && "$go" mod download -json "$wanted" | sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
+  root=$(cd / && "$go" mod download -json "$wanted" | sed -n 's/^[[:space:]]*"Dir": "\([^"]*\)".*/\1/p')
   chmod -R u+x "$root/bin" "$root/pkg/tool"
   go=$root/bin/go
 fi
