@@ -4,7 +4,7 @@
  *   node deploy/release/release.ts check TAG   fails if the tag, the package, the chart and the changelog disagree
  *   node deploy/release/release.ts notes TAG   prints the section of the version in CHANGELOG.md
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -14,17 +14,16 @@ const USAGE = 'usage: node deploy/release/release.ts check|notes TAG\n';
 export interface ReleaseFiles {
   readonly manifest: string;
   readonly lock: string;
-  readonly chart: string | undefined;
+  readonly chart: string;
   readonly changelog: string;
 }
 
 export function releaseFiles(root = ROOT): ReleaseFiles {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-  const chart = 'deploy/helm/opsd/Chart.yaml';
   return {
     manifest: read('package.json'),
     lock: read('package-lock.json'),
-    chart: existsSync(join(root, chart)) ? read(chart) : undefined,
+    chart: read('deploy/helm/opsd/Chart.yaml'),
     changelog: read('CHANGELOG.md'),
   };
 }
@@ -32,12 +31,12 @@ export function releaseFiles(root = ROOT): ReleaseFiles {
 /** Returns the versions by the places that name them. */
 export function versionsIn({ manifest, lock, chart }: ReleaseFiles): Readonly<Record<string, string>> {
   const versionOf = (text: string): string => (JSON.parse(text) as { readonly version: string }).version;
-  const key = (name: string): string =>
-    new RegExp(`^${name}: *"?([^"\\s]+)"?\\s*$`, 'm').exec(chart!)?.[1] ?? 'missing';
+  const key = (name: string): string => new RegExp(`^${name}: *"?([^"\\s]+)"?\\s*$`, 'm').exec(chart)?.[1] ?? 'missing';
   return {
     'package.json': versionOf(manifest),
     'package-lock.json': versionOf(lock),
-    ...(chart !== undefined && { 'Chart.yaml, version': key('version'), 'Chart.yaml, appVersion': key('appVersion') }),
+    'Chart.yaml, version': key('version'),
+    'Chart.yaml, appVersion': key('appVersion'),
   };
 }
 

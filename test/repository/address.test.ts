@@ -61,6 +61,7 @@ test.each([
   ['package.json', 'its issues', manifest.bugs.url],
   ['Dockerfile', 'the labels of the image', `ARG SOURCE=${ADDRESS}\n`],
   ['deploy/prometheus/opsd-alerts-core.yaml', 'runbooks', `runbook_url: ${ADDRESS}runbooks/`],
+  ['deploy/helm/opsd/Chart.yaml', 'the home of the chart', `home: ${ADDRESS}\n`],
   ['.github/ISSUE_TEMPLATE/config.yml', 'links', `url: ${ADDRESS}`],
   ['SECURITY.md', 'the contact', `<${manifest.bugs.email}>`],
 ])('%s has it in %s', (file, _what, text) => {
