@@ -31,9 +31,9 @@ test('generated files are current: npm run chart', () => {
 
 test('the version is that of the package, and the address the one of the project', () => {
   const chart = parse(read(`${CHART}/Chart.yaml`)) as Schema;
-  const { version } = JSON.parse(read('package.json')) as { version: string };
+  const { version, homepage } = JSON.parse(read('package.json')) as { version: string; homepage: string };
   expect([chart['version'], chart['appVersion']]).toEqual([version, version]);
-  expect(read('Dockerfile')).toContain(`SOURCE=${String(chart['home'])}`);
+  expect(chart['home']).toBe(homepage);
 });
 
 test('the default configuration and policies are those of the kustomize base', () => {

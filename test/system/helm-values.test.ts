@@ -108,6 +108,7 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
       ['dashboards={"enabled":true,"provisioner":"grafana-operator"}'],
       'instanceSelector is',
     ],
+    ['a slow scrape', ['monitor.interval="1m"', 'monitor.scrapeTimeout="90s"'], 'scrapeTimeout is 90s, longer than'],
     ['a label of the selectors', ['labels={"app.kubernetes.io/name":"a"}'], 'labels sets app.kubernetes.io/name'],
     ['one of the pod', ['podLabels={"app.kubernetes.io/instance":"a"}'], 'podLabels sets app.kubernetes.io/instance'],
   ])('contradictory: %s', (_what, set, message) => {

@@ -47,6 +47,12 @@
 {{- end }}
 {{- end }}
 
+{{- with .Values.monitor }}
+{{- $start := toDate "2006-01-02" "2000-01-01" }}
+{{- if gt (dateModify .scrapeTimeout $start | unixEpoch | int) (dateModify .interval $start | unixEpoch | int) }}
+{{- fail (printf "monitor.scrapeTimeout is %s, longer than monitor.interval, %s: the operator would ignore the monitor" .scrapeTimeout .interval) }}
+{{- end }}
+{{- end }}
 {{- if and .Values.dashboards.enabled (eq .Values.dashboards.provisioner "grafana-operator") (not .Values.dashboards.grafanaOperator.instanceSelector) }}
 {{- fail "dashboards.grafanaOperator.instanceSelector is empty: set the labels of your Grafana, such as matchLabels: { dashboards: grafana }" }}
 {{- end }}
