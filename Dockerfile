@@ -1,4 +1,4 @@
-# The daemon as an image of one program: Node with the libraries it needs, the sources, and nothing else. No shell, no
+# The daemon as an image of one program: Node with the libraries it needs, the bundle, and nothing else. No shell, no
 # npm, no package manager; not root; nothing written but the store and /tmp. docs/image.md explains how to build and run it.
 #
 #   docker build -t opsd .
@@ -10,16 +10,15 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# Without the optional packages: they bring a Node for machines that lack one. Nothing here needs an install script. npm's
-# bill of materials leaves packages out that others need for development too, unless it knows of no such others.
+# Without the optional packages: they bring a Node for machines that lack one. Nothing here needs an install script.
 # A registry of one's own, with its credentials and certificates, comes as secrets of the build: they are in no layer.
 RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
     --mount=type=secret,id=npm-ca,target=/run/secrets/npm-ca \
-    npm ci --omit=dev --omit=optional --ignore-scripts --userconfig=/run/secrets/npmrc --cache=/tmp/npm \
-    && npm pkg delete devDependencies optionalDependencies \
-    && npm sbom --sbom-format=cyclonedx --sbom-type=application > packages.json
+    npm pkg delete optionalDependencies \
+    && npm ci --ignore-scripts --userconfig=/run/secrets/npmrc --cache=/tmp/npm
 COPY LICENSE ./
 COPY src ./src
+COPY deploy/package ./deploy/package
 COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/health.ts ./deploy/image/
 # Two trees, /out/runtime and /out/app, a layer each: the larger one changes with the base alone.
 ARG SOURCE_DATE_EPOCH
@@ -56,6 +55,6 @@ ENV PATH=/usr/local/bin \
 EXPOSE 10777 10778 10779
 # As patient as the probes on Kubernetes: a large store may have to be migrated, and a reload takes the listeners away.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=9 \
-  CMD ["node", "health.ts"]
-ENTRYPOINT ["node", "--max-semi-space-size=2", "src/opsd.js"]
+  CMD ["node", "health.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=2", "dist/opsd.js"]
 CMD ["run", "--config", "/etc/opsd/config.yaml"]

@@ -455,5 +455,5 @@ test('the configuration of the demo is valid', () => {
 test('the image starts what the scripts start', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: { opsd: string } };
   const entry = /^ENTRYPOINT (.*)$/m.exec(read('Dockerfile'))![1]!;
-  expect((JSON.parse(entry) as string[]).join(' ')).toBe(scripts.opsd);
+  expect((JSON.parse(entry) as string[]).join(' ')).toBe(scripts.opsd.replace('src/', 'dist/'));
 });

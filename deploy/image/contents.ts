@@ -14,6 +14,7 @@ interface File {
 /** Regular program files: Node, and the loader with its libraries. */
 const PROGRAMS = /^(?:usr\/local\/bin\/node|lib(?:64)?\/(?:[\w-]+\/)?[\w.+-]+\.so[\w.]*)$/;
 const SHELLS_AND_TOOLS = /(?:^|\/)(?:ba|da|a|z|k)?sh$|(?:^|\/)(?:busybox|env|perl|npm|npx|corepack|apt|dpkg)$/;
+const NOT_BUNDLED = /(?:^|\/)node_modules\/|\.(?:ts|map)$/;
 /** Paths that users other than root can write to. */
 const WRITABLE = ['tmp', 'var/lib/opsd'];
 
@@ -21,7 +22,7 @@ export interface Contents {
   readonly files: number;
   readonly bytes: number;
   /** Sizes of the largest parts, in bytes. */
-  readonly parts: Readonly<Record<'node' | 'libraries' | 'packages' | 'sources', number>>;
+  readonly parts: Readonly<Record<'node' | 'libraries' | 'bundle', number>>;
   readonly checks: readonly Check[];
 }
 
@@ -52,11 +53,14 @@ export function contentsOf({ root, inspected }: BuiltImage, npm: NpmSettings): C
     parts: {
       node: size(/^usr\/local\/bin\/node$/),
       libraries: size(/^lib/),
-      packages: size(/^opt\/opsd\/node_modules\//),
-      sources: size(/^opt\/opsd\/src\//),
+      bundle: size(/^opt\/opsd\/dist\//),
     },
     checks: [
       check('the only program is Node: no shell, no package manager', strange),
+      check(
+        'all packages are in the bundle, without source maps',
+        files.filter(({ path }) => NOT_BUNDLED.test(path)),
+      ),
       check('only root can write, except to the store and /tmp', open),
       check('everyone can read', closed),
       check('no file grants rights to its caller', special),
@@ -65,7 +69,7 @@ export function contentsOf({ root, inspected }: BuiltImage, npm: NpmSettings): C
         what: 'nor is one in the metadata of the image',
         wrong: tells(inspected, [...npm.secrets, ...npm.hosts]) ? 'it is' : undefined,
       },
-      sameAsBill(root, all),
+      sameAsBill(root),
     ],
   };
 }
@@ -83,12 +87,10 @@ function check(what: string, wrong: readonly { readonly path: string }[]): Check
   };
 }
 
-/** Compares the packages with the bill of materials. */
-function sameAsBill(root: string, all: readonly File[]): Check {
-  const there = all
-    .filter(({ path }) => /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path))
-    .map(({ path }) => JSON.parse(readFileSync(join(root, path), 'utf8')) as { name: string; version: string })
-    .map(({ name, version }) => `${name}@${version}`);
+/** Compares the bill of materials with the licenses, whose sections begin with lines such as `zod 4.6.7 (MIT)`. */
+function sameAsBill(root: string): Check {
+  const licenses = readFileSync(join(root, 'opt/opsd/dist/THIRD-PARTY-LICENSES.txt'), 'utf8');
+  const licensed = [...licenses.matchAll(/^(\S+) (\d\S*) \(.+\)$/gm)].map(([, name, version]) => `${name}@${version}`);
   const bill = JSON.parse(readFileSync(join(root, 'opt/opsd/sbom.cdx.json'), 'utf8')) as {
     components: readonly { readonly name: string; readonly version: string; readonly purl: string }[];
   };
@@ -97,13 +99,12 @@ function sameAsBill(root: string, all: readonly File[]): Check {
     .map(({ name, version }) => `${name}@${version}`);
   const others = bill.components.filter(({ purl }) => !purl.startsWith('pkg:npm/')).map(({ name }) => name);
   const apart = [
-    ...there.filter((name) => !listed.includes(name)),
-    ...listed.filter((name) => !there.includes(name)),
+    ...new Set(licensed).symmetricDifference(new Set(listed)),
     ...['node', 'libc6'].filter((name) => !others.includes(name)),
   ];
   return {
-    what: `the bill of materials names the ${new Set(there).size} packages, Node, and ${others.length - 1} of Debian`,
-    wrong: apart.length === 0 && there.length > 0 ? undefined : `not in both: ${apart.slice(0, 5).join(', ')}`,
+    what: `the bill of materials names the ${licensed.length} packages of the bundle, Node, and ${others.length - 1} of Debian`,
+    wrong: apart.length === 0 && licensed.length > 0 ? undefined : `not in both: ${apart.slice(0, 5).join(', ')}`,
   };
 }
 

@@ -1,6 +1,9 @@
 /** The image's health check: asks the program that the container runs, whichever command it is. */
 import { readFileSync } from 'node:fs';
 
+/** The program's file, or its name on the PATH. */
+const PROGRAM = /(?:^|\/)opsd(?:\.js)?$/;
+
 /**
  * Returns the health address of a command. Commands that end by themselves have none, and are healthy while they run.
  *
@@ -10,7 +13,7 @@ export function healthUrl(
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
-  const [command, ...args] = words.slice(words.findIndex((word) => word.endsWith('src/opsd.js')) + 1);
+  const [command, ...args] = words.slice(words.findIndex((word) => PROGRAM.test(word)) + 1);
   if (command === 'run' || command === 'demo') return `${reachable(env['OPSD_PROBES_LISTEN'] || ':10779')}/-/healthy`;
   return command === 'emulator' ? `${reachable(listenOf(args) ?? '127.0.0.1:8080')}/health` : undefined;
 }

@@ -1,4 +1,4 @@
-/** Licenses that npm does not know: parts of Node, and the Debian packages that Node is linked to. */
+/** Licenses of the parts of Node, and of the Debian packages that Node is linked to. */
 
 /** By their names in `process.versions`, after Node's LICENSE file. */
 const NODE_PARTS: Readonly<Record<string, string>> = {
@@ -38,7 +38,10 @@ export type Licenses = readonly [
   { readonly license: { readonly id: string } | { readonly name: string } } | { readonly expression: string },
 ];
 
-export const NODE_LICENSE: Licenses = [{ license: { id: 'MIT' } }];
+/** @param expression an SPDX identifier or expression */
+export function licensesOf(expression: string): Licenses {
+  return expression.includes(' ') ? [{ expression }] : [{ license: { id: expression } }];
+}
 
 /** Returns the license of a part of Node. A part that is not in the table is in Node's own LICENSE file. */
 export function nodePartLicense(name: string): Licenses {
@@ -52,5 +55,5 @@ export function debianLicense(name: string): Licenses {
   if (expression === undefined) {
     throw new Error(`the license of the Debian package ${name} is not known: add it to deploy/image/licenses.ts`);
   }
-  return expression.includes(' ') ? [{ expression }] : [{ license: { id: expression } }];
+  return licensesOf(expression);
 }

@@ -2,7 +2,7 @@
  * Runs in the image's build: gathers what the final image holds, as trees below a folder.
  *
  *   runtime/   Node, the libraries it is linked to, who the user is, and what scanners read: os-release, dpkg's status
- *   app/       sources, packages without what only people and compilers read, the bill of materials
+ *   app/       the bundle, the health check, the bill of materials
  *   store/     an empty folder
  *
  * Node brings its own certificates and time zones, so there are no files of either.
@@ -11,7 +11,6 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   copyFileSync,
-  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -19,13 +18,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { debianPackage, imageSbom, type DebianPackage } from './sbom.ts';
+import { build } from '../package/build.ts';
+import { debianPackage, imageSbom, type BundledPackage, type DebianPackage, type LockFile } from './sbom.ts';
 
 const USER = 65_532;
-/** License files stay, under any name. */
-const UNREAD = /\.(?:map|d\.ts|d\.mts|d\.cts|ts|mts|cts|md|markdown|flow)$/i;
-const LICENCE = /licen[cs]e|copying|notice/i;
 
 const out = process.argv[2];
 if (out === undefined) throw new Error('root.ts FOLDER: FOLDER is required');
@@ -39,7 +37,7 @@ const libraries = linkedTo(process.execPath);
 for (const path of libraries) put(path, path);
 put(process.execPath, '/usr/local/bin/node');
 // The image has no shell and no env, so the first line names the program itself.
-write('/usr/local/bin/opsd', "#!/usr/local/bin/node\nimport('/opt/opsd/src/opsd.js');\n");
+write('/usr/local/bin/opsd', "#!/usr/local/bin/node\nimport('/opt/opsd/dist/opsd.js');\n");
 chmodSync(join(runtime, 'usr/local/bin/opsd'), 0o755);
 put('/usr/local/LICENSE', '/usr/local/LICENSE');
 put('/etc/os-release', '/etc/os-release');
@@ -47,22 +45,27 @@ write('/etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nopsd:x:${USER}:${USER}:op
 write('/etc/group', `root:x:0:\nopsd:x:${USER}:\n`);
 write('/etc/nsswitch.conf', 'hosts: files dns\n');
 
-const packages = [...new Map(libraries.map(packageOf).map((found) => [found.name, found])).values()];
-for (const { name, status } of packages) {
-  write(`/var/lib/dpkg/status.d/${name}`, status);
-  put(`/usr/share/doc/${name}/copyright`, `/usr/share/doc/${name}/copyright`);
+const debian = [...new Map(libraries.map(packageOf).map((found) => [found.name, found])).values()];
+for (const found of debian) {
+  write(`/var/lib/dpkg/status.d/${found.name}`, found.status);
+  put(`/usr/share/doc/${found.name}/copyright`, `/usr/share/doc/${found.name}/copyright`);
 }
 
-for (const name of ['package.json', 'LICENSE', 'src', 'node_modules'])
-  cpSync(name, join(app, name), { recursive: true, verbatimSymlinks: true });
-copyFileSync('deploy/image/health.ts', join(app, 'health.ts'));
-prune(join(app, 'node_modules'));
-const sbom = imageSbom(readFileSync('packages.json', 'utf8'), {
-  packages,
+const bundled = await build(join(app, 'dist'));
+prune(join(app, 'dist'));
+const { name, version, license } = readJson('package.json') as BundledPackage;
+writeJson('package.json', { name, version, license, type: 'module' });
+copyFileSync('LICENSE', join(app, 'LICENSE'));
+writeFileSync(join(app, 'health.js'), stripTypeScriptTypes(readFileSync('deploy/image/health.ts', 'utf8')));
+const sbom = imageSbom({
+  program: { name, version, license },
+  bundled,
+  lock: readJson('package-lock.json') as LockFile,
+  debian,
   versions: process.versions,
   env: process.env,
 });
-writeFileSync(join(app, 'sbom.cdx.json'), `${JSON.stringify(sbom, undefined, 2)}\n`);
+writeJson('sbom.cdx.json', sbom);
 // Independent of the checkout's umask, the daemon's user can read, and only root can write.
 execFileSync('chmod', ['-R', 'u=rwX,go=rX', app]);
 
@@ -94,9 +97,15 @@ function write(path: string, text: string): void {
   writeFileSync(join(runtime, path), text);
 }
 
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+function writeJson(name: string, value: object): void {
+  writeFileSync(join(app, name), `${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+/** Removes the files for users of the npm package: types, and source maps, which Node does not use by default. */
 function prune(folder: string): void {
-  // Links to commands of packages, and npm's copy of the lock file.
-  for (const name of ['.bin', '.package-lock.json']) rmSync(join(folder, name), { recursive: true, force: true });
-  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    if (UNREAD.test(path) && !LICENCE.test(basename(path))) rmSync(join(folder, path));
+  for (const name of readdirSync(folder)) if (/\.(?:map|d\.ts)$/.test(name)) rmSync(join(folder, name));
 }

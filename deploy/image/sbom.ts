@@ -1,5 +1,5 @@
-/** The bill of materials of the whole image, as CycloneDX. npm provides the packages, Node and dpkg the rest. */
-import { debianLicense, NODE_LICENSE, nodePartLicense } from './licenses.ts';
+/** The bill of materials of the whole image, as CycloneDX: the program, the packages in its bundle, Node, and Debian's libraries. */
+import { debianLicense, licensesOf, nodePartLicense } from './licenses.ts';
 
 export interface DebianPackage {
   readonly name: string;
@@ -9,26 +9,23 @@ export interface DebianPackage {
   readonly status: string;
 }
 
-interface Component {
-  readonly type: string;
+export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  readonly licenses?: readonly object[];
-  readonly externalReferences?: readonly Reference[];
+  /** SPDX expression. */
+  readonly license: string;
 }
 
-interface Reference {
-  readonly type: string;
-  readonly url: string;
+/** Parts of package-lock.json. */
+export interface LockFile {
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
 }
 
-interface Bom {
-  readonly metadata: { readonly timestamp?: string; readonly component: object };
-  readonly components: readonly Component[];
-}
-
-interface Image {
-  readonly packages: readonly DebianPackage[];
+export interface Image {
+  readonly program: BundledPackage;
+  readonly bundled: readonly BundledPackage[];
+  readonly lock: LockFile;
+  readonly debian: readonly DebianPackage[];
   /** Versions of Node and of its built-in parts. */
   readonly versions: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -50,66 +47,74 @@ export function debianPackage(status: string): DebianPackage {
  * Builds the bill. The same build gives the same text: no random serial number, and the time is SOURCE_DATE_EPOCH, or
  * absent. The source of packages is omitted, because it depends on the builder and may be a private address.
  */
-export function imageSbom(npm: string, { packages, versions, env }: Image): object {
-  const { serialNumber: _random, ...bom } = JSON.parse(npm) as Bom & { serialNumber?: string };
-  const { timestamp: _now, ...metadata } = bom.metadata;
+export function imageSbom({ program, bundled, lock, debian, versions, env }: Image): object {
   const epoch = Number(env['SOURCE_DATE_EPOCH'] || Number.NaN);
-  const node = versions['node'] ?? 'unknown';
+  const packages = bundled.map((found) => ({ ...npmComponent('library', found), hashes: hashesOf(found, lock) }));
+  const application = npmComponent('application', program);
   return {
-    ...bom,
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
     metadata: {
       ...(Number.isFinite(epoch) && { timestamp: new Date(epoch * 1_000).toISOString() }),
-      ...metadata,
-      // npm uses the name of the folder instead.
-      component: { ...metadata.component, name: 'msgsvc-opsd' },
+      component: application,
     },
-    components: [
-      {
-        'bom-ref': `node@${node}`,
-        type: 'platform',
-        name: 'node',
-        version: node,
-        purl: `pkg:generic/node@${node}`,
-        licenses: NODE_LICENSE,
-        cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
-        components: Object.entries(versions)
-          .filter(([name, version]) => version !== '' && !NO_PARTS.has(name))
-          .map(([name, version]) => ({
-            'bom-ref': `node@${node}/${name}`,
-            type: 'library',
-            name,
-            version,
-            licenses: nodePartLicense(name),
-          })),
-      },
-      ...packages.map(({ name, version, arch }) => ({
-        'bom-ref': `deb/${name}@${version}`,
-        type: 'library',
-        name,
-        version,
-        licenses: debianLicense(name),
-        purl: `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}`,
-      })),
-      ...bom.components.map(withoutPlaces),
-    ],
+    components: [nodeComponent(versions), ...debian.map(debianComponent), ...packages],
+    dependencies: [{ ref: application['bom-ref'], dependsOn: packages.map((found) => found['bom-ref']) }],
   };
 }
 
-function withoutPlaces({ externalReferences = [], ...component }: Component): object {
-  if (component.licenses === undefined) throw new Error(`the package ${component.name} names no license`);
-  const kept = externalReferences
-    .filter(({ type }) => type !== 'distribution')
-    .flatMap((reference) => {
-      const url = webUrl(reference.url);
-      return url === undefined ? [] : [{ ...reference, url }];
-    });
-  return { ...component, ...(kept.length > 0 && { externalReferences: kept }) };
+function npmComponent(type: string, { name, version, license }: BundledPackage) {
+  return {
+    'bom-ref': `${name}@${version}`,
+    type,
+    name,
+    version,
+    licenses: licensesOf(license),
+    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+  };
 }
 
-/** Converts repositories in forms of git, such as `git@host:path`. These are not URLs and make the bill invalid. */
-function webUrl(text: string): string | undefined {
-  const url = text
-    .replace(/^(?:git\+)?(?:ssh|git|https?):\/\/(?:git@)?/, 'https://')
-    .replace(/^git@([^:/]+):/, 'https://$1/');
-  return URL.parse(url)?.protocol === 'https:' ? url : undefined;
+/** @throws {Error} if the lock file has no hash of the package */
+function hashesOf({ name, version }: BundledPackage, { packages }: LockFile): readonly object[] {
+  const [, found] =
+    Object.entries(packages).find(
+      ([path, locked]) => path.endsWith(`node_modules/${name}`) && locked.version === version,
+    ) ?? [];
+  const hash = /^sha512-(\S+)$/.exec(found?.integrity ?? '')?.[1];
+  if (hash === undefined) throw new Error(`package-lock.json has no hash of ${name}@${version}`);
+  return [{ alg: 'SHA-512', content: Buffer.from(hash, 'base64').toString('hex') }];
+}
+
+function nodeComponent(versions: Image['versions']): object {
+  const node = versions['node'] ?? 'unknown';
+  return {
+    'bom-ref': `node@${node}`,
+    type: 'platform',
+    name: 'node',
+    version: node,
+    purl: `pkg:generic/node@${node}`,
+    licenses: licensesOf('MIT'),
+    cpe: `cpe:2.3:a:nodejs:node.js:${node}:*:*:*:*:*:*:*`,
+    components: Object.entries(versions)
+      .filter(([name, version]) => version !== '' && !NO_PARTS.has(name))
+      .map(([name, version]) => ({
+        'bom-ref': `node@${node}/${name}`,
+        type: 'library',
+        name,
+        version,
+        licenses: nodePartLicense(name),
+      })),
+  };
+}
+
+function debianComponent({ name, version, arch }: DebianPackage): object {
+  return {
+    'bom-ref': `deb/${name}@${version}`,
+    type: 'library',
+    name,
+    version,
+    licenses: debianLicense(name),
+    purl: `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${arch}`,
+  };
 }

@@ -105,8 +105,9 @@ test('without settings in the configuration the daemon listens and keeps state w
     },
   });
   expect(all('EXPOSE')).toEqual(['10777 10778 10779']);
-  expect(all('HEALTHCHECK')[0]).toContain('CMD ["node", "health.ts"]');
-  expect(healthUrl(['src/opsd.js', 'run'], env)).toBe('http://127.0.0.1:10779/-/healthy');
+  expect(all('HEALTHCHECK')[0]).toContain('CMD ["node", "health.js"]');
+  const words = ['ENTRYPOINT', 'CMD'].flatMap((name) => JSON.parse(all(name)[0]!) as string[]);
+  expect(healthUrl(words, env)).toBe('http://127.0.0.1:10779/-/healthy');
   expect(all('VOLUME')).toEqual(['/var/lib/opsd']);
   // buildah drops it from any format but Docker's.
   const building = read('docs/image.md')

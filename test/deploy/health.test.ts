@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
 import { COMMANDS } from '#operate/cli/index.ts';
 
-const NODE = ['node', '--max-semi-space-size=2', 'src/opsd.js'];
+const NODE = ['node', '--max-semi-space-size=2', 'dist/opsd.js'];
 
 test.each([
   [['run', '--config', '/etc/opsd/config.yaml'], 'http://127.0.0.1:10779/-/healthy'],
@@ -17,6 +17,7 @@ test.each([
 ])('%j is checked at %s', (args, url) => {
   expect(healthUrl([...NODE, ...args, ''], {})).toBe(url);
   expect(healthUrl(['/sbin/docker-init', '--', ...NODE, ...args, ''], {})).toBe(url);
+  expect(healthUrl(['/usr/local/bin/node', '/usr/local/bin/opsd', ...args, ''], {})).toBe(url);
 });
 
 test('the daemon is checked where the environment puts the probes', () => {

@@ -22,9 +22,8 @@ const GOOD = {
   'var/lib/dpkg/status.d/libc6': 'Package: libc6',
   'opt/opsd/package.json': '{}',
   'opt/opsd/sbom.cdx.json': bill('@a/b', 'c'),
-  'opt/opsd/node_modules/@a/b/package.json': '{"name":"@a/b","version":"1.0.0"}',
-  'opt/opsd/node_modules/@a/b/dist/package.json': '{"type":"module"}',
-  'opt/opsd/node_modules/c/package.json': '{"name":"c","version":"1.0.0"}',
+  'opt/opsd/dist/THIRD-PARTY-LICENSES.txt':
+    'Packages:\n\n@a/b 1.0.0 (MIT)\nc 1.0.0 (Apache-2.0)\n\nVersion 2.0, January\n',
 };
 
 /** Returns the problems of an image with these files, by check. */
@@ -52,11 +51,13 @@ describe('sees', () => {
   test.each([
     ['a shell', { 'bin/sh': '#!' }, 'the only program: /bin/sh'],
     ['a program', { 'usr/bin/curl': ELF }, 'the only program: /usr/bin/curl'],
+    ['a program of a package', { 'opt/opsd/dist/esbuild': ELF }, 'the only program: /opt/opsd/dist/esbuild'],
     [
-      'a program of a package',
-      { 'opt/opsd/node_modules/c/esbuild': ELF },
-      'the only program: /opt/opsd/node_modules/c/esbuild',
+      'packages beside the bundle',
+      { 'opt/opsd/node_modules/c/index.js': '' },
+      'all packages are: /opt/opsd/node_modules/c/index.js',
     ],
+    ['a source map', { 'opt/opsd/dist/main.js.map': '{}' }, 'all packages are: /opt/opsd/dist/main.js.map'],
     ['a secret', { 'opt/opsd/x': 'a canary-of-npm b' }, 'no npm setting: /opt/opsd/x'],
     [
       'where packages came from',

@@ -8,7 +8,8 @@ import { expect, test } from 'vitest';
 import { start } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-const SCRIPT = join(import.meta.dirname, '../../deploy/image/image.ts');
+const ROOT = join(import.meta.dirname, '../..');
+const SCRIPT = join(ROOT, 'deploy/image/image.ts');
 
 test('npm run image builds it, inspects it, and runs it; or reports why it cannot', async () => {
   const out = tempDir();
@@ -23,7 +24,8 @@ test('npm run image builds it, inspects it, and runs it; or reports why it canno
   }
   expect(run.stdout()).not.toContain('NOT OK');
   expect(code).toBe(0);
-  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(18);
+  expect(run.stdout().match(/^ {2}ok /gm)?.length).toBe(19);
+  expectAsDocumented(run.stdout());
 
   const [archive, bill] = ['.tar.gz', '.cdx.json'].map((end) => readdirSync(out).find((name) => name.endsWith(end)));
   expect(existsSync(join(out, archive!))).toBe(true);
@@ -52,3 +54,15 @@ test('needs no Debian of its own with a given base, and rejects unknown options'
   expect((await wrong.ended).code).toBe(64);
   expect(wrong.stderr()).toContain('--base IMAGE');
 });
+
+/** Compares the figures of the output with those of docs/image.md, which are of one architecture. */
+function expectAsDocumented(output: string): void {
+  if (process.arch !== 'x64') return;
+  const figures = (text: string, form: RegExp): number[] => form.exec(text)!.slice(1).map(Number);
+  const [bytes, files, packed] = figures(output, /size +([\d.]+) MB in (\d+) files, ([\d.]+) MB compressed/);
+  const documented = readFileSync(join(ROOT, 'docs/image.md'), 'utf8');
+  const [atBytes, atFiles, atPacked] = figures(documented, /has about (\d+) MB in (\d+) files, (\d+) MB compressed/);
+  expect(Math.abs(bytes! / atBytes! - 1), `${bytes} MB`).toBeLessThan(0.05);
+  expect(Math.abs(packed! / atPacked! - 1), `${packed} MB compressed`).toBeLessThan(0.05);
+  expect(Math.abs(files! / atFiles! - 1), `${files} files`).toBeLessThan(0.25);
+}
