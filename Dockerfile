@@ -19,7 +19,8 @@ RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
 COPY LICENSE ./
 COPY src ./src
 COPY deploy/package ./deploy/package
-COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/health.ts ./deploy/image/
+COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/symbols.ts deploy/image/health.ts \
+  ./deploy/image/
 # Two trees, /out/runtime and /out/app, a layer each: the larger one changes with the base alone.
 ARG SOURCE_DATE_EPOCH
 RUN SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH}" node deploy/image/root.ts /out

@@ -22,6 +22,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { build } from '../package/build.ts';
 import { debianPackage, imageSbom, type BundledPackage, type DebianPackage, type LockFile } from './sbom.ts';
+import { withoutSymbols } from './symbols.ts';
 
 const USER = 65_532;
 
@@ -35,7 +36,8 @@ chmodSync(join(runtime, 'tmp'), 0o1777);
 
 const libraries = linkedTo(process.execPath);
 for (const path of libraries) put(path, path);
-put(process.execPath, '/usr/local/bin/node');
+write('/usr/local/bin/node', withoutSymbols(readFileSync(process.execPath)));
+chmodSync(join(runtime, 'usr/local/bin/node'), 0o755);
 // The image has no shell and no env, so the first line names the program itself.
 write('/usr/local/bin/opsd', "#!/usr/local/bin/node\nimport('/opt/opsd/dist/opsd.js');\n");
 chmodSync(join(runtime, 'usr/local/bin/opsd'), 0o755);
@@ -92,9 +94,9 @@ function put(from: string, to: string): void {
   copyFileSync(from, join(runtime, to));
 }
 
-function write(path: string, text: string): void {
+function write(path: string, content: string | Buffer): void {
   mkdirSync(dirname(join(runtime, path)), { recursive: true });
-  writeFileSync(join(runtime, path), text);
+  writeFileSync(join(runtime, path), content);
 }
 
 function readJson(path: string): unknown {
