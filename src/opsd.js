@@ -22,7 +22,7 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
 
 /** Uses a folder of this user. In Node's default, below /tmp, another user could place code first. */
 function useCompileCache(env) {
-  if (env.NODE_COMPILE_CACHE) return; // Node uses it already.
+  if (env.NODE_COMPILE_CACHE || env.NODE_DISABLE_COMPILE_CACHE) return; // Node obeys them itself.
   var fs = process.getBuiltinModule('node:fs');
   try {
     var caches = env.XDG_CACHE_HOME || process.getBuiltinModule('node:os').homedir() + '/.cache';

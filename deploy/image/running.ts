@@ -1,5 +1,5 @@
 /** Behavior of the running image: the demo, and then the daemon as the image starts it, over its volume. */
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BuiltImage } from './buildah.ts';
 import { expects, type Check } from './checks.ts';
@@ -64,6 +64,7 @@ export async function runDaemon(image: BuiltImage, folder: string): Promise<Chec
     ),
     endsWell('the daemon, again', again.code, again.log),
     endsWell('the daemon, as any user of group 0', asOther.code, asOther.log),
+    expects('no code is kept in the volume', !readdirSync(store).includes('.cache'), 'it has a compile cache'),
   ];
 }
 

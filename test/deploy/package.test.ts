@@ -86,6 +86,9 @@ test('the compile cache is in a folder that only its user can write', () => {
   const caches = tempDir();
   expect(launch('24.15.0', { home, env: { XDG_CACHE_HOME: caches } }).caches).toEqual([join(caches, 'opsd')]);
   expect(launch('24.15.0', { home, env: { NODE_COMPILE_CACHE: '/elsewhere' } }).caches).toEqual([]);
+  const unused = tempDir();
+  expect(launch('24.15.0', { home: unused, env: { NODE_DISABLE_COMPILE_CACHE: '1' } }).caches).toEqual([]);
+  expect(readdirSync(unused)).toEqual([]);
 });
 
 interface Launcher {
