@@ -1,11 +1,13 @@
 /**
  * An account with incidents, in virtual time. The embedded service really runs workflows and delivers over HTTP while
- * the test moves its clock. The real engine acts through the real client, with real ledger, actions and guards. This
- * file replaces the daemon's scheduler and collectors, at their default intervals.
+ * the test moves its clock. The real engine acts through the real client, with real ledger, actions and guards. The
+ * collectors of the DLQ and the statistics are real too. This file replaces the daemon's scheduler, at its default
+ * intervals.
  */
 import { onTestFinished } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
 import { accountStats } from '#observe/collectors/statistics.ts';
+import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import { createFacts } from '#automate/engine/facts.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
@@ -15,6 +17,7 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
+import type { Batch } from '#foundation/domain/observation.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
@@ -121,10 +124,10 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     ],
   });
   onTestFinished(() => known[Symbol.dispose]());
-  const stats = context<'accountStats'>({
-    target: target({ account: ACCOUNT, accountId: ACCOUNT, ...(budgetUsd !== undefined && { budgetUsd }) }),
-    clock,
-  });
+  const watched = target({ account: ACCOUNT, accountId: ACCOUNT, ...(budgetUsd !== undefined && { budgetUsd }) });
+  const stats = context<'accountStats'>({ target: watched, clock });
+  const dlq = context<'workflowDlq'>({ target: watched, clock });
+  let previous: Batch<'workflowDlq'> | undefined;
   const soon = new Set<string>();
   const engine = createEngine({
     policies: options.policies,
@@ -150,8 +153,9 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
   });
 
   async function look(): Promise<void> {
-    const { entries: rows } = await actions.list(ACCOUNT, {}, NEVER);
-    board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: now(), rows, dropped: 0 }, 10);
+    const listed = await workflowDlq.collect(client, { ...dlq, ...(previous !== undefined && { previous }) });
+    previous = { account: ACCOUNT, collector: 'workflowDlq', at: now(), ...listed };
+    board.publish(previous, 10);
     if (budgetUsd === undefined) return;
     const read = await accountStats.collect(client, stats);
     board.publish({ account: ACCOUNT, collector: 'accountStats', at: now(), ...read }, 10);
