@@ -1,7 +1,7 @@
-/** Cases of `promtool test rules` beside the rules that can matter to them: promtool evaluates each rule at each step. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** Cases of `promtool test rules` beside the rules that can matter to each: promtool evaluates every rule at every step. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { parse, parseDocument, stringify, type YAMLSeq } from 'yaml';
 
 interface Rule {
   readonly alert?: string;
@@ -32,22 +32,30 @@ export function readRules(path: string): ParsedRules {
 }
 
 /**
- * Copies a file of cases into a folder, with the rules that can matter in the folder above.
+ * Copies each case of a file into a folder of its own, with the rules that can matter to it in the folder above.
  *
- * @returns path of the copy
+ * @returns paths of the copies
  */
-export function copyCases(cases: string, files: readonly ParsedRules[], folder: string): string {
-  const all = files.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
+export function copyCases(cases: string, files: readonly ParsedRules[], folder: string): readonly string[] {
+  const text = readFileSync(cases, 'utf8');
   // All as texts: 0x60 is sixty samples of zero, and no number.
-  const kept = rulesFor(parse(readFileSync(cases, 'utf8'), { schema: 'failsafe' }) as CaseFile, all);
-  for (const { path, file } of files) {
-    const groups = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
-    writeFileSync(join(folder, basename(path)), stringify({ groups: groups.filter(({ rules }) => rules.length > 0) }));
-  }
-  mkdirSync(join(folder, 'tests'));
-  const copy = join(folder, 'tests', basename(cases));
-  copyFileSync(cases, copy);
-  return copy;
+  const copy = parseDocument(text, { schema: 'failsafe' });
+  const tests = copy.get('tests') as YAMLSeq;
+  const nodes = tests.items;
+  const all = files.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
+  return (copy.toJS() as CaseFile).tests.map((one, index) => {
+    const own = join(folder, String(index));
+    mkdirSync(join(own, 'tests'), { recursive: true });
+    const kept = rulesFor({ tests: [one] }, all);
+    for (const { path, file } of files) {
+      const groups = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
+      writeFileSync(join(own, basename(path)), stringify({ groups: groups.filter(({ rules }) => rules.length > 0) }));
+    }
+    tests.items = [nodes[index]];
+    const path = join(own, 'tests', basename(cases));
+    writeFileSync(path, copy.toString({ lineWidth: 0 }));
+    return path;
+  });
 }
 
 /**

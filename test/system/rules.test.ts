@@ -13,7 +13,8 @@ const CASES = join(ROOT, 'deploy/prometheus/tests');
 const RULES = RULE_FILES.map((path) => readRules(join(ROOT, path)));
 
 async function promtool(program: string, args: readonly string[]) {
-  const ran = start(program, args);
+  // It collects garbage less often: memory is cheap here, time is not.
+  const ran = start(program, args, { env: { GOGC: '400' } });
   const { code } = await ran.ended;
   return { code, output: ran.stdout() + ran.stderr() };
 }
@@ -31,8 +32,8 @@ test.for(readdirSync(CASES))('%s: every case passes', async (file, { skip }) => 
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
   const cases = copyCases(join(CASES, file), RULES, tempDir());
-  const { code, output } = await promtool(program!, ['test', 'rules', cases]);
-  expect(output).toContain('SUCCESS');
+  const { code, output } = await promtool(program!, ['test', 'rules', ...cases]);
+  expect(output.match(/SUCCESS/g)).toHaveLength(cases.length);
   expect(output).not.toContain('FAILED');
   expect(code).toBe(0);
 });
