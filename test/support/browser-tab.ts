@@ -4,8 +4,19 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
-import { BROWSER_FLAGS } from './browser.ts';
 import { tempDir } from './temp-dir.ts';
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-quic',
+  '--hide-scrollbars',
+];
 
 export interface TabView {
   readonly width: number;
@@ -25,7 +36,7 @@ interface Message {
 
 /** Opens a tab that ends with the test. */
 export async function openTab(chromium: string): Promise<Tab> {
-  const args = [...BROWSER_FLAGS, `--user-data-dir=${tempDir()}`, '--remote-debugging-port=0', 'about:blank'];
+  const args = [...FLAGS, `--user-data-dir=${tempDir()}`, '--remote-debugging-port=0', 'about:blank'];
   const child = spawn(chromium, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(async () => {
     const ended = once(child, 'exit');
@@ -86,6 +97,12 @@ export class Tab {
 
   async open(url: string): Promise<void> {
     await this.loading(() => this.send('Page.navigate', { url }));
+  }
+
+  /** Opens an address, and returns the page as HTML, after its scripts. */
+  async html(url: string): Promise<string> {
+    await this.open(url);
+    return this.eval('document.documentElement.outerHTML');
   }
 
   /** Evaluates an expression in the page, also if its own scripts are disabled. */

@@ -6,7 +6,10 @@ const LONGEST_PAUSE_MS = 250;
 export interface UntilOptions {
   /** Name of the condition, for the error. */
   readonly what: string;
+  /** Default: a minute. It is a limit on hanging, not on time: a busy machine is no failure. */
   readonly timeoutMs?: number;
+  /** Pause between two tries, for a costly probe of facts that change no faster. Default: short, and grows with the wait. */
+  readonly pauseMs?: number;
 }
 
 /**
@@ -17,7 +20,7 @@ export async function until<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
   const start = performance.now();
-  const deadline = start + (options.timeoutMs ?? 20_000);
+  const deadline = start + (options.timeoutMs ?? 60_000);
   let last: unknown;
   do {
     try {
@@ -27,7 +30,7 @@ export async function until<T>(
       last = error;
     }
     // The pause grows with the wait, because a probe may cost as much as the work that it waits for.
-    const pause = Math.min(LONGEST_PAUSE_MS, 25 + (performance.now() - start) / 20);
+    const pause = options.pauseMs ?? Math.min(LONGEST_PAUSE_MS, 25 + (performance.now() - start) / 20);
     await new Promise((resolve) => setTimeout(resolve, pause));
   } while (performance.now() < deadline);
   throw new Error(`did not come true in time: ${options.what}`, { cause: last });

@@ -1,34 +1,54 @@
 /**
- * Every query of every dashboard, sent to a real Prometheus as Grafana sends it. Over the demo all of them have data,
- * except those in the list of quiet ones. Each of these has data once its fault occurs.
+ * Every query of every dashboard, sent to a real Prometheus as Grafana sends it, and every panel in a browser. Over the
+ * demo all of them have data, except those in the list of quiet ones. Each of these has data once its fault occurs.
+ * With SCREENSHOTS, a folder, the first test writes pictures there, of the first SCREENSHOTS_MINUTES of the demo.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { QUIET } from '../../dashboards/quiet.ts';
+import { openTab } from '../support/browser-tab.ts';
+import { answersOf } from '../support/grafana/answers.ts';
+import { asking } from '../support/grafana/dashboard.ts';
+import { viewOf, type Look } from '../support/grafana/gaps.ts';
 import { DASHBOARDS, look, lookUntil, quietKey } from '../support/grafana/looks.ts';
-import type { Look } from '../support/grafana/gaps.ts';
+import { pageOf, sizeOf } from '../support/preview/page.ts';
 import { installed } from '../support/program.ts';
-import { prometheus } from '../support/prometheus.ts';
+import { prometheus, type Prometheus } from '../support/prometheus.ts';
 import { promtoolSays } from '../support/promtool.ts';
 import { FAULTS, PHASES } from '../support/shop-faults.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { troubledShop } from '../support/troubled-shop.ts';
 import { until } from '../support/until.ts';
 import { RULE_PATHS, watchedDemo } from '../support/watched-demo.ts';
 
 const HOUR = 3_600;
 const WEEK = 168 * HOUR;
+const { SCREENSHOTS: pictures, SCREENSHOTS_MINUTES: minutes } = process.env;
 
-test('over the demo no query fails, and exactly the quiet ones are empty', async ({ skip }) => {
-  const [server, promtool] = [installed('prometheus'), installed('promtool')];
-  if (server === undefined || promtool === undefined) skip('prometheus is not installed');
-  const {
-    url,
-    prometheus: source,
-    liveSince,
-  } = await watchedDemo({ prometheus: server!, promtool: promtool! }, { seed: 3, speed: 5 });
-  const isLoud = (what: string): boolean => quietKey(what) === undefined;
-  const now: Look = { seconds: HOUR, picking: 'all', since: liveSince };
-  const { asked, empty } = await lookUntil(source, now, isLoud);
+const isLoud = (what: string): boolean => quietKey(what) === undefined;
+
+test('over the demo no query fails, exactly the quiet ones are empty, and every other panel is rendered', async ({
+  skip,
+}) => {
+  const [server, promtool, chromium] = ['prometheus', 'promtool', 'chromium'].map(installed);
+  if (server === undefined || promtool === undefined || chromium === undefined) skip('a program is not installed');
+  // In a picture the times of the axes are those of the demo.
+  const demo = { seed: 3, speed: pictures === undefined ? 5 : 1 };
+  const watched = await watchedDemo({ prometheus: server!, promtool: promtool! }, demo);
+  const { url, prometheus: source, liveSince } = watched;
+  const seconds = minutes === undefined ? HOUR : Number(minutes) * 60;
+  if (minutes !== undefined) {
+    const what = 'the demo has run so long';
+    await until({ what, timeoutMs: 4_000_000 }, () => Date.now() / 1_000 - liveSince >= seconds);
+  }
+  const now: Look = { seconds, picking: 'all', since: liveSince };
+  const { asked, empty, toMs } = await lookUntil(source, now, isLoud);
   expect(asked.length).toBeGreaterThan(DASHBOARDS.length * 10);
+  // Exactly that time: a campaign that it shows may end soon.
+  await expectRendered(chromium!, source, { ...now, toMs });
+  if (pictures !== undefined) return;
 
   // The list has no entry for an unknown query, and none for a query with data.
   const known = new Set(asked.map(quietKey));
@@ -41,7 +61,28 @@ test('over the demo no query fails, and exactly the quiet ones are empty', async
   await lookUntil(source, { seconds: HOUR, picking: 'every', since: liveSince }, isLoud);
   expect((await look(source, { seconds: HOUR, picking: 'first', since: liveSince })).asked).toEqual(asked);
   expect(await promtoolSays(promtool!, await (await fetch(`${url}/metrics`)).text())).toBe('');
-}, 420_000);
+}, 4_000_000);
+
+/** Draws each dashboard in a browser. Each panel with a query that is not quiet must show data, and a chart its lines. */
+async function expectRendered(chromium: string, source: Prometheus, how: Look): Promise<void> {
+  const tab = await openTab(chromium);
+  const folder = tempDir();
+  for (const dashboard of DASHBOARDS) {
+    const view = await viewOf(dashboard, source, how);
+    const file = join(folder, `${dashboard.uid}.html`);
+    writeFileSync(file, pageOf(dashboard, await answersOf(dashboard, source, view), view));
+    if (pictures !== undefined) await tab.view(sizeOf(dashboard));
+    const dom = await tab.html(pathToFileURL(file).href);
+    if (pictures !== undefined) await tab.picture(join(pictures, `${dashboard.uid}.png`));
+    const shown = [...dom.matchAll(/data-state="data" data-id="(\d+)"/g)].map(([, id]) => Number(id));
+    const charts = [...dom.matchAll(/id="chart-(\d+)" data-lines="([1-9]\d*)"/g)].map(([, id]) => Number(id));
+    for (const { id, type, title, targets = [] } of asking(dashboard)) {
+      const about = `${dashboard.uid}/panel/${title}`;
+      if (targets.some(({ refId }) => isLoud(`${about}/${refId}`))) expect.soft(shown, about).toContain(id);
+      if (type === 'timeseries' && shown.includes(id)) expect.soft(charts, about).toContain(id);
+    }
+  }
+}
 
 test('each quiet query has data once its fault occurs', async ({ skip }) => {
   const server = installed('prometheus');

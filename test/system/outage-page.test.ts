@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OutageView } from '#operate/api/outages.ts';
-import { domOf, screenshot } from '../support/browser.ts';
+import { openTab, type Tab } from '../support/browser-tab.ts';
 import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { installed } from '../support/program.ts';
@@ -79,8 +79,9 @@ test.each([
 
     const chromium = installed('chromium');
     if (chromium !== undefined) {
-      expect(await domOf(chromium, `${url}/`)).toContain(`${host} answers 503 to everything`);
-      await pictures(chromium, url, name.replaceAll(' ', '-'));
+      const tab = await openTab(chromium);
+      expect(await tab.html(`${url}/`)).toContain(`${host} answers 503 to everything`);
+      await pictures(tab, name.replaceAll(' ', '-'));
     }
 
     // The destination has recovered: its deliveries end the outage.
@@ -96,7 +97,7 @@ test.each([
 );
 
 /** Writes pictures for a review, if a folder is given. */
-async function pictures(chromium: string, url: string, name: string): Promise<void> {
+async function pictures(tab: Tab, name: string): Promise<void> {
   const folder = process.env['PICTURES'];
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
@@ -104,6 +105,7 @@ async function pictures(chromium: string, url: string, name: string): Promise<vo
     [1300, 900],
     [390, 844],
   ] as const) {
-    await screenshot(chromium, `${url}/`, { file: join(folder, `outage-${name}-${width}.png`), width, height });
+    await tab.view({ width, height });
+    await tab.picture(join(folder, `outage-${name}-${width}.png`), height);
   }
 }

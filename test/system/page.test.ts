@@ -1,6 +1,6 @@
 /** The pages in a real browser, from a running demo. */
 import { expect, test } from 'vitest';
-import { domOf } from '../support/browser.ts';
+import { openTab } from '../support/browser-tab.ts';
 import { clockedOpsd, installed } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
@@ -11,12 +11,13 @@ test('a browser shows readings, policies and actions', async ({ skip }) => {
   const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
   const url = String((await demo.logged('daemon running'))['url']);
   await until({ what: 'a policy has acted', timeoutMs: 60_000 }, () => demo.log().some(({ msg }) => msg === 'action'));
+  const tab = await openTab(chromium!);
   const now = await until({ what: 'the page tells of an act', timeoutMs: 40_000 }, async () => {
-    const page = await domOf(chromium!, `${url}/`);
+    const page = await tab.html(`${url}/`);
     return page.includes('workflow-dlq.resume') && page;
   });
   expect(now).toContain('resume-billing');
-  const sources = await domOf(chromium!, `${url}/sources`);
+  const sources = await tab.html(`${url}/sources`);
   for (const source of [
     'logs',
     'accountStats',
@@ -31,6 +32,6 @@ test('a browser shows readings, policies and actions', async ({ skip }) => {
   // The hour is not complete yet, so the page shows the requirement.
   expect(sources).toContain('Log and statistics');
   expect(sources).toContain('No comparison yet.');
-  const policies = await domOf(chromium!, `${url}/policies`);
+  const policies = await tab.html(`${url}/policies`);
   for (const text of ['resume-billing', 'enforce', 'resume-onboarding', 'audit']) expect(policies).toContain(text);
 }, 120_000);
