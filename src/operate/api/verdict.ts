@@ -129,7 +129,7 @@ function conditionProblem({ key, severity, summary, detail, guard }: Condition):
 
 function pauseOfAll({ scope, reason, by }: Pause): Problem[] {
   if (scope !== 'engine') return [];
-  const text = `All policies are paused by ${by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
+  const text = `All policies are paused by ${by === 'engine' ? 'the daemon itself' : by}: ${reason}; \`opsd unpause --reason TEXT\` lifts it`;
   return [{ level: by === 'engine' ? 'trouble' : 'info', text, anchor: CONDITIONS_ANCHOR }];
 }
 

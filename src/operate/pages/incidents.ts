@@ -82,5 +82,5 @@ export function rate({ rate: given }: IncidentView): HtmlValue {
   const { counts, stepMs } = given;
   const most = `at most ${formatCount(Math.max(0, ...counts))} in ${formatSpan(stepMs)}`;
   const chart = bars(counts, `Failures over time, ${most}`);
-  return chart && [chart, sub(most)];
+  return chart && [chart, html`<span class="sub nowrap">${most}</span>`];
 }

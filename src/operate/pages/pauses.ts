@@ -15,9 +15,9 @@ export const PAUSE_ROUTES: readonly PageRoute[] = [
   { path: '/pauses/lift', method: 'POST', hasForm: true, handle: lift },
 ];
 
-/** Form that pauses all policies, or one. */
-export function pauseForm(context: PageContext, policy?: string): Html | undefined {
-  const title = policy === undefined ? 'Pause all policies' : 'Pause this policy';
+/** Form that pauses all policies, or one. @param kind a manual plan is a policy for the engine, not for readers */
+export function pauseForm(context: PageContext, policy?: string, kind = 'policy'): Html | undefined {
+  const title = policy === undefined ? 'Pause all policies' : `Pause this ${kind}`;
   const form = formFor(context, {
     role: 'operator',
     action: '/pauses/add',
@@ -27,7 +27,7 @@ export function pauseForm(context: PageContext, policy?: string): Html | undefin
   const note =
     policy === undefined
       ? 'No policy acts until someone lifts the pause. The daemon continues to read and report.'
-      : 'The policy does not act until someone lifts the pause.';
+      : `The ${kind} does not act until someone lifts the pause.`;
   return (
     form &&
     html`<details class="more">

@@ -105,7 +105,9 @@ function progressForms(context: PageContext, { id, policy, state: now, progress 
     label: 'Cancel',
     content: html`${reasonInput()} <button name="act" value="cancel" class="danger">Cancel the rest</button>`,
   });
-  const pause = progress.state === 'paused' ? liftForm(context, policy) : pauseForm(context, policy);
+  // A pause of all policies is lifted on the first page.
+  const isPaused = context.deps.ledger.pauses().some(({ scope }) => scope === `policy/${policy}`);
+  const pause = isPaused ? liftForm(context, policy) : pauseForm(context, policy, 'plan');
   return cancel && html`<div class="acts">${cancel} ${pause} ${haltForms(context, policy, progress.campaigns)}</div>`;
 }
 

@@ -1,4 +1,4 @@
-/** Completion: its candidates, and the script of bash as bash runs it. */
+/** Completion: its candidates, and the script of each shell as the shell runs it. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { ALL_COMMANDS } from '#operate/cli/help.ts';
 import { incident, incidents, ledger, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
-import { start } from '../../support/program.ts';
+import { installed, start } from '../../support/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { opsd, terminal, type TerminalOptions } from './terminal.ts';
@@ -92,6 +92,24 @@ describe('with a daemon', () => {
   });
 });
 
+/**
+ * Prints the candidates as each shell finds them, from the script and the typed line: a command, and options of the
+ * shell. In bash they begin after the last `:`, so the rest is put before them.
+ */
+const SHELLS: Readonly<Record<'bash' | 'zsh' | 'fish', readonly string[]>> = {
+  bash: [
+    `source "$1"; COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; _opsd; last="\${COMP_LINE##* }"; head="\${last%"\${last##*:}"}"
+     for word in "\${COMPREPLY[@]}"; do echo "$head$word"; done`,
+    '-u',
+  ],
+  zsh: [
+    `compdef() {}; _files() {}; compadd() { shift; print -rl -- "$@" }; source "$1"
+     words=("\${(@s: :)2}"); CURRENT=$#words; _opsd`,
+    '-f',
+  ],
+  fish: ['source $argv[1]; complete -C $argv[2] | cut -f 1', '--no-config'],
+};
+
 describe('opsd completion', () => {
   test.each(['bash', 'zsh', 'fish'])('prints a script for %s that calls the program as it was typed', async (shell) => {
     const { code, stdout } = await opsd(['completion', shell]);
@@ -104,37 +122,33 @@ describe('opsd completion', () => {
     expect(await opsd(['completion', 'csh'])).toMatchObject({ code: 64 });
   });
 
-  test.each([
-    ['opsd unp', ['unpause']],
-    ['opsd completion ', ['bash', 'zsh', 'fish']],
-    ['opsd pause --socket SOCKET --policy resume:', ['eu']],
-    ['opsd pause --socket SOCKET --policy resume-', ['resume-billing']],
-    ['opsd pause --reas', ['--reason']],
-    ['opsd xyzzy ', []],
-  ])('in bash, %j has its candidates', async (typed, candidates) => {
-    const socket = await daemon();
-    const folder = tempDir();
-    const program = join(folder, 'opsd');
-    writeFileSync(
-      program,
-      `#!/bin/sh\nexec "${process.execPath}" "${join(import.meta.dirname, '../../../src/opsd.js')}" "$@"\n`,
-    );
-    chmodSync(program, 0o755);
-    const script = join(folder, 'script');
-    writeFileSync(script, (await opsd(['completion', 'bash'])).stdout);
-    const line = typed.replace('SOCKET', socket);
-    const test = `source "$1"; COMP_LINE="$2"; COMP_POINT=\${#COMP_LINE}; _opsd; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const bash = start('bash', ['-uc', test, 'bash', script, line], {
-      env: { PATH: `${folder}:${process.env['PATH']}` },
+  describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])('in %s', (shell) => {
+    test.skipIf(installed(shell) === undefined).each([
+      ['opsd unp', ['unpause']],
+      ['opsd completion ', ['bash', 'zsh', 'fish']],
+      ['opsd pause --socket SOCKET --policy resume:', ['resume:eu']],
+      ['opsd pause --socket SOCKET --policy resume-', ['resume-billing']],
+      ['opsd pause --reas', ['--reason']],
+      ['opsd xyzzy ', []],
+    ])('%j has its candidates', async (typed, candidates) => {
+      const folder = tempDir();
+      const program = join(folder, 'opsd');
+      const main = join(import.meta.dirname, '../../../src/opsd.js');
+      writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
+      chmodSync(program, 0o755);
+      const script = join(folder, 'script');
+      writeFileSync(script, (await opsd(['completion', shell])).stdout);
+      const line = typed.replace('SOCKET', await daemon());
+      const [command = '', ...options] = SHELLS[shell];
+      const found = start(shell, [...options, '-c', command, ...(shell === 'fish' ? [] : [shell]), script, line], {
+        env: { PATH: `${folder}:${process.env['PATH']}`, HOME: folder },
+        cwd: tempDir(),
+      });
+      onTestFinished(() => found.kill('SIGKILL'));
+      expect(await found.ended).toMatchObject({ code: 0 });
+      expect(found.stderr()).toBe('');
+      const words = found.stdout().split('\n');
+      expect(words.filter((word) => word !== '').toSorted()).toEqual(candidates.toSorted());
     });
-    onTestFinished(() => bash.kill('SIGKILL'));
-    expect(await bash.ended).toMatchObject({ code: 0 });
-    expect(bash.stderr()).toBe('');
-    expect(
-      bash
-        .stdout()
-        .split('\n')
-        .filter((word) => word !== ''),
-    ).toEqual(candidates);
   });
 });

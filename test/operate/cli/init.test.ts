@@ -47,6 +47,8 @@ Management API: ${url}, password accepted
 Product: msgsvc
 
 Written: ${done.output}
+Start the daemon: opsd run --config ${done.output}
+Then check it:    opsd doctor --config ${done.output}
 `);
   expect(loaded(done.output)).toMatchObject([
     {

@@ -326,6 +326,21 @@ describe('the text of every page', () => {
   });
 });
 
+test('a manual plan has the form that lifts its own pause, and none that lifts a pause of all policies', async () => {
+  const manual = { by: 'olga', reason: 'x', selection: { account: 'production', action: 'resume' as const } };
+  const made = storedPlan({ plan: plan({ id: 'ab12', policy: 'manual:ab12', manual }), state: 'approved' });
+  const pagePaused = async (scope: string): Promise<string> => {
+    const deps = busy();
+    const pauses = () => [{ scope, reason: 'x', at: NOW, by: 'alice' }];
+    const { address } = await serving({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: () => made } });
+    return (await ask(address, '/plans/ab12', { headers: { Authorization: basicOf(OPERATOR.user) } })).text;
+  };
+  expect(await pagePaused('policy/manual:ab12')).toContain('action="/pauses/lift"');
+  const ofAll = await pagePaused('engine');
+  expect(ofAll).not.toContain('action="/pauses/lift"');
+  expect(ofAll).toContain('Pause this plan');
+});
+
 describe('a halted group', () => {
   const GROUPS = ['https://app.example.com/invoice', ''];
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { ownCommand } from '#foundation/domain/own-command.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
 import { printable } from '../output.ts';
 
@@ -51,6 +52,8 @@ export const initCommand: Command = {
     const written = writeFiles(file, found.draft, { env: call.io.env, isForced });
     for (const warning of written.warnings) call.io.stderr.write(`warning: ${printable(warning)}\n`);
     call.io.stdout.write(`\nWritten: ${written.files.map(printable).join(', ')}\n`);
+    const next = ownCommand(call.io.env, ['--config', file]);
+    call.io.stdout.write(`Start the daemon: ${next('run')}\nThen check it:    ${next('doctor')}\n`);
     return EXIT.ok;
   },
 };
