@@ -1,12 +1,10 @@
 /** Runs the policy tests beside a policy file: `billing_test.yaml` beside `billing.yaml`. */
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
-import { runPolicyTest } from '#automate/policytest/scenario.ts';
 import type { Config } from '#config/config.ts';
-import { loadPolicyTests, type LoadedTests } from '#config/policy-tests.ts';
+import type { LoadedTests } from '#config/policy-tests.ts';
 import { formatProblems } from '#config/problem.ts';
 import type { PolicyTestResults } from '#operate/api/reading-ports.ts';
-import { memoryLedger } from '#storage/memory-ledger.ts';
 
 type Loaded = Extract<LoadedTests, { ok: true }>;
 
@@ -35,6 +33,7 @@ async function runFile(
   policy: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<PolicyTestResults> {
+  const { loadPolicyTests } = await import('#config/policy-tests.ts');
   const loaded = loadPolicyTests(file, { env });
   if (!loaded.ok) return { file, problems: formatProblems(loaded.problems, { color: false }), tests: [] };
   const own = loaded.tests.filter(({ test }) => test.steps.some(({ run }) => run === policy));
@@ -44,6 +43,8 @@ async function runFile(
 }
 
 async function runOne({ test, line, stepLines }: Loaded['tests'][number], policies: Loaded['policies']) {
+  const { runPolicyTest } = await import('#automate/policytest/scenario.ts');
+  const { memoryLedger } = await import('#storage/memory-ledger.ts');
   const failed = await runPolicyTest(test, policies, () => memoryLedger('test'));
   if (failed === undefined) return { name: test.name, line };
   const at = stepLines[failed.step] ?? line;

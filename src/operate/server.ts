@@ -6,7 +6,6 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { ApiDeps } from './api/api-deps.ts';
-import { API_ROUTES } from './api/routes.ts';
 import { LOCAL_ACCESS, type Access, type ApiToken, type Role } from './http/access.ts';
 import type { ListenerSecurity } from './http/listener-security.ts';
 import { startListener, type RunningServer } from './http/http-listener.ts';
@@ -15,13 +14,11 @@ import { Passwords, threadComparer } from './http/passwords.ts';
 import { healthy, ready } from './http/probes.ts';
 import type { Reply } from './http/reply.ts';
 import type { Route, RouteContext } from './http/route.ts';
-import { createRouter } from './http/router.ts';
+import { createRouter, type MoreRoutes } from './http/router.ts';
 import { Sessions } from './http/sessions.ts';
 import type { SharedBody } from './http/shared-body.ts';
 import { SignInLimit } from './http/sign-in-limit.ts';
-import { renderError } from './pages/frame/error-page.ts';
 import type { PageDeps } from './pages/frame/page.ts';
-import { PAGE_ROUTES } from './pages/page-routes.ts';
 
 export interface ServerDeps extends ApiDeps, PageDeps {
   readonly logger: Logger;
@@ -39,12 +36,16 @@ export interface ServerDeps extends ApiDeps, PageDeps {
 }
 
 const ROUTES: readonly Route<ServerDeps>[] = [
-  ...PAGE_ROUTES,
   { path: '/metrics', method: 'GET', handle: metrics },
   { path: '/-/healthy', method: 'GET', handle: healthy },
   { path: '/-/ready', method: 'GET', handle: ready },
-  ...API_ROUTES,
 ];
+
+/** Loads the pages and the API. A daemon that is only scraped needs neither. */
+async function loadOthers(): Promise<MoreRoutes<ServerDeps>> {
+  const { ROUTES: routes, renderError } = await import('./routes.ts');
+  return { routes, renderError };
+}
 
 const NOBODY: ReadonlyMap<string, Secret> = new Map();
 
@@ -58,7 +59,7 @@ export async function startServer(
   listen: ListenAddress | { readonly socketPath: string },
 ): Promise<RunningServer> {
   const { clock, logger, security } = deps;
-  const answer = createRouter(ROUTES, deps, renderError);
+  const answer = createRouter(ROUTES, deps, loadOthers);
   if ('socketPath' in listen) {
     return startListener({
       clock,

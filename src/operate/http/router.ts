@@ -11,32 +11,44 @@ import { matchPath, type Route, type RouteContext } from './route.ts';
 const SHOWN = ['/', '/metrics'];
 
 /** Error of a request, for the function that renders it. */
-export interface Failed<Deps> extends Omit<RouteContext<Deps>, 'id'> {
+interface Failed<Deps> extends Omit<RouteContext<Deps>, 'id'> {
   readonly error: HttpError;
+}
+
+/** Routes that are loaded at their first request. */
+export interface MoreRoutes<Deps> {
+  readonly routes: readonly Route<Deps>[];
+  /** Returns the response to a browser that asked for a page; undefined for other requests. */
+  readonly renderError: (failed: Failed<Deps>) => Reply | undefined;
 }
 
 /**
  * Returns the function that answers requests. It never rejects: an error becomes a response, and a log line if it is
  * the daemon's own.
  *
- * @param renderError returns the response to a browser that asked for a page; undefined for other requests
+ * @param loadMore loads the routes of all other paths
  */
 export function createRouter<Deps extends { readonly logger: Logger }>(
   routes: readonly Route<Deps>[],
   deps: Deps,
-  renderError: (failed: Failed<Deps>) => Reply | undefined = () => undefined,
+  loadMore: () => Promise<MoreRoutes<Deps>>,
 ): (asked: Asked, access: Access) => Promise<Reply> {
   return async (asked, access) => {
     const { path, signal } = asked;
     let caller: Caller | undefined;
+    let more: MoreRoutes<Deps> | undefined;
     const failed = (error: HttpError): Reply => {
-      const page = renderError({ ...asked, deps, access, caller, error });
+      const page = more?.renderError({ ...asked, deps, access, caller, error });
       return page ?? errorReply(path, error);
     };
     try {
-      const found = routesOf(routes, path);
+      let found = routesOf(routes, path);
+      if (found.length === 0) {
+        more = await loadMore();
+        found = routesOf(more.routes, path);
+      }
       caller = await callerOf(asked, access, found);
-      const { route, id } = fitting(found, routes, asked);
+      const { route, id } = fitting(found, [...(more?.routes ?? []), ...routes], asked);
       return await route.handle({ ...asked, deps, access, caller, id });
     } catch (error) {
       if (error instanceof HttpError) return failed(error);
