@@ -131,6 +131,8 @@ function namesOfSchema(schema: unknown): string[] {
   });
 }
 
+const LOADED = await Promise.all(COMMANDS.map((command) => command.load()));
+
 const SOURCES: Readonly<Record<string, () => readonly string[]>> = {
   'metrics and their labels': () => METRIC_NAMES.flatMap((name) => [name, ...labelNamesOf(name)]),
   guards: () => GUARDS.flatMap(({ name, stage }) => [name, stage]),
@@ -140,7 +142,7 @@ const SOURCES: Readonly<Record<string, () => readonly string[]>> = {
   'fields, states, and codes of the API': () =>
     namesIn(filesOf('src/operate/api', 'src/operate/http', 'src/automate/ledger', 'src/foundation/domain')),
   'names and fields of events in the log': () => namesIn(filesOf('src/foundation/events')),
-  'commands and options': () => COMMANDS.flatMap(({ name, options }) => [name, ...Object.keys(options)]),
+  'commands and options': () => LOADED.flatMap(({ name, options }) => [name, ...Object.keys(options)]),
   'configuration keys and policy keys': () => [
     ...[...allKeys(configSettings), ...allKeys(policySettings)].map(({ key }) => key),
     ...namesOfSchema(JSON.parse(readFileSync(join(ROOT, 'config.schema.json'), 'utf8'))),

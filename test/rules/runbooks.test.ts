@@ -33,10 +33,12 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   audit: ['verify'],
 };
 
+const LOADED = await Promise.all(COMMANDS.map((command) => command.load()));
+
 /** Returns the problems of code that begins with `opsd `. */
 function wrongCommand(code: string): string | undefined {
   const [, name, ...words] = code.split(' ');
-  const command = COMMANDS.find((one) => one.name === name);
+  const command = LOADED.find((one) => one.name === name);
   if (command === undefined) return `no command: ${code}`;
   const flags = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0]!);
   const options = Object.entries(command.options).flatMap(([long, { short }]) => [`--${long}`, `-${short}`]);

@@ -11,17 +11,17 @@ export type { CliIo, CliPrograms } from './command.ts';
 /** @returns the exit code; see `EXIT` */
 export async function runCli(argv: readonly string[], io: CliIo, programs: CliPrograms): Promise<number> {
   if (argv.length === 0) {
-    io.stderr.write(helpOf([]));
+    io.stderr.write(await helpOf([]));
     return EXIT.usage;
   }
   // Its words are an unfinished command line.
   if (argv[0] === '__complete') return (await import('./complete.ts')).complete(argv.slice(1), io, programs);
   try {
-    const { command, topic, args } = namedCommand(withoutAlias(argv));
-    if (command === undefined) return nounWithoutVerb(topic, args, io);
+    const { command, topic, args } = await namedCommand(withoutAlias(argv));
+    if (command === undefined) return await nounWithoutVerb(topic, args, io);
     const { values, positionals } = parseArguments(command, args);
     if (values['help'] === true) {
-      io.stdout.write(command.helpOf?.(positionals) ?? helpOf(topic));
+      io.stdout.write(command.helpOf?.(positionals) ?? (await helpOf(topic)));
       return EXIT.ok;
     }
     await using parts = new AsyncDisposableStack();
@@ -32,10 +32,10 @@ export async function runCli(argv: readonly string[], io: CliIo, programs: CliPr
 }
 
 /** Lists the verbs. Without a request for help, the command line is incomplete. */
-function nounWithoutVerb(topic: readonly string[], [option]: readonly string[], io: CliIo): number {
+async function nounWithoutVerb(topic: readonly string[], [option]: readonly string[], io: CliIo): Promise<number> {
   const isHelp = option === '--help' || option === '-h';
   if (option !== undefined && !isHelp) throw new UsageError(`${topic[0]} needs a verb before ${option}`);
-  (isHelp ? io.stdout : io.stderr).write(helpOf(topic));
+  (isHelp ? io.stdout : io.stderr).write(await helpOf(topic));
   return isHelp ? EXIT.ok : EXIT.usage;
 }
 

@@ -36,7 +36,7 @@ type Context = Pick<Call, 'io' | 'programs'>;
 async function candidates(words: readonly string[], current: string, context: Context): Promise<readonly string[]> {
   if (words[0] === 'help') return nextWords(words.slice(1));
   if (words.length === 0) return nextWords(words);
-  const { command, args } = namedCommand(words);
+  const { command, args } = await namedCommand(words);
   if (command === undefined) return nextWords(words);
   const options = optionsOf(command);
   const values = looseValues(command, args);

@@ -1,6 +1,5 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
-import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
@@ -91,13 +90,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** Sends a request and returns its response, whatever it is. @throws {CommandError} if no daemon responds */
-export function exchangeText(call: DaemonCall, asked: Exchange): Promise<TextAnswer> {
+export async function exchangeText(call: DaemonCall, asked: Exchange): Promise<TextAnswer> {
   const { signal } = call;
+  const isTls = 'url' in call && call.url.protocol === 'https:';
+  const { request } = isTls ? await import('node:https') : http;
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
       reject(signal.aborted ? (signal.reason as Error) : explain(error, call));
     };
-    const sent = open(call, asked);
+    const sent = open(request, call, asked);
     sent.on('response', (response) => {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -118,15 +119,13 @@ export function exchangeText(call: DaemonCall, asked: Exchange): Promise<TextAns
 }
 
 /** Opens the request. It follows no redirect, so that a token goes only to the named address. */
-function open(call: DaemonCall, { method, path }: Exchange): ClientRequest {
+function open(request: typeof http.request, call: DaemonCall, { method, path }: Exchange): ClientRequest {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   const options: RequestOptions = { method, signal: call.signal, agent: false, headers };
-  if ('socketPath' in call) return httpRequest({ ...options, socketPath: call.socketPath, path });
+  if ('socketPath' in call) return request({ ...options, socketPath: call.socketPath, path });
   if (call.authorization !== undefined) headers['Authorization'] = call.authorization;
   const target = new URL(call.url.pathname.replace(/\/$/, '') + path, call.url);
-  return target.protocol === 'https:'
-    ? httpsRequest(target, { ...options, ...call.tls })
-    : httpRequest(target, options);
+  return request(target, target.protocol === 'https:' ? { ...options, ...call.tls } : options);
 }
 
 function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {

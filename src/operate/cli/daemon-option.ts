@@ -6,7 +6,6 @@ import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
-import { startDirectly } from './direct.ts';
 
 export const SOCKET_OPTION: OptionSpec = {
   type: 'string',
@@ -88,8 +87,11 @@ export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<Daemo
   }
   const place = await findPlace(call);
   if (place === undefined) return undefined;
-  const direct = needs && place.config && (await startDirectly(call, { ...needs, ...place, config: place.config }));
-  return { socketPath: direct?.socketPath ?? place.socketPath, signal, command };
+  const { socketPath, config } = place;
+  if (needs === undefined || config === undefined) return { socketPath, signal, command };
+  const { startDirectly } = await import('./direct.ts');
+  const direct = await startDirectly(call, { ...needs, socketPath, config });
+  return { socketPath: direct?.socketPath ?? socketPath, signal, command };
 }
 
 interface Place {

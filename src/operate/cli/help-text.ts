@@ -3,7 +3,9 @@ import { optionsOf } from './arguments.ts';
 import type { Command, OptionSpec } from './command.ts';
 
 /** Commands by the first word of their name, in the order of the table. */
-export function byFirstWord(commands: readonly Command[]): ReadonlyMap<string, readonly Command[]> {
+export function byFirstWord<T extends Pick<Command, 'name'>>(
+  commands: readonly T[],
+): ReadonlyMap<string, readonly T[]> {
   return Map.groupBy(commands, ({ name }) => name.split(' ')[0]!);
 }
 
@@ -66,7 +68,7 @@ export function commandHelp(command: Command, verbs: readonly Command[]): string
   ].join('\n');
 }
 
-export function verbsOf(noun: string, commands: readonly Command[]): readonly string[] {
+export function verbsOf(noun: string, commands: readonly Pick<Command, 'name'>[]): readonly string[] {
   return commands.filter(({ name }) => name !== noun).map(({ name }) => name.slice(noun.length + 1));
 }
 

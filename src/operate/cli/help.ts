@@ -2,7 +2,7 @@
 import { nearest } from '#foundation/domain/suggest.ts';
 import { EXIT, UsageError, type Command } from './command.ts';
 import { byFirstWord, commandHelp, nounHelp, overallHelp, verbsOf } from './help-text.ts';
-import { COMMANDS, NOUNS } from './index.ts';
+import { COMMANDS, NOUNS, type ListedCommand } from './index.ts';
 
 const helpCommand: Command = {
   name: 'help',
@@ -10,14 +10,17 @@ const helpCommand: Command = {
   operands: { usage: '[COMMAND]', min: 0, max: 2 },
   options: {},
   examples: ['opsd help', 'opsd help account stats'],
-  run({ io, positionals }) {
-    io.stdout.write(helpOf(positionals));
-    return Promise.resolve(EXIT.ok);
+  async run({ io, positionals }) {
+    io.stdout.write(await helpOf(positionals));
+    return EXIT.ok;
   },
 };
 
 /** All commands, in the order of the help. */
-export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, helpCommand];
+export const ALL_COMMANDS: readonly ListedCommand[] = [
+  ...COMMANDS,
+  { name: helpCommand.name, load: () => Promise.resolve(helpCommand) },
+];
 
 const BY_WORD = byFirstWord(ALL_COMMANDS);
 
@@ -31,13 +34,13 @@ export interface Named {
 }
 
 /** @throws {UsageError} with a suggestion */
-export function namedCommand(words: readonly string[]): Named {
+export async function namedCommand(words: readonly string[]): Promise<Named> {
   const [noun = '', verb] = words;
   const named = BY_WORD.get(noun);
   if (named === undefined) throw new UsageError(`unknown command '${noun}'${suggestion(noun, BY_WORD.keys())}`);
   const both = named.find(({ name }) => name === `${noun} ${verb}`);
-  if (both !== undefined) return { command: both, topic: words.slice(0, 2), args: words.slice(2) };
-  const command = named.find(({ name }) => name === noun);
+  if (both !== undefined) return { command: await both.load(), topic: words.slice(0, 2), args: words.slice(2) };
+  const command = await named.find(({ name }) => name === noun)?.load();
   const verbs = verbsOf(noun, named);
   const isVerb = verb !== undefined && !verb.startsWith('-');
   if (isVerb && verbs.length > 0 && command?.operands === undefined) {
@@ -55,14 +58,18 @@ export function topicOf([word = '', verb]: readonly string[]): readonly string[]
 }
 
 /** Help of the named command or noun; without words, of the program. */
-export function helpOf(words: readonly string[]): string {
-  if (words.length === 0) return overallHelp(ALL_COMMANDS, NOUNS);
-  const { command, topic, args } = namedCommand(words);
+export async function helpOf(words: readonly string[]): Promise<string> {
+  if (words.length === 0) return overallHelp(await loaded(ALL_COMMANDS), NOUNS);
+  const { command, topic, args } = await namedCommand(words);
   if (args.length > 0) throw new UsageError(`help does not take '${args[0]}'`);
   const [noun = ''] = topic;
-  const named = BY_WORD.get(noun)!;
+  const named = await loaded(BY_WORD.get(noun)!);
   if (command === undefined) return nounHelp(noun, NOUNS[noun]!, named);
   return commandHelp(command, command.name === noun ? named.filter((one) => one !== command) : []);
+}
+
+function loaded(commands: readonly ListedCommand[]): Promise<readonly Command[]> {
+  return Promise.all(commands.map((command) => command.load()));
 }
 
 function suggestion(word: string, known: Iterable<string>, prefix = ''): string {

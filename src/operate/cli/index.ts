@@ -1,41 +1,9 @@
-/** Commands, in the order of the help. */
-import { apiCommand } from './commands/api.ts';
-import { applyCommand } from './commands/apply.ts';
-import { approveCommand } from './commands/approve.ts';
-import { auditCommand } from './commands/audit.ts';
-import { cancelCommand } from './commands/cancel.ts';
-import { checkCommand } from './commands/check.ts';
+/** Commands, in the order of the help. A command is loaded when it is used: until then only its name is known. */
 import type { Command } from './command.ts';
-import { completionCommand } from './commands/completion.ts';
-import { demoCommand } from './commands/demo.ts';
-import { dlqDeleteCommand } from './commands/dlq-delete.ts';
-import { dlqPruneCommand } from './commands/dlq-prune.ts';
-import { dlqResumeCommand } from './commands/dlq-resume.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { emulatorCommand } from './commands/emulator.ts';
-import { dlqListCommand } from './commands/dlq-list.ts';
-import { dlqShowCommand } from './commands/dlq-show.ts';
-import { explainCommand } from './commands/explain.ts';
-import { flowControlListCommand } from './commands/flow-control.ts';
-import { incidentsAcknowledgeCommand } from './commands/incidents-acknowledge.ts';
-import { incidentsShowCommand } from './commands/incidents-show.ts';
-import { incidentsCommand, incidentsListCommand } from './commands/incidents.ts';
-import { initCommand } from './commands/init.ts';
-import { messagesListCommand, messagesShowCommand } from './commands/messages.ts';
-import { metricsCommand } from './commands/metrics.ts';
-import { OPERATION_COMMANDS } from './commands/operation-commands.ts';
-import { pauseCommand } from './commands/pause.ts';
-import { planCommand } from './commands/plan.ts';
-import { rejectCommand } from './commands/reject.ts';
-import { reloadCommand } from './commands/reload.ts';
-import { runCommand } from './commands/run.ts';
-import { schemaCommand } from './commands/schema.ts';
-import { stateCommand } from './commands/state.ts';
-import { statusCommand } from './commands/status.ts';
-import { testCommand } from './commands/test.ts';
-import { traceCommand } from './commands/trace.ts';
-import { unpauseCommand } from './commands/unpause.ts';
-import { versionCommand } from './commands/version.ts';
+
+export interface ListedCommand extends Pick<Command, 'name'> {
+  readonly load: () => Promise<Command>;
+}
 
 /** Nouns of two-word commands, for the help. */
 export const NOUNS: Readonly<Record<string, string>> = {
@@ -50,43 +18,65 @@ export const NOUNS: Readonly<Record<string, string>> = {
 };
 
 /** All commands except `help`, which needs this list (help.ts). */
-export const COMMANDS: readonly Command[] = [
-  runCommand,
-  demoCommand,
-  emulatorCommand,
-  initCommand,
-  checkCommand,
-  testCommand,
-  doctorCommand,
-  statusCommand,
-  planCommand,
-  applyCommand,
-  approveCommand,
-  rejectCommand,
-  cancelCommand,
-  explainCommand,
-  pauseCommand,
-  unpauseCommand,
-  reloadCommand,
-  auditCommand,
-  stateCommand,
-  traceCommand,
-  apiCommand,
-  dlqResumeCommand,
-  dlqDeleteCommand,
-  dlqPruneCommand,
-  incidentsCommand,
-  incidentsListCommand,
-  incidentsShowCommand,
-  incidentsAcknowledgeCommand,
-  dlqListCommand,
-  dlqShowCommand,
-  flowControlListCommand,
-  messagesListCommand,
-  messagesShowCommand,
-  ...OPERATION_COMMANDS,
-  metricsCommand,
-  schemaCommand,
-  completionCommand,
-  versionCommand,
+export const COMMANDS: readonly ListedCommand[] = [
+  { name: 'run', load: async () => (await import('./commands/run.ts')).runCommand },
+  { name: 'demo', load: async () => (await import('./commands/demo.ts')).demoCommand },
+  { name: 'emulator', load: async () => (await import('./commands/emulator.ts')).emulatorCommand },
+  { name: 'init', load: async () => (await import('./commands/init.ts')).initCommand },
+  { name: 'check', load: async () => (await import('./commands/check.ts')).checkCommand },
+  { name: 'test', load: async () => (await import('./commands/test.ts')).testCommand },
+  { name: 'doctor', load: async () => (await import('./commands/doctor.ts')).doctorCommand },
+  { name: 'status', load: async () => (await import('./commands/status.ts')).statusCommand },
+  { name: 'plan', load: async () => (await import('./commands/plan.ts')).planCommand },
+  { name: 'apply', load: async () => (await import('./commands/apply.ts')).applyCommand },
+  { name: 'approve', load: async () => (await import('./commands/approve.ts')).approveCommand },
+  { name: 'reject', load: async () => (await import('./commands/reject.ts')).rejectCommand },
+  { name: 'cancel', load: async () => (await import('./commands/cancel.ts')).cancelCommand },
+  { name: 'explain', load: async () => (await import('./commands/explain.ts')).explainCommand },
+  { name: 'pause', load: async () => (await import('./commands/pause.ts')).pauseCommand },
+  { name: 'unpause', load: async () => (await import('./commands/unpause.ts')).unpauseCommand },
+  { name: 'reload', load: async () => (await import('./commands/reload.ts')).reloadCommand },
+  { name: 'audit', load: async () => (await import('./commands/audit.ts')).auditCommand },
+  { name: 'state', load: async () => (await import('./commands/state.ts')).stateCommand },
+  { name: 'trace', load: async () => (await import('./commands/trace.ts')).traceCommand },
+  { name: 'api', load: async () => (await import('./commands/api.ts')).apiCommand },
+  { name: 'dlq resume', load: async () => (await import('./commands/dlq-resume.ts')).dlqResumeCommand },
+  { name: 'dlq delete', load: async () => (await import('./commands/dlq-delete.ts')).dlqDeleteCommand },
+  { name: 'dlq prune', load: async () => (await import('./commands/dlq-prune.ts')).dlqPruneCommand },
+  { name: 'incidents', load: async () => (await import('./commands/incidents.ts')).incidentsCommand },
+  { name: 'incidents list', load: async () => (await import('./commands/incidents.ts')).incidentsListCommand },
+  { name: 'incidents show', load: async () => (await import('./commands/incidents-show.ts')).incidentsShowCommand },
+  {
+    name: 'incidents acknowledge',
+    load: async () => (await import('./commands/incidents-acknowledge.ts')).incidentsAcknowledgeCommand,
+  },
+  { name: 'dlq list', load: async () => (await import('./commands/dlq-list.ts')).dlqListCommand },
+  { name: 'dlq show', load: async () => (await import('./commands/dlq-show.ts')).dlqShowCommand },
+  { name: 'flow-control list', load: async () => (await import('./commands/flow-control.ts')).flowControlListCommand },
+  { name: 'messages list', load: async () => (await import('./commands/messages.ts')).messagesListCommand },
+  { name: 'messages show', load: async () => (await import('./commands/messages.ts')).messagesShowCommand },
+  operation('flow-control show'),
+  operation('url-groups list'),
+  operation('url-groups show'),
+  operation('url-groups add-endpoints'),
+  operation('account stats'),
+  operation('account update-budget'),
+  operation('account set-plan'),
+  operation('account rotate-token'),
+  operation('account move-to-team'),
+  operation('indexes create'),
+  operation('indexes show'),
+  operation('indexes rename'),
+  operation('indexes transfer'),
+  operation('indexes stats'),
+  operation('workflows trigger'),
+  operation('messages publish'),
+  { name: 'metrics', load: async () => (await import('./commands/metrics.ts')).metricsCommand },
+  { name: 'schema', load: async () => (await import('./commands/schema.ts')).schemaCommand },
+  { name: 'completion', load: async () => (await import('./commands/completion.ts')).completionCommand },
+  { name: 'version', load: async () => (await import('./commands/version.ts')).versionCommand },
 ];
+
+function operation(name: string): ListedCommand {
+  return { name, load: async () => (await import('./commands/operation-commands.ts')).operationCommandNamed(name) };
+}

@@ -20,6 +20,10 @@ describe('help', () => {
     expect(named).toEqual([...byFirstWord(ALL_COMMANDS).keys()]);
   });
 
+  test('each name of the table is that of the command', async () => {
+    for (const { name, load } of ALL_COMMANDS) expect((await load()).name).toBe(name);
+  });
+
   test('every file of a command is in the table', () => {
     const folder = join(import.meta.dirname, '../../../src/operate/cli/commands');
     const declared = readdirSync(folder)
@@ -31,7 +35,8 @@ describe('help', () => {
 
   test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
     'of %s names every option',
-    async (name, command) => {
+    async (name, { load }) => {
+      const command = await load();
       const byHelp = await opsd(['help', ...name.split(' ')]);
       const byOption = await opsd([...name.split(' '), '--help']);
       expect(byHelp).toEqual(byOption);
@@ -44,12 +49,13 @@ describe('help', () => {
 
   test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
     'of %s ends with examples that the command accepts',
-    async (name, { examples }) => {
+    async (name, { load }) => {
+      const { examples } = await load();
       const { stdout } = await opsd(['help', ...name.split(' ')]);
       expect(stdout).toMatch(new RegExp(`\\nExamples:\\n(?: {2}.*opsd ${name}.*\\n){${examples.length}}$`));
       for (const example of examples) {
         const words = shellWords(example);
-        const { command, args } = namedCommand(words.slice(words.indexOf('opsd') + 1));
+        const { command, args } = await namedCommand(words.slice(words.indexOf('opsd') + 1));
         expect(command?.name, example).toBe(name);
         expect(() => parseArguments(command!, args), example).not.toThrow();
       }

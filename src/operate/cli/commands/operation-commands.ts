@@ -6,7 +6,7 @@ import { operationCommand } from './operation-command.ts';
 
 const CONFIRMED = 'Requires the role admin, and the typed name of the account.';
 
-export const OPERATION_COMMANDS: readonly Command[] = [
+const OPERATION_COMMANDS: readonly Command[] = [
   operationCommand({
     name: 'flow-control show',
     summary: 'Read the live state of a flow-control key from the service.',
@@ -158,6 +158,10 @@ export const OPERATION_COMMANDS: readonly Command[] = [
     ],
   }),
 ];
+
+export function operationCommandNamed(name: string): Command {
+  return OPERATION_COMMANDS.find((command) => command.name === name)!;
+}
 
 /** Endpoint of `URL` or `NAME=URL`. */
 function endpointOf(text: string): { readonly url: string; readonly name?: string } {
