@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
+import { builtins } from './builtins.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const LIBRARY = 'src/emulator/testing/start.ts';
@@ -17,7 +18,7 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     cwd: ROOT,
     input: { main: 'src/main.ts', emulator: LIBRARY },
     platform: 'node',
-    plugins: [filesBeside(), fixedVersion()],
+    plugins: [filesBeside(), fixedVersion(), builtins()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
       handle(level, log);
