@@ -2,7 +2,7 @@
  * Connection to one API of an account: credentials, daily budget, token bucket, deadline, retries, and an event for
  * each request. Reads and writes are separate methods, so that a write can never be repeated.
  */
-import Pool from 'undici/lib/dispatcher/pool.js';
+import type Pool from 'undici/lib/dispatcher/pool.js';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
@@ -92,7 +92,7 @@ interface Ready<T> extends Call<T> {
 export class ApiConnection implements AsyncDisposable {
   readonly #options: ConnectionOptions;
   readonly #deps: ConnectionDeps;
-  readonly #pool: Pool;
+  #pool: Promise<Pool> | undefined;
   readonly #origin: string;
   /** Path prefix of the base URL, without a trailing slash. */
   readonly #prefix: string;
@@ -111,15 +111,6 @@ export class ApiConnection implements AsyncDisposable {
     this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
     this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock, keptUse(options, deps));
     this.#answers = deps.answers ?? new AnswerMemory();
-    this.#pool = new Pool(url.origin, {
-      connections: CONNECTIONS,
-      // One request at a time per connection: it would be unknown if a pipelined write was read.
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: options.limits.timeout },
-      headersTimeout: SILENCE_MS,
-      bodyTimeout: SILENCE_MS,
-    });
   }
 
   /**
@@ -154,15 +145,30 @@ export class ApiConnection implements AsyncDisposable {
 
   /** Waits for current requests, which the deadline bounds, and closes the connections. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#closed ??= Promise.allSettled(this.#underWay).then(() => {
+    this.#closed ??= Promise.allSettled(this.#underWay).then(async () => {
       this.#budget.close();
-      return this.#pool.destroy();
+      await (await this.#pool)?.destroy();
     });
     return this.#closed;
   }
 
+  /** Loads undici at the first request: the daemon serves its own requests without it. */
+  async #openPool(): Promise<Pool> {
+    const { default: UndiciPool } = await import('undici/lib/dispatcher/pool.js');
+    return new UndiciPool(this.#origin, {
+      connections: CONNECTIONS,
+      // One request at a time per connection: it would be unknown if a pipelined write was read.
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: this.#options.limits.timeout },
+      headersTimeout: SILENCE_MS,
+      bodyTimeout: SILENCE_MS,
+    });
+  }
+
   async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
     signal.throwIfAborted();
+    const pool = await (this.#pool ??= this.#openPool());
     const place = this.#placeOf(call);
     // The budget is checked before the wait, so that no call queues in vain. It is charged after the wait, so that an
     // aborted call costs nothing.
@@ -179,10 +185,7 @@ export class ApiConnection implements AsyncDisposable {
     const work = this.#request(
       call,
       { ...place, hidden: [...place.hidden, ...authorization.secrets] },
-      {
-        authorization: authorization.header,
-        signal,
-      },
+      { pool, authorization: authorization.header, signal },
     );
     this.#underWay.add(work);
     try {
@@ -196,7 +199,11 @@ export class ApiConnection implements AsyncDisposable {
   async #request<T>(
     call: Ready<T>,
     place: Place,
-    { authorization, signal }: { readonly authorization: string; readonly signal: AbortSignal },
+    {
+      pool,
+      authorization,
+      signal,
+    }: { readonly pool: Pool; readonly authorization: string; readonly signal: AbortSignal },
   ): Promise<Parsed<T>> {
     const { clock, events } = this.#deps;
     const { account, api, limits } = this.#options;
@@ -223,7 +230,7 @@ export class ApiConnection implements AsyncDisposable {
     let answer: RawAnswer;
     try {
       answer = await withTimeout(clock, limits.timeout, signal, (deadline) =>
-        exchange(this.#pool, this.#exchangeOf(call, authorization), {
+        exchange(pool, this.#exchangeOf(call, authorization), {
           maxBytes: limits.maxResponseBytes,
           reading,
           signal: deadline,
