@@ -1,6 +1,6 @@
-/** Path of the store in an invalid configuration: a daemon may still run on the previous one. */
+/** Path of the store in a configuration that is not checked: that of a running daemon, or an invalid one. */
 import { dirname, resolve } from 'node:path';
-import { storageSettings } from '#storage/settings.ts';
+import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 import { readSource } from './read-file.ts';
 import { readYaml } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';
@@ -11,5 +11,5 @@ export function storePathOf(file: string, env: Readonly<Record<string, string | 
   const root = read.ok ? readYaml({ source: read.source, env }).root : undefined;
   const written = root && placeAt(root, ['storage', 'sqlite', 'path'])?.value;
   const path = typeof written === 'string' && written !== '' ? written : env['OPSD_STORE'];
-  return resolve(dirname(file), path || storageSettings.parse({}).sqlite.path);
+  return resolve(dirname(file), path || DEFAULT_STORE_PATH);
 }

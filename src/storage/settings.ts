@@ -1,6 +1,7 @@
 /** Settings of the store. */
 import { z } from 'zod';
 import { durationSetting } from '#foundation/platform/settings.ts';
+import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 
 export const storageSettings = z.strictObject({
   sqlite: z
@@ -8,7 +9,7 @@ export const storageSettings = z.strictObject({
       path: z
         .string()
         .min(1)
-        .default('./data/opsd.db')
+        .default(DEFAULT_STORE_PATH)
         .describe('Path of the store file; its folder is created if missing.'),
     })
     .prefault({})

@@ -1,5 +1,8 @@
 /** The Unix socket of a daemon is beside its store, so that each can be found from the other. */
 
+/** Path of the store if the configuration has none, relative to the configuration. */
+export const DEFAULT_STORE_PATH = './data/opsd.db';
+
 /** Returns the path of the socket of a store's daemon. */
 export function socketPathOf(storePath: string): string {
   return `${storePath}.sock`;

@@ -1,5 +1,5 @@
 /** Choice of the running daemon: by its socket, by its configuration, or by its address. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
 import { CommandError, textOption, UsageError, type Call, type DirectNeeds, type OptionSpec } from './command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
@@ -85,7 +85,7 @@ export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<Daemo
   if (astray !== undefined) {
     throw new UsageError(`--${astray} requires --url; the socket needs no credentials`);
   }
-  const place = await findPlace(call);
+  const place = await findPlace(call, needs !== undefined);
   if (place === undefined) return undefined;
   const { socketPath, config } = place;
   if (needs === undefined || config === undefined) return { socketPath, signal, command };
@@ -105,14 +105,18 @@ interface Place {
  * its path.
  */
 export async function findSocket(call: Call): Promise<string | undefined> {
-  return (await findPlace(call))?.socketPath;
+  return (await findPlace(call, false))?.socketPath;
 }
 
-async function findPlace({ io, values }: Call): Promise<Place | undefined> {
+/** @param mayStart true if the command starts a daemon, which needs the whole configuration, if none runs */
+async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place | undefined> {
   const given = textOption(values, 'socket');
   if (given !== undefined) return { socketPath: given };
-  // Only the store's path is needed: the files of secrets may be readable by the daemon only.
   const file = configPath(values, io.env);
+  const { storePathOf } = await import('#config/store-path.ts');
+  const socketPath = socketPathOf(storePathOf(file, io.env));
+  if (!mayStart && isOlder(file, socketPath)) return { socketPath };
+  // Only the store's path is needed: the files of secrets may be readable by the daemon only.
   const config = await readConfig(io, file, { secrets: false });
   const isNamed = textOption(values, 'config') !== undefined || Boolean(io.env['OPSD_CONFIG']);
   if (config !== undefined) return { socketPath: socketPathOf(config.storage.sqlite.path), ...(isNamed && { config }) };
@@ -124,14 +128,18 @@ async function findPlace({ io, values }: Call): Promise<Place | undefined> {
     return undefined;
   }
   // A daemon that still runs with the previous configuration must stay controllable.
-  const { storePathOf } = await import('#config/store-path.ts');
-  const socketPath = socketPathOf(storePathOf(file, io.env));
   if (!existsSync(socketPath)) {
     io.stderr.write('  help: name a running daemon by its socket, next to its store: --socket PATH\n');
     return undefined;
   }
   io.stderr.write(`This configuration is invalid; sending the request to the daemon at ${socketPath} anyway.\n`);
   return { socketPath };
+}
+
+/** Returns true if the file is unchanged since the daemon checked it and opened its socket. */
+function isOlder(file: string, socketPath: string): boolean {
+  const [read, opened] = [file, socketPath].map((path) => statSync(path, { throwIfNoEntry: false })?.ctimeMs);
+  return read !== undefined && opened !== undefined && read < opened;
 }
 
 function checkedUrl(text: string): URL {

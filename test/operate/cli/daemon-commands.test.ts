@@ -2,7 +2,7 @@
  * Commands that write, against a real server: they show, ask for confirmation, and report the result in their exit
  * codes.
  */
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
@@ -24,6 +24,7 @@ import {
 } from '../http/world.ts';
 import { authority } from '../../support/certificates.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
 import { opsd } from './terminal.ts';
 
 /** Environment that npm sets in a checkout. */
@@ -254,6 +255,22 @@ describe('opsd pause', () => {
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toContain(`${file}:`);
     expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} anyway.`);
+    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+  });
+
+  test('does not check a configuration that is unchanged since the daemon opened its socket', async () => {
+    const { deps, asked } = willing();
+    const folder = tempDir();
+    const file = join(folder, 'opsd.yaml');
+    // The daemon has checked it, so a text that needs a check shows that there is none.
+    writeFileSync(file, 'storage: { sqlite: { path: opsd.db } }\nserver: { lisen: 5 }\n');
+    await until({ what: 'the time of a new file is later' }, () => {
+      writeFileSync(join(folder, 'now'), '');
+      return statSync(join(folder, 'now')).ctimeMs > statSync(file).ctimeMs;
+    });
+    await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
+    const done = await opsd(['pause', '--reason', 'odd', '--config', file]);
+    expect(done).toMatchObject({ code: 0, stderr: '' });
     expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
   });
 
