@@ -1,7 +1,8 @@
 /** Shared parts of the benchmarks: processes timed from outside, figures as medians, ratios within one run. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 
 export interface Started {
   readonly child: ChildProcess;
@@ -42,6 +43,22 @@ export async function stop(child: ChildProcess): Promise<void> {
 export function residentBytes(pid: number): number {
   const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match![1]) * 1_024;
+}
+
+/** Returns the CPU time of all threads of a process, in milliseconds. */
+export function cpuMs(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  const times = readdirSync(tasks).map((task) => readFileSync(join(tasks, task, 'schedstat'), 'utf8').split(' ')[0]);
+  return times.reduce((sum, nanoseconds) => sum + Number(nanoseconds) / 1e6, 0);
+}
+
+/** Returns the milliseconds that a program takes from its start to its end. */
+export async function timeOf(command: string, args: readonly string[]): Promise<number> {
+  const started = performance.now();
+  const child = spawn(command, args, { stdio: 'ignore' });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${String(code)}`);
+  return performance.now() - started;
 }
 
 export async function freePort(): Promise<number> {

@@ -1,26 +1,36 @@
 /**
- * Cold start and resident memory.
+ * Cold start, resident memory, and size of the package, as `npm pack` writes it.
  *
- * Start: time from process start to the first scraped response. Contestants are `opsd run` with an emulator process, a
- * bare program with prom-client (the floor), and Alertmanager if installed (a comparable daemon with pages and a
- * store). They alternate within one run. The ratios to the floor are the result, because machines differ and are noisy.
+ * Start: time and CPU time from process start to the first scraped response. Contestants are `opsd run` with an emulator
+ * process, a bare program with prom-client (the floor), and Alertmanager if installed (a comparable daemon with pages and
+ * a store). They alternate within one run. The ratios to the floor are the result, because machines differ and are noisy.
+ *
+ * Commands: time of `opsd version`, and of `opsd plan` with a running daemon, beside `node -e 0`.
  *
  * Memory: after a minute of `opsd run` with an emulator process, and after a minute of the demo.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { figures, freePort, pause, residentBytes, stop, untilScraped, type Figures } from './measure.ts';
+import { cpuMs, figures, freePort, pause, residentBytes, stop, timeOf, untilScraped, type Figures } from './measure.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const MAIN = join(ROOT, 'src/opsd.js');
 const NODE = [process.execPath, '--max-semi-space-size=2'] as const;
 const ALERTMANAGER = '/usr/bin/prometheus-alertmanager';
-const ROUNDS = 11;
+const ROUNDS = Number(process.env['ROUNDS'] ?? 11);
 const MEMORY_AFTER_MS = 60_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'opsd-bench-'));
+process.env['XDG_CACHE_HOME'] = folder;
+const tarball = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], {
+  cwd: ROOT,
+  encoding: 'utf8',
+});
+const packedBytes = statSync(join(folder, tarball.trim())).size;
+execFileSync('tar', ['-xzf', join(folder, tarball.trim()), '-C', folder]);
+const MAIN = join(folder, 'package/dist/opsd.js');
+
 const emulatorPort = await freePort();
 const emulator = spawn(
   NODE[0],
@@ -47,6 +57,7 @@ accounts:
 interface Contestant {
   readonly name: string;
   readonly times: number[];
+  readonly cpu: number[];
   start(round: number, port: number): { readonly args: readonly string[]; readonly command: string };
 }
 
@@ -54,11 +65,13 @@ const contestants: Contestant[] = [
   {
     name: 'bare Node and prom-client (floor)',
     times: [],
-    start: (_round, port) => ({ command: NODE[0], args: [NODE[1], join(ROOT, 'bench/bare.ts'), String(port)] }),
+    cpu: [],
+    start: (_round, port) => ({ command: NODE[0], args: [NODE[1], join(ROOT, 'bench/bare.js'), String(port)] }),
   },
   {
     name: 'opsd run',
     times: [],
+    cpu: [],
     start: (round, port) => ({
       command: NODE[0],
       args: [NODE[1], MAIN, 'run', '--config', daemonConfig(port, `run-${round}`)],
@@ -71,6 +84,7 @@ if (existsSync(ALERTMANAGER)) {
   contestants.push({
     name: 'Alertmanager (peer)',
     times: [],
+    cpu: [],
     start: (round, port) => ({
       command: ALERTMANAGER,
       args: [
@@ -96,6 +110,29 @@ async function memoryAfterAMinute(args: readonly string[], port: number): Promis
   return bytes;
 }
 
+/** Commands, with a running daemon. */
+async function commandTimes(): Promise<void> {
+  const port = await freePort();
+  const config = daemonConfig(port, 'commands');
+  const run = [NODE[1], MAIN, 'run', '--config', config];
+  const { child } = await untilScraped(NODE[0], run, `http://127.0.0.1:${port}/metrics`);
+  const commands = [
+    { name: 'node -e 0 (floor)', args: ['-e', '0'], times: [] as number[] },
+    { name: 'opsd version', args: [MAIN, 'version'], times: [] as number[] },
+    { name: 'opsd plan', args: [MAIN, 'plan', '--config', config], times: [] as number[] },
+  ];
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const { args, times } of commands) {
+      const time = await timeOf(NODE[0], args);
+      if (round > 0) times.push(time);
+    }
+  }
+  await stop(child);
+  const floor = figures(commands[0]!.times);
+  console.log(`\ncommands, ${ROUNDS} rounds                       median     min     max  x floor`);
+  for (const { name, times } of commands) console.log(line(name, figures(times), floor));
+}
+
 try {
   // Round 0 fills the caches (the operating system's, and Node's compile cache) and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
@@ -103,19 +140,26 @@ try {
       const port = await freePort();
       const { command, args } = contestant.start(round, port);
       const { child, firstScrapeMs } = await untilScraped(command, args, `http://127.0.0.1:${port}/metrics`);
-      if (round > 0) contestant.times.push(firstScrapeMs);
+      if (round > 0) {
+        contestant.times.push(firstScrapeMs);
+        contestant.cpu.push(cpuMs(child.pid!));
+      }
       await stop(child);
     }
   }
-  const floor = figures(contestants[0]!.times);
+  const [floor, floorCpu] = [figures(contestants[0]!.times), figures(contestants[0]!.cpu)];
   console.log(`start to first scrape, ${ROUNDS} rounds          median     min     max  x floor`);
   for (const { name, times } of contestants) console.log(line(name, figures(times), floor));
+  console.log('CPU time of it');
+  for (const { name, cpu } of contestants) console.log(line(name, figures(cpu), floorCpu));
+  await commandTimes();
 
   const runPort = await freePort();
   const run = await memoryAfterAMinute(['run', '--config', daemonConfig(runPort, 'memory')], runPort);
   const demoPort = await freePort();
   const demo = await memoryAfterAMinute(['demo', '--listen', `127.0.0.1:${demoPort}`, '--seed', '1'], demoPort);
   console.log(`\nresident memory after a minute: opsd run ${mega(run)} MB, opsd demo ${mega(demo)} MB`);
+  console.log(`package, packed: ${(packedBytes / 1e6).toFixed(1)} MB`);
 } finally {
   await stop(emulator);
   rmSync(folder, { recursive: true, force: true });
