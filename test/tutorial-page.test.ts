@@ -1,4 +1,4 @@
-/** The comparison of outputs in tutorials: what may vary, and what may not. */
+/** The comparison of outputs in tutorials: which text varies, and which must be as shown. */
 import { describe, expect, test } from 'vitest';
 import { compareOutput, stepsOf } from './support/tutorial-page.ts';
 

@@ -25,7 +25,7 @@ export function onTerminal(
 ): Terminal {
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', `exec ${command}`, '/dev/null'], {
     cwd,
-    env: { ...process.env, SHELL: '/bin/sh', CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120', ...env },
+    env: { ...ownEnvironment(), SHELL: '/bin/sh', CI: '', NO_COLOR: '1', TERM: 'xterm', COLUMNS: '120', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let screen = '';
@@ -38,4 +38,9 @@ export function onTerminal(
     await ended;
   });
   return { ended, screen: () => screen, press: (keys) => void child.stdin.write(keys) };
+}
+
+/** Returns the environment without the variables of the npm that runs the tests: its project is not the command's. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$/i.test(name)));
 }
