@@ -2,6 +2,7 @@
  * Request of an operation, from its values. A bulk operation without ids or a filter is rejected here: no caller can
  * send it.
  */
+import { isBlank } from '#foundation/domain/blank.ts';
 import { checkOneOf, checkUrl } from './arguments.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { Operation, OperationKey } from './operations.ts';
@@ -52,7 +53,7 @@ export function selectedIds(values: OperationValues): readonly string[] | undefi
 export function checkSelection({ name, bulk, keys }: Operation, values: OperationValues): void {
   if (bulk === undefined) return;
   const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
-  const blank = queried.find((key) => [values[key]].flat().some((value) => textOf(value).trim() === ''));
+  const blank = queried.find((key) => [values[key]].flat().some((value) => isBlank(textOf(value))));
   if (blank !== undefined) throw new InvalidRequestError(name, `${blank} is blank, which may select everything`);
   if (selectedIds(values) !== undefined) {
     const [ignored] = queried.filter((key) => key !== 'dlqIds');

@@ -2,6 +2,7 @@
  * Checks of requests that must never be sent, whatever their origin. They back up the types and the guards, directly
  * before the network: a mistake in earlier code becomes a rejection, not a deletion.
  */
+import { isBlank } from '#foundation/domain/blank.ts';
 import { isPrune, type ActionRequest, type BudgetRequest, type PruneRequest } from './action.ts';
 
 const HOUR_MS = 3_600_000;
@@ -32,14 +33,14 @@ function impossiblePrune(request: PruneRequest, now: number): string | undefined
   if (!Number.isInteger(toDate)) return 'toDate of a prune must be in epoch milliseconds';
   if (toDate > now) return 'toDate of a prune is in the future';
   if (toDate > now - HOUR_MS) return 'toDate of a prune is within the last hour';
-  if (Object.values(request.filter).flat().some(isBlank))
+  if (
+    Object.values(request.filter)
+      .flat()
+      .some((value) => typeof value === 'string' && isBlank(value))
+  )
     return 'a filter of a prune is empty, which may match everything';
   if (fromDate !== undefined && !(fromDate <= toDate)) return 'fromDate of a prune is after its toDate';
   return undefined;
-}
-
-function isBlank(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() === '';
 }
 
 function impossibleBudget({ dollars, aboveUsd }: BudgetRequest): string | undefined {

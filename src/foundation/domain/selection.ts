@@ -3,6 +3,7 @@
  * filter would mean everything, so it is refused wherever it enters.
  */
 
+import { isBlank } from './blank.ts';
 import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 
 export const MANUAL_ACTIONS = ['resume', 'delete', 'delete-messages', 'prune'] as const;
@@ -104,7 +105,7 @@ function faultOfTexts(name: string, values: readonly string[], most: number): st
   if (values.length === 0) return `${name} is empty; remove it or add a value`;
   if (values.length > most) return `${name} has ${values.length} values, more than ${most}; use a filter`;
   const isText = (value: unknown): boolean =>
-    typeof value === 'string' && value.trim() !== '' && value.length <= MOST_CHARACTERS;
+    typeof value === 'string' && !isBlank(value) && value.length <= MOST_CHARACTERS;
   return values.every(isText) ? undefined : `${name} has an empty or too long value`;
 }
 

@@ -72,6 +72,7 @@ describe('a selection becomes a plan', () => {
     ['an empty list of ids', { ids: [] }, 'ids is empty'],
     ['an empty list of a filter', { label: [] }, 'label is empty'],
     ['an empty value', { label: [' '] }, 'label has an empty or too long value'],
+    ['an invisible value', { label: ['\u200B'] }, 'label has an empty or too long value'],
     ['a comma in a value', { label: ['a,b'] }, 'a comma splits the value'],
     ['a filter of another call', { queueName: ['q'] }, 'resume has no filter queueName'],
     ['an unknown state', { failureFunctionState: ['X'] }, 'failureFunctionState must be one of'],
