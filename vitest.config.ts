@@ -12,7 +12,6 @@ const LONGEST = [
   'demo',
   'pages',
   'rules',
-  'demo-policies',
   'page',
   'tutorials',
   'outage-page',
