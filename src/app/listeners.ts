@@ -4,7 +4,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
-import { startHooks, type RunningHooks } from '#operate/hooks/hooks.ts';
+import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
@@ -109,7 +109,8 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
   };
 }
 
-function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
+async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
+  const { startHooks } = await import('#operate/hooks/hooks.ts');
   const { options, events, storage, security, generation } = deps;
   const clock: Clock = {
     now: () => generation().clock.now(),

@@ -12,8 +12,8 @@ import { tempDir } from '../support/temp-dir.ts';
 const HOOK = join(import.meta.dirname, '../support/programs/loaded-modules.mjs');
 
 const ROOMS_OF_A_CLIENT = ['config', 'foundation/domain', 'foundation/platform', 'operate/cli', 'operate/cli/commands'];
-/** Rooms and packages that a daemon without policies, pages and traces never uses before its first scrape. */
-const UNUSED = /^(?:emulator|automate\/policytest|operate\/(?:pages|api\/openapi|cli\/commands\/\w+-text\.ts))\b/;
+/** Rooms and packages that a daemon without hooks, pages and traces never uses before its first scrape. */
+const UNUSED = /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|api\/openapi|cli\/commands\/\w+-text\.ts))\b/;
 const UNUSED_PACKAGES = ['@opentelemetry/sdk-node', '@opentelemetry/sdk-trace', '@opentelemetry/resources', 'bcryptjs'];
 
 function traced(file: string): Record<string, string> {
@@ -44,7 +44,7 @@ test('opsd version loads the table of commands, itself, and no package', async (
   expect(files.length).toBeLessThan(20);
 });
 
-test('a daemon loads no pages, API, or emulator before its first scrape, and a client of it no schemas', async () => {
+test('a daemon loads no pages, hooks, or emulator before its first scrape, and a client of it no schemas', async () => {
   const folder = tempDir();
   const config = join(folder, 'opsd.yaml');
   const account = '{ name: shop, url: "http://127.0.0.1:9", token: secret }';
