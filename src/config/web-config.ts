@@ -46,7 +46,7 @@ export function readWebConfig(path: string, options: WebConfigOptions): WebConfi
   const { root } = yaml;
   if (root === undefined) return { problems: problemsOf(yaml, []), texts: [source.text] };
   maskUnknown(root, source);
-  const { value, faults } = checkSchema(webSettings, root);
+  const { value, faults } = checkSchema(webSettings(), root);
   const ofUsers = usersFaults(placeAt(root, ['basic_auth_users']), options);
   if (value === undefined) return { problems: problemsOf(yaml, [...faults, ...ofUsers]), texts: [source.text] };
 
@@ -94,8 +94,8 @@ function maskSecrets(source: SourceText): void {
 /** Masks unknown keys: a misspelt `key` is a secret, too, and so are passwords of users under another name. */
 function maskUnknown(root: Place, source: SourceText): void {
   for (const [at, schema] of [
-    [root, webSettings],
-    [placeAt(root, ['tls_server_config']), webSettings.shape.tls_server_config],
+    [root, webSettings()],
+    [placeAt(root, ['tls_server_config']), webSettings().shape.tls_server_config],
   ] as const) {
     const known = keysOf(schema);
     for (const [key, place] of at?.entries ?? []) {

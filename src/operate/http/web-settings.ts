@@ -36,33 +36,34 @@ const text = (what: string) => z.string().nullish().describe(what);
 const OLD_VERSION = 'expected TLS12 or TLS13; older versions are insecure and not supported';
 const version = (what: string) => z.enum(keysOf(VERSIONS), OLD_VERSION).nullish().describe(what);
 
-const tlsServerConfig = z.strictObject({
-  cert_file: text('File with the certificate and its intermediate certificates, PEM.'),
-  key_file: text('File with the key of the certificate, PEM.'),
-  cert: text('The certificate itself, instead of the file.'),
-  key: text('The key itself, instead of the file.'),
-  client_auth_type: z
-    .enum(['', ...CLIENT_AUTH, 'RequireClientCert'])
-    .nullish()
-    .describe('Rule for client certificates. RequireAndVerifyClientCert rejects clients without a valid one.'),
-  client_ca_file: text('File with the authorities of client certificates, PEM.'),
-  client_ca: text('The authorities themselves, instead of the file.'),
-  client_allowed_sans: z
-    .array(z.string())
-    .nullish()
-    .describe('Accepted names (DNS, IP, e-mail, URI). A client certificate must have at least one of them.'),
-  min_version: version('Minimum TLS version.'),
-  max_version: version('Maximum TLS version.'),
-  cipher_suites: z
-    .array(z.enum(keysOf(CIPHERS)))
-    .nullish()
-    .describe('Cipher suites of TLS 1.2.'),
-  prefer_server_cipher_suites: z.boolean().nullish().describe('True prefers the server’s order of cipher_suites.'),
-  curve_preferences: z
-    .array(z.enum(keysOf(CURVES)))
-    .nullish()
-    .describe('Elliptic curves of the key exchange, in order of preference.'),
-});
+const tlsServerConfig = () =>
+  z.strictObject({
+    cert_file: text('File with the certificate and its intermediate certificates, PEM.'),
+    key_file: text('File with the key of the certificate, PEM.'),
+    cert: text('The certificate itself, instead of the file.'),
+    key: text('The key itself, instead of the file.'),
+    client_auth_type: z
+      .enum(['', ...CLIENT_AUTH, 'RequireClientCert'])
+      .nullish()
+      .describe('Rule for client certificates. RequireAndVerifyClientCert rejects clients without a valid one.'),
+    client_ca_file: text('File with the authorities of client certificates, PEM.'),
+    client_ca: text('The authorities themselves, instead of the file.'),
+    client_allowed_sans: z
+      .array(z.string())
+      .nullish()
+      .describe('Accepted names (DNS, IP, e-mail, URI). A client certificate must have at least one of them.'),
+    min_version: version('Minimum TLS version.'),
+    max_version: version('Maximum TLS version.'),
+    cipher_suites: z
+      .array(z.enum(keysOf(CIPHERS)))
+      .nullish()
+      .describe('Cipher suites of TLS 1.2.'),
+    prefer_server_cipher_suites: z.boolean().nullish().describe('True prefers the server’s order of cipher_suites.'),
+    curve_preferences: z
+      .array(z.enum(keysOf(CURVES)))
+      .nullish()
+      .describe('Elliptic curves of the key exchange, in order of preference.'),
+  });
 
 function asText(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
@@ -85,47 +86,57 @@ const header = (what: string, values?: readonly string[]) =>
     .optional()
     .describe(what);
 
-const httpServerConfig = z.strictObject({
-  http2: z
-    .boolean()
-    .nullish()
-    .describe('Accepted without effect: the daemon always uses HTTP/1.1, which suffices for scrapes.'),
-  headers: z
-    .strictObject({
-      'Content-Security-Policy': header('Header of every response.'),
-      'X-Frame-Options': header('Header of every response.', ['deny', 'sameorigin']),
-      'X-Content-Type-Options': header('Header of every response.', ['nosniff']),
-      'X-XSS-Protection': header('Header of every response.'),
-      'Strict-Transport-Security': header('Header of every response.'),
-    })
-    .nullish()
-    .describe('Headers of every response.'),
-});
+const httpServerConfig = () =>
+  z.strictObject({
+    http2: z
+      .boolean()
+      .nullish()
+      .describe('Accepted without effect: the daemon always uses HTTP/1.1, which suffices for scrapes.'),
+    headers: z
+      .strictObject({
+        'Content-Security-Policy': header('Header of every response.'),
+        'X-Frame-Options': header('Header of every response.', ['deny', 'sameorigin']),
+        'X-Content-Type-Options': header('Header of every response.', ['nosniff']),
+        'X-XSS-Protection': header('Header of every response.'),
+        'Strict-Transport-Security': header('Header of every response.'),
+      })
+      .nullish()
+      .describe('Headers of every response.'),
+  });
 
 const INTERVAL = 'expected a duration such as 1s or 100ms, or 0 for no limit';
 
-const rateLimit = z.strictObject({
-  interval: z
-    .unknown()
-    .transform((value, context): number => {
-      if (value === undefined || value === null || value === 0 || value === '0') return 0;
-      const ms = typeof value === 'string' ? parseDuration(value) : undefined;
-      if (ms === undefined) context.addIssue({ code: 'custom', message: INTERVAL });
-      return ms ?? 0;
-    })
-    .optional()
-    .describe('Time between two requests; 0 for no limit.'),
-  burst: z.int().min(0).nullish().describe('Maximum number of requests at once.'),
-});
+const rateLimit = () =>
+  z.strictObject({
+    interval: z
+      .unknown()
+      .transform((value, context): number => {
+        if (value === undefined || value === null || value === 0 || value === '0') return 0;
+        const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+        if (ms === undefined) context.addIssue({ code: 'custom', message: INTERVAL });
+        return ms ?? 0;
+      })
+      .optional()
+      .describe('Time between two requests; 0 for no limit.'),
+    burst: z.int().min(0).nullish().describe('Maximum number of requests at once.'),
+  });
 
-export const webSettings = z.strictObject({
-  tls_server_config: tlsServerConfig.nullish().describe('TLS; without it plain HTTP.'),
-  http_server_config: httpServerConfig.nullish().describe('Settings of HTTP responses.'),
-  basic_auth_users: z
-    .record(z.string(), z.string('expected a bcrypt hash; create one with htpasswd -nBC 10 ""'))
-    .nullish()
-    .describe('Users, and the bcrypt hashes of their passwords.'),
-  rate_limit: rateLimit.nullish().describe('Rate limit of all requests together.'),
-});
+const fileSettings = () =>
+  z.strictObject({
+    tls_server_config: tlsServerConfig().nullish().describe('TLS; without it plain HTTP.'),
+    http_server_config: httpServerConfig().nullish().describe('Settings of HTTP responses.'),
+    basic_auth_users: z
+      .record(z.string(), z.string('expected a bcrypt hash; create one with htpasswd -nBC 10 ""'))
+      .nullish()
+      .describe('Users, and the bcrypt hashes of their passwords.'),
+    rate_limit: rateLimit().nullish().describe('Rate limit of all requests together.'),
+  });
 
-export type WebSettings = z.output<typeof webSettings>;
+let made: ReturnType<typeof fileSettings> | undefined;
+
+/** Returns the schema of the file. It is created at its first use, since most configurations name no such file. */
+export function webSettings(): ReturnType<typeof fileSettings> {
+  return (made ??= fileSettings());
+}
+
+export type WebSettings = z.output<ReturnType<typeof fileSettings>>;
