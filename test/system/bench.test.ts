@@ -1,0 +1,51 @@
+/** The benches start and print their figures. Here the sizes are tiny, and the figures mean nothing. */
+import { expect, test } from 'vitest';
+import { start } from '../support/program.ts';
+
+interface Run {
+  readonly script: string;
+  readonly sizes: Readonly<Record<string, number>>;
+  /** Lines of the output, one of each at least. */
+  readonly prints: readonly RegExp[];
+}
+
+const RUNS: readonly Run[] = [
+  {
+    script: 'incidents',
+    sizes: { ENTRIES: 200, ROUNDS: 1, WORKFLOWS: 3 },
+    prints: [/^first page +[\d.]+ ms +[\d.]+ × floor$/m, /^incident with \d+ members +[\d.]+ ms +[\d.]+ × floor$/m],
+  },
+  {
+    script: 'ingest',
+    sizes: { ENTRIES: 200, ROUNDS: 1, BYTES: 1_000 },
+    prints: [/^counted, committed, nothing joined(?: +[\d.]+){6}$/m, /^resident memory after .*: [\d ]+ MB$/m],
+  },
+  {
+    script: 'policy',
+    sizes: { ENTRIES: 200, ROUNDS: 1, WORKFLOWS: 3 },
+    prints: [/^CPU of one plan: median \d+ ms \(\d+ to \d+\), \d+ plans$/m, /^resident at most \d+ MB, \d+ MB of it/m],
+  },
+  {
+    script: 'emulator publishes',
+    sizes: { MESSAGES: 10 },
+    prints: [/^through the emulator, --data +\d+ +\d+ +\d+ MB$/m],
+  },
+  {
+    script: 'emulator dead-letters',
+    sizes: { ENTRIES: 500, DEAD_LETTERS: 200, BODY_BYTES: 100 },
+    prints: [/^started from the folder in [\d.]+ s; \d+ MB resident$/m, /^no filter \(floor\)(?: +[\d.]+ ms){7}$/m],
+  },
+  {
+    script: 'emulator retention',
+    sizes: { PASSED: 20 },
+    prints: [/^after 8 +\d+ MB resident, [\d.]+ s$/m],
+  },
+];
+
+test.each(RUNS)('bench/$script prints its figures', async ({ script, sizes, prints }) => {
+  const [name, ...sections] = script.split(' ');
+  const env = Object.fromEntries(Object.entries(sizes).map(([key, value]) => [key, String(value)]));
+  const bench = start(process.execPath, ['--expose-gc', `bench/${name!}.ts`, ...sections], { env });
+  expect(await bench.ended, bench.stderr()).toEqual({ code: 0, signal: null });
+  for (const line of prints) expect(bench.stdout()).toMatch(line);
+});
