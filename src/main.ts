@@ -40,9 +40,24 @@ for (const output of [process.stdout, process.stderr]) {
 }
 
 /** Asks a question on stderr, so that the output of the command can be piped. */
-async function ask(question: string, output: NodeJS.WritableStream = process.stderr): Promise<string> {
+async function ask(question: string): Promise<string> {
+  return answerTo(question, process.stderr);
+}
+
+/** Asks for a secret: the terminal echoes nothing. */
+async function askSecret(question: string): Promise<string> {
+  const { Writable } = await import('node:stream');
+  const nowhere = new Writable({ write: (_echo, _encoding, done) => done() });
+  // The question follows the reader: without one, the terminal would echo the answer.
+  const answer = await answerTo('', nowhere, () => process.stderr.write(question));
+  process.stderr.write('\n');
+  return answer;
+}
+
+async function answerTo(question: string, output: NodeJS.WritableStream, onReady?: () => void): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   const terminal = createInterface({ input: process.stdin, output, terminal: true });
+  onReady?.();
   // While a line is read, Ctrl-C is a key, not a signal.
   terminal.once('SIGINT', () => onSignal('SIGINT'));
   try {
@@ -55,15 +70,6 @@ async function ask(question: string, output: NodeJS.WritableStream = process.std
   } finally {
     terminal.close();
   }
-}
-
-/** Asks for a secret: the terminal echoes nothing. */
-async function askSecret(question: string): Promise<string> {
-  const { Writable } = await import('node:stream');
-  process.stderr.write(question);
-  const answer = await ask('', new Writable({ write: (_echo, _encoding, done) => done() }));
-  process.stderr.write('\n');
-  return answer;
 }
 
 async function readInput(): Promise<string> {
