@@ -98,7 +98,7 @@ async function loadDaemon() {
   return { startApp, startDirect, runDaemon, runUntilStopped };
 }
 
-process.exitCode = await runCli(process.argv.slice(2), io, {
+const ended = runCli(process.argv.slice(2), io, {
   async run(options) {
     const { runDaemon, startApp } = await loadDaemon();
     return runDaemon({ ...options, onHangup }, io, startApp);
@@ -112,6 +112,9 @@ process.exitCode = await runCli(process.argv.slice(2), io, {
     const { startDirect, startApp } = await loadDaemon();
     return startDirect(options, io, startApp);
   },
+});
+void ended.then((exitCode) => {
+  process.exitCode = exitCode;
 });
 // The event loop is empty, so this only skips the teardown: its handlers are already gone, and a late echo of Ctrl-C
 // would kill the process.

@@ -12,7 +12,14 @@ export async function build(folder: string): Promise<readonly ThirdParty[]> {
   mkdirSync(folder, { recursive: true });
   const { packageFiles } = await writeBundle(folder);
   // Not bundled: the bundler would add a word that old Nodes do not parse.
-  writeFileSync(join(folder, 'opsd.js'), source('src/opsd.js').replace('./main.ts', './main.js'), { mode: 0o755 });
+  const first = source('src/opsd.js').replace(
+    "import('./main.ts')",
+    "import('./load.js').then(({ start }) => start())",
+  );
+  writeFileSync(join(folder, 'opsd.js'), first, { mode: 0o755 });
+  writeFileSync(join(folder, 'load.js'), source('deploy/package/load.js'));
+  // Modules and CommonJS share the parts of the library.
+  writeFileSync(join(folder, 'emulator.js'), "export { startEmulator } from './emulator.cjs';\n");
   writeFileSync(join(folder, 'emulator.d.ts'), libraryTypes());
   const packages = thirdPartiesOf(packageFiles);
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licensesText(packages));

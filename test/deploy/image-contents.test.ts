@@ -57,7 +57,7 @@ describe('sees', () => {
       { 'opt/opsd/node_modules/c/index.js': '' },
       'all packages are: /opt/opsd/node_modules/c/index.js',
     ],
-    ['a source map', { 'opt/opsd/dist/main.js.map': '{}' }, 'all packages are: /opt/opsd/dist/main.js.map'],
+    ['a source map', { 'opt/opsd/dist/main.cjs.map': '{}' }, 'all packages are: /opt/opsd/dist/main.cjs.map'],
     ['a secret', { 'opt/opsd/x': 'a canary-of-npm b' }, 'no npm setting: /opt/opsd/x'],
     [
       'where packages came from',

@@ -1,6 +1,6 @@
 /** The package, packed, installed into an empty folder without a network, and used there. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
@@ -61,7 +61,12 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
     files.filter((path) => !/^(?:dist|policies|dashboards\/import|deploy\/prometheus)\//.test(path)).toSorted(),
   ).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'config.example.yaml', 'config.schema.json', 'package.json']);
   expect(files).toEqual(
-    expect.arrayContaining(['dist/opsd.js', 'dist/main.js.map', 'dist/emulator.d.ts', 'dist/THIRD-PARTY-LICENSES.txt']),
+    expect.arrayContaining([
+      'dist/opsd.js',
+      'dist/main.cjs.map',
+      'dist/emulator.d.ts',
+      'dist/THIRD-PARTY-LICENSES.txt',
+    ]),
   );
   expect(readFileSync(join(home, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8')).toMatch(/^undici \S+ \(MIT\)$/m);
   // The package alone: nothing else was installed, from a network or otherwise.
@@ -72,10 +77,10 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
 
 test('the bundle imports only parts of Node and of itself', () => {
   const dist = join(installed.home, 'dist');
-  const chunks = readdirSync(dist).filter((name) => name.endsWith('.js'));
+  const chunks = readdirSync(dist).filter((name) => /\.c?js$/.test(name));
   const named = chunks.flatMap((name) => {
     const text = readFileSync(join(dist, name), 'utf8');
-    return [...text.matchAll(/(?:\bfrom|\bimport|__require\(|\bimport\()\s*"([\w@./:-]+)"/g)].map(([, one]) => one!);
+    return [...text.matchAll(/(?:\bfrom|\bimport|require\(|\bimport\()\s*"([\w@./:-]+)"/g)].map(([, one]) => one!);
   });
   expect(named).toContain('node:sqlite');
   const others = named.filter((one) => !isBuiltin(one) && !chunks.includes(one.replace('./', '')));
@@ -91,7 +96,7 @@ test('a command loads only its parts', async () => {
 import { appendFileSync } from 'node:fs';
 registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(log)}, url + '\\n'); return next(url, context); } });`,
   );
-  const program = installed.opsd(['version'], { NODE_OPTIONS: `--import ./${hook}` });
+  const program = installed.opsd(['version'], { NODE_OPTIONS: `--import ./${hook}`, NODE_DISABLE_COMPILE_CACHE: '1' });
   expect((await program.ended).code, program.stderr()).toBe(0);
   const loaded = readFileSync(log, 'utf8')
     .split('\n')
@@ -99,6 +104,18 @@ registerHooks({ load(url, context, next) { appendFileSync(${JSON.stringify(log)}
   expect(loaded.length).toBeGreaterThan(1);
   const bytes = loaded.reduce((sum, url) => sum + statSync(new URL(url)).size, 0);
   expect(bytes).toBeLessThan(MEBIBYTE / 2);
+});
+
+test('a command keeps its compiled code in the folder of the user, and runs it', async () => {
+  const caches = join(installed.folder, 'caches');
+  mkdirSync(caches);
+  for (const _start of ['without', 'with']) {
+    const program = installed.opsd(['version'], { XDG_CACHE_HOME: caches });
+    expect((await program.ended).code, program.stderr()).toBe(0);
+    expect(program.stdout()).toContain(`opsd ${VERSION} (`);
+    const kept = readdirSync(caches, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.parts'));
+    expect(kept).toEqual([expect.stringMatching(/^opsd\/[^/]+\/version\.parts$/)]);
+  }
 });
 
 test('opsd demo runs: metrics, pages with their assets, and spans', async () => {
