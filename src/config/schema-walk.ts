@@ -8,6 +8,7 @@ type Schema = z.core.$ZodType;
 export function unwrap(schema: Schema): Schema {
   const def = (schema as z.core.$ZodTypes)._zod.def;
   if (def.type === 'pipe') return unwrap(def.in);
+  if (def.type === 'lazy') return unwrap((schema as z.core.$ZodLazy)._zod.innerType);
   return 'innerType' in def ? unwrap(def.innerType) : schema;
 }
 

@@ -13,6 +13,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { SCHEMA } from './schema.ts';
 import { damageOf } from './store-check.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
@@ -55,10 +56,12 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA foreign_keys = ON');
     if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
-    migrate(db, version, steps);
-    keepDigests(db);
-    const { instance, restored } = identity(db);
-    const epoch = nextEpoch(db);
+    // One commit: a new store has its schema, its identity and its first epoch, or nothing.
+    const { instance, restored, epoch } = transaction(db, () => {
+      migrate(db, version, steps);
+      keepDigests(db);
+      return { ...identity(db), epoch: nextEpoch(db) };
+    });
     db.watchFiles(path);
     return {
       path,
@@ -119,14 +122,14 @@ function openFile(path: string): { readonly db: StoreDatabase; readonly asClosed
   }
 }
 
+/** Creates or updates the schema, within the caller's transaction. */
 function migrate(db: DatabaseSync, version: number, steps: readonly string[]): void {
   if (version === steps.length && hasDigests(db)) return;
-  transaction(db, () => {
-    for (const step of steps.slice(version)) db.exec(step);
-    db.exec(`PRAGMA user_version = ${steps.length}`);
-    markOwnStore(db);
-    resetDigests(db);
-  });
+  const missing = version === 0 && steps === MIGRATIONS ? [SCHEMA] : steps.slice(version);
+  for (const step of missing) db.exec(step);
+  db.exec(`PRAGMA user_version = ${steps.length}`);
+  markOwnStore(db);
+  resetDigests(db);
 }
 
 /** @throws {StoreError} if the schema is newer than this program */

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isDamage, StoreError } from './store-error.ts';
 
@@ -43,27 +43,24 @@ export class StoreDatabase extends DatabaseSync {
     this.#watched(() => super.exec(sql));
   }
 
+  /** Prepares the statement at its first use: most are not used before the first scrape, and some never. */
   override prepare(sql: string): StatementSync {
-    const statement = this.#watched(() => super.prepare(sql));
-    const watch = (name: 'run' | 'get' | 'all' | 'iterate') => {
-      const method = statement[name].bind(statement) as (...values: unknown[]) => unknown;
-      return (...values: unknown[]) => {
-        if (name === 'run' && !this.isTransaction) this.#assertUsable();
-        return this.#watched(() => method(...values));
-      };
-    };
-    const rowsOf = watch('iterate') as (...values: unknown[]) => ReturnType<StatementSync['iterate']>;
-    Object.assign(statement, {
-      run: watch('run'),
-      get: watch('get'),
-      all: watch('all'),
-      iterate: (...values: unknown[]) => {
-        const rows = rowsOf(...values);
+    let prepared: StatementSync | undefined;
+    const use = <T>(run: (statement: StatementSync) => T): T =>
+      this.#watched(() => run((prepared ??= super.prepare(sql))));
+    return {
+      run: (...values: SQLInputValue[]) => {
+        if (!this.isTransaction) this.#assertUsable();
+        return use((statement) => statement.run(...values));
+      },
+      get: (...values: SQLInputValue[]) => use((statement) => statement.get(...values)),
+      all: (...values: SQLInputValue[]) => use((statement) => statement.all(...values)),
+      iterate: (...values: SQLInputValue[]) => {
+        const rows = use((statement) => statement.iterate(...values));
         const next = rows.next.bind(rows);
         return Object.assign(rows, { next: () => this.#watched(next) });
       },
-    });
-    return statement;
+    } as StatementSync;
   }
 
   #assertUsable(): void {

@@ -29,7 +29,7 @@ export function keepDigests(db: DatabaseSync): void {
       CREATE TEMP TRIGGER updated_${table} AFTER UPDATE ON main.${table} BEGIN ${add(`- ${old} + ${now}`)};`;
   });
   registerFunction(db);
-  db.exec(`BEGIN; ${triggers.join('')} COMMIT`);
+  db.exec(triggers.join(''));
 }
 
 /** Sets the checksums to the current content, within the caller's transaction. */

@@ -2,7 +2,8 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { policySettings } from '#automate/policies/settings.ts';
 import type { Config } from '#config/config.ts';
 import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '#config/load.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -37,6 +38,15 @@ function bad(text: string, options: Options = {}): readonly Problem[] {
   if (result.ok) throw new Error('no problem was found');
   return result.problems;
 }
+
+// First: the schema is built once in a process.
+test('the schema of policies is built when a configuration has policies', () => {
+  const build = vi.spyOn(policySettings._zod.def, 'getter');
+  good('accounts:\n  - { name: main, url: "https://eu.msgsvc.example", token: t }\n');
+  expect(build).not.toHaveBeenCalled();
+  bad(`${EMBEDDED}policies: [{ name: one }]\n`);
+  expect(build).toHaveBeenCalledOnce();
+});
 
 describe('a valid configuration', () => {
   test('the shortest one has everything', () => {

@@ -1,7 +1,9 @@
 /** A store of the previous schema keeps its content, under the present names. */
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
+import { SCHEMA } from '#storage/schema.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -128,4 +130,17 @@ test('counters and the entry mode of the log are renamed', () => {
     counters.map(([, , metric, labels]) => ({ metric, labels })).toSorted((a, b) => (a.metric! < b.metric! ? -1 : 1)),
   );
   expect(store.db.prepare('SELECT entry_mode FROM log_aggregation').all()).toEqual([{ entry_mode: 'snapshot' }]);
+});
+
+test('a new store has the schema that all migrations make', () => {
+  const schemaOf = (...steps: readonly string[]) => {
+    using db = new DatabaseSync(':memory:');
+    for (const step of steps) db.exec(step);
+    const rows = db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+    // The text of a renamed table has quotes, and added columns stay on the last line.
+    return rows.map(
+      ({ type, name, sql }) => `${String(type)} ${String(name)}: ${String(sql).replaceAll(/[\s"]/g, '')}`,
+    );
+  };
+  expect(schemaOf(SCHEMA)).toEqual(schemaOf(...MIGRATIONS));
 });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
@@ -185,4 +185,39 @@ test('a transaction that throws leaves nothing', () => {
     }),
   ).toThrow('halfway');
   expect(db.prepare(`SELECT * FROM meta WHERE key = 'x'`).all()).toEqual([]);
+});
+
+/** Returns the number of commits in the write-ahead log. The frame that ends one has the size of the file, others 0. */
+function commitsIn(wal: Buffer): number {
+  const frameBytes = 24 + wal.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at < wal.length; at += frameBytes) if (wal.readUInt32BE(at + 4) !== 0) commits += 1;
+  return commits;
+}
+
+test('a new store has its schema and its identity after one commit, an opened one its epoch', () => {
+  const path = join(tempDir(), 'opsd.db');
+  const first = openStore(path);
+  expect(commitsIn(readFileSync(`${path}-wal`))).toBe(1);
+  first[Symbol.dispose]();
+  using again = openStore(path);
+  expect(again.epoch).toBe(2);
+  expect(commitsIn(readFileSync(`${path}-wal`))).toBe(1);
+});
+
+test('a store that cannot be completed stays empty', () => {
+  const path = join(tempDir(), 'opsd.db');
+  expect(() => openStore(path, [...MIGRATIONS, 'DROP TABLE meta'])).toThrow('no such table: meta');
+  using store = openStore(path);
+  expect(store).toMatchObject({ restored: false, epoch: 1 });
+});
+
+test('a statement is prepared at its first use', () => {
+  using store = openStore(join(tempDir(), 'opsd.db'));
+  const statement = store.db.prepare('SELECT n FROM numbers');
+  expect(() => statement.all()).toThrow('no such table: numbers');
+  store.db.exec('CREATE TABLE numbers (n INTEGER); INSERT INTO numbers VALUES (1)');
+  expect(statement.all()).toEqual([{ n: 1 }]);
+  expect([...statement.iterate()]).toEqual([{ n: 1 }]);
+  expect(statement.get()).toEqual({ n: 1 });
 });

@@ -1,9 +1,9 @@
 import { DatabaseSync } from 'node:sqlite';
-import { MIGRATIONS } from '#storage/migrations.ts';
+import { SCHEMA } from '#storage/schema.ts';
 import type { Store } from '#storage/sqlite.ts';
 
 const empty = new DatabaseSync(':memory:');
-for (const step of MIGRATIONS) empty.exec(step);
+empty.exec(SCHEMA);
 const EMPTY = empty.serialize();
 
 /** A store with the schema of a store on disk, over a database in memory. */

@@ -14,21 +14,22 @@ import { budgetLimits, deleteLimits, pruneLimits, rampSettings, resumeLimits } f
 import { budgetSelect, deadLetterSelect, pruneSelect, workflowDlqSelect } from './select-settings.ts';
 import { refineWhen, whenKeys } from './when-settings.ts';
 
-const name = z
-  .string()
-  .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'expected lower-case letters, digits and hyphens, at most 64');
+const policyName = () =>
+  z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/, 'expected lower-case letters, digits and hyphens, at most 64');
 
 /** Keys of every policy. */
-const keys = {
-  name: name.describe('Name of the policy, unique in the configuration.'),
+const commonKeys = () => ({
+  name: policyName().describe('Name of the policy, unique in the configuration.'),
   description: z.string().exactOptional().describe('Description for readers.'),
-  owner: name.exactOptional().describe('Team that owns the policy.'),
+  owner: policyName().exactOptional().describe('Team that owns the policy.'),
   account: z.string().min(1).describe('Name of the account that the policy acts on.'),
   mode: z
     .enum(POLICY_MODES)
     .default('audit')
     .describe('off: do nothing. audit: decide and record. approve: wait for an operator. enforce: act.'),
-  ...whenKeys,
+  ...whenKeys(),
   preconditions: z
     .array(
       z.strictObject({
@@ -46,9 +47,11 @@ const keys = {
       }
     }, always)
     .describe('Conditions for a run, in addition to the built-in guards.'),
-};
+});
 
-const whereSetting = z.string().min(1);
+type Keys = ReturnType<typeof commonKeys>;
+
+const whereSetting = () => z.string().min(1);
 const action = <T extends z.ZodType>(schema: T): T => schema.describe('Action of the policy.');
 const select = <T extends z.ZodType>(schema: T): T =>
   schema.describe('Filters of the request to the service. Each filter narrows the selection.');
@@ -56,81 +59,96 @@ const limits = <T extends z.ZodType>(schema: T) => schema.describe('Limits; all 
 
 const MAX_AMPLIFICATION = 20;
 
-const resumeSettings = z
-  .strictObject({
-    ...keys,
-    select: select(workflowDlqSelect),
-    where: whereSetting
-      .default('entry.cause == "transient"')
-      .describe('CEL expression over `entry` that an entry must meet.'),
-    action: action(resumeAction),
-    limits: limits(resumeLimits.prefault({})),
-    ramp: rampSettings
-      .prefault({})
-      .describe('Growth of a bulk repair: it starts with a small step and grows after verified steps.'),
-  })
-  .superRefine(refineWhen(false), always)
-  .superRefine((policy, context) => {
-    const max = policy.limits?.attempts?.max;
-    const retries = policy.action?.retries;
-    if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-    // Reports the key that differs from its default; if both do, `action.retries`.
-    const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
-    context.addIssue({
-      code: 'custom',
-      path,
-      message:
-        `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
-        `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`,
-    });
-  }, always);
+const resumeSettings = (keys: Keys) =>
+  z
+    .strictObject({
+      ...keys,
+      select: select(workflowDlqSelect()),
+      where: whereSetting()
+        .default('entry.cause == "transient"')
+        .describe('CEL expression over `entry` that an entry must meet.'),
+      action: action(resumeAction()),
+      limits: limits(resumeLimits().prefault({})),
+      ramp: rampSettings()
+        .prefault({})
+        .describe('Growth of a bulk repair: it starts with a small step and grows after verified steps.'),
+    })
+    .superRefine(refineWhen(false), always)
+    .superRefine((policy, context) => {
+      const max = policy.limits?.attempts?.max;
+      const retries = policy.action?.retries;
+      if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
+      // Reports the key that differs from its default; if both do, `action.retries`.
+      const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
+      context.addIssue({
+        code: 'custom',
+        path,
+        message:
+          `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
+          `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`,
+      });
+    }, always);
 
-const workflowDeleteSettings = z
-  .strictObject({
-    ...keys,
-    select: select(workflowDlqSelect),
-    where: whereSetting.describe('CEL expression over `entry` that an entry must meet.'),
-    action: action(workflowDeleteAction),
-    limits: limits(deleteLimits.prefault({})),
-  })
-  .superRefine(refineWhen(true), always);
+const workflowDeleteSettings = (keys: Keys) =>
+  z
+    .strictObject({
+      ...keys,
+      select: select(workflowDlqSelect()),
+      where: whereSetting().describe('CEL expression over `entry` that an entry must meet.'),
+      action: action(workflowDeleteAction()),
+      limits: limits(deleteLimits().prefault({})),
+    })
+    .superRefine(refineWhen(true), always);
 
-const messageDeleteSettings = z
-  .strictObject({
-    ...keys,
-    select: select(deadLetterSelect),
-    where: whereSetting.describe('CEL expression over `entry` that an entry must meet.'),
-    action: action(messageDeleteAction),
-    limits: limits(deleteLimits.prefault({})),
-  })
-  .superRefine(refineWhen(true), always);
+const messageDeleteSettings = (keys: Keys) =>
+  z
+    .strictObject({
+      ...keys,
+      select: select(deadLetterSelect()),
+      where: whereSetting().describe('CEL expression over `entry` that an entry must meet.'),
+      action: action(messageDeleteAction()),
+      limits: limits(deleteLimits().prefault({})),
+    })
+    .superRefine(refineWhen(true), always);
 
-const pruneSettings = z
-  .strictObject({
-    ...keys,
-    select: select(pruneSelect),
-    action: action(pruneAction),
-    limits: limits(pruneLimits.prefault({})),
-  })
-  .superRefine(refineWhen(true), always);
+const pruneSettings = (keys: Keys) =>
+  z
+    .strictObject({
+      ...keys,
+      select: select(pruneSelect()),
+      action: action(pruneAction()),
+      limits: limits(pruneLimits().prefault({})),
+    })
+    .superRefine(refineWhen(true), always);
 
-const budgetRaiseSettings = z
-  .strictObject({
-    ...keys,
-    select: select(budgetSelect),
-    where: whereSetting.describe('CEL expression over `spend` and `budget`. A true result requests a raise.'),
-    action: action(budgetAction),
-    limits: limits(budgetLimits.prefault({})),
-  })
-  .superRefine(refineWhen(false), always);
+const budgetRaiseSettings = (keys: Keys) =>
+  z
+    .strictObject({
+      ...keys,
+      select: select(budgetSelect()),
+      where: whereSetting().describe('CEL expression over `spend` and `budget`. A true result requests a raise.'),
+      action: action(budgetAction()),
+      limits: limits(budgetLimits().prefault({})),
+    })
+    .superRefine(refineWhen(false), always);
 
-export const policySettings = toldApart(
-  [
-    ['action', 'type'],
-    ['select', 'resource'],
-  ],
-  z.union([resumeSettings, workflowDeleteSettings, messageDeleteSettings, pruneSettings, budgetRaiseSettings]),
-);
+/** Built at its first use: it takes as long as all other schemas together, and many daemons have no policies. */
+export const policySettings = z.lazy(() => {
+  const keys = commonKeys();
+  return toldApart(
+    [
+      ['action', 'type'],
+      ['select', 'resource'],
+    ],
+    z.union([
+      resumeSettings(keys),
+      workflowDeleteSettings(keys),
+      messageDeleteSettings(keys),
+      pruneSettings(keys),
+      budgetRaiseSettings(keys),
+    ]),
+  );
+});
 
 export const engineSettings = z.strictObject({
   mode: z

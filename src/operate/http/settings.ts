@@ -8,22 +8,23 @@ import { ROLES } from './access.ts';
 const OWN_NAMES = ['local', 'engine'];
 const TOKEN_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63; not local or engine';
 
-const apiToken = z
-  .strictObject({
-    name: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, TOKEN_NAME)
-      .refine((name) => !OWN_NAMES.includes(name), TOKEN_NAME)
-      .describe('Name in the audit log for the token’s user.'),
-    role: z
-      .enum(ROLES)
-      .describe(
-        'viewer: explain entries. operator: also plan, apply, approve, reject and pause. admin: also unpause and adopt.',
-      ),
-    token: secret('The bearer token. Several tokens, one on each line, are all valid').exactOptional(),
-    tokenFile: secretFile('the bearer token. Several tokens, one on each line, are all valid').exactOptional(),
-  })
-  .superRefine(oneSecret('token'), always);
+const apiToken = () =>
+  z
+    .strictObject({
+      name: z
+        .string()
+        .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/, TOKEN_NAME)
+        .refine((name) => !OWN_NAMES.includes(name), TOKEN_NAME)
+        .describe('Name in the audit log for the token’s user.'),
+      role: z
+        .enum(ROLES)
+        .describe(
+          'viewer: explain entries. operator: also plan, apply, approve, reject and pause. admin: also unpause and adopt.',
+        ),
+      token: secret('The bearer token. Several tokens, one on each line, are all valid').exactOptional(),
+      tokenFile: secretFile('the bearer token. Several tokens, one on each line, are all valid').exactOptional(),
+    })
+    .superRefine(oneSecret('token'), always);
 
 const webConfigFile = (what: string) =>
   z
@@ -50,7 +51,7 @@ export const serverSettings = z.strictObject({
       'Base URL of the pages as operators reach them, for links in notifications; default: the address of `listen`.',
     ),
   tokens: z
-    .array(apiToken)
+    .array(z.lazy(apiToken))
     .default([])
     .superRefine((tokens, context) => {
       // Another check reports a value of the wrong type.
@@ -89,39 +90,43 @@ const token = {
   tokenFile: secretFile('the required bearer token. Several tokens, one on each line, are all valid').exactOptional(),
 };
 
-const alertmanagerHook = z
-  .strictObject({
-    ...token,
-    withoutAccount: z
-      .array(z.string().min(1))
-      .default([])
-      .describe(
-        'Accounts of alerts without a label `account`. By default such an alert triggers no policy, and `alertFiring` is unknown.',
-      ),
-  })
-  .superRefine(oneSecret('token'), always);
+const alertmanagerHook = () =>
+  z
+    .strictObject({
+      ...token,
+      withoutAccount: z
+        .array(z.string().min(1))
+        .default([])
+        .describe(
+          'Accounts of alerts without a label `account`. By default such an alert triggers no policy, and `alertFiring` is unknown.',
+        ),
+    })
+    .superRefine(oneSecret('token'), always);
 
-const callbackHook = z
-  .strictObject({
-    ...token,
-    signingKeys: secret('Signing keys of the account, the current one and the next one on a line each').exactOptional(),
-    signingKeysFile: secretFile(
-      'the signing keys of the account, the current one and the next one on a line each. Without keys, signatures are not checked',
-    ).exactOptional(),
-    url: baseUrlSetting()
-      .exactOptional()
-      .describe('Address of the callbacks in the service’s settings. Signatures for other addresses are rejected.'),
-    maxBodyBytes: z
-      .int()
-      .min(1_024)
-      .max(67_108_864)
-      .default(4_194_304)
-      .describe('Maximum size of a callback in bytes, including the bodies of message and response.'),
-  })
-  .superRefine((value, context) => {
-    oneSecret('token')(value, context);
-    oneSecret('signingKeys', 'optional')(value, context);
-  }, always);
+const callbackHook = () =>
+  z
+    .strictObject({
+      ...token,
+      signingKeys: secret(
+        'Signing keys of the account, the current one and the next one on a line each',
+      ).exactOptional(),
+      signingKeysFile: secretFile(
+        'the signing keys of the account, the current one and the next one on a line each. Without keys, signatures are not checked',
+      ).exactOptional(),
+      url: baseUrlSetting()
+        .exactOptional()
+        .describe('Address of the callbacks in the service’s settings. Signatures for other addresses are rejected.'),
+      maxBodyBytes: z
+        .int()
+        .min(1_024)
+        .max(67_108_864)
+        .default(4_194_304)
+        .describe('Maximum size of a callback in bytes, including the bodies of message and response.'),
+    })
+    .superRefine((value, context) => {
+      oneSecret('token')(value, context);
+      oneSecret('signingKeys', 'optional')(value, context);
+    }, always);
 
 export const hooksSettings = z.strictObject({
   listen: listenSetting()
@@ -129,11 +134,11 @@ export const hooksSettings = z.strictObject({
     .describe('Address for the hooks only. It may be open to the Internet. Default: none.'),
   webConfigFile: webConfigFile('TLS, client certificates and headers of the hooks, which have tokens instead of users'),
   alertmanager: z
-    .record(hookName, alertmanagerHook)
+    .record(hookName, z.lazy(alertmanagerHook))
     .default({})
     .describe('Alertmanagers that may trigger policies, by the NAME in `/hooks/alertmanager/NAME`.'),
   callbacks: z
-    .record(hookName, callbackHook)
+    .record(hookName, z.lazy(callbackHook))
     .default({})
     .describe('Accounts whose callbacks are accepted at `/hooks/callbacks/ACCOUNT`, by name.'),
 });
