@@ -38,6 +38,8 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     // The sources are public, and would be most of the package.
     sourcemapExcludeSources: true,
     comments: false,
+    // Otherwise, V8 keeps two bytes for each character of a part.
+    charset: 'ascii',
   });
   const chunks = output.filter((file): file is OutputChunk => file.type === 'chunk');
   return { packageFiles: chunks.flatMap(({ moduleIds }) => moduleIds).filter((id) => id.includes('/node_modules/')) };

@@ -88,6 +88,13 @@ test('the bundle imports only parts of Node and of itself', () => {
   expect(others.filter((one) => one !== '@grpc/grpc-js')).toEqual([]);
 });
 
+test('the parts that a start loads are ASCII, which V8 keeps in half the memory', () => {
+  const dist = join(installed.home, 'dist');
+  const start = readdirSync(dist).filter((name) => /^(?:main|daemon|run|pool|expression|settings).*\.cjs$/.test(name));
+  expect(start.length).toBeGreaterThan(5);
+  expect(start.filter((name) => /[^\0-\x7f]/.test(readFileSync(join(dist, name), 'utf8')))).toEqual([]);
+});
+
 test('a command loads only its parts', async () => {
   const log = join(installed.folder, 'loaded.txt');
   const hook = write(
