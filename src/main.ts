@@ -84,7 +84,8 @@ const io = {
   signal: controller.signal,
   clock: systemClock,
   readInput,
-  ...(process.stdin.isTTY && process.stderr.isTTY && { ask, askSecret }),
+  // In this order: without a terminal, the standard input is not opened (5 ms).
+  ...(process.stderr.isTTY && process.stdin.isTTY && { ask, askSecret }),
 };
 
 /** Loads the daemon only when it is needed, since other commands do not use it. */
