@@ -13,6 +13,7 @@ import { incidentState, rate } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { campaigns, pendingPlans, policyLink } from './page-policies.ts';
 import {
+  clipped,
   blockText,
   facts,
   idLink,
@@ -38,8 +39,8 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
     campaigns: policy.campaigns.filter((one) => incident.campaigns.some((c) => c.id === one.id)),
   }));
   return showPage(context, {
-    title: incident.title,
-    windowTitle: `${incident.state}: ${incident.title}`,
+    title: clipped(incident.title),
+    windowTitle: `${incident.state}: ${clipped(incident.title)}`,
     section: '/incidents',
     main: html`<p class="notice info">
         <strong>Next step:</strong> ${incident.next.text}
@@ -96,7 +97,7 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
 function counts(rows: IncidentDetail['labels']): HtmlValue {
   return (
     rows.length > 0 &&
-    rows.map(({ name, count }) => html`<div>${name} <span class="faint">${formatCount(count)}</span></div>`)
+    rows.map(({ name, count }) => html`<div>${clipped(name)} <span class="faint">${formatCount(count)}</span></div>`)
   );
 }
 

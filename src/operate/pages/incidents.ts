@@ -6,7 +6,7 @@ import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { moment, section, state, sub, type Tone } from './page-parts.ts';
+import { clipped, moment, section, state, sub, type Tone } from './page-parts.ts';
 import { incidentPath } from './paths.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
@@ -49,7 +49,7 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
       {
         title: 'Incident',
         wide: true,
-        cell: (row) => [html`<a href="${incidentPath(row.id)}">${row.title}</a>`, sub(row.account)],
+        cell: (row) => [html`<a href="${incidentPath(row.id)}">${clipped(row.title)}</a>`, sub(row.account)],
       },
       { title: 'State', wide: true, cell: incidentState },
       { title: 'Members now', align: 'number', cell: (row) => [formatCount(row.members.now), sub(everOf(row))] },

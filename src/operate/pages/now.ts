@@ -14,7 +14,7 @@ import { commandOf, showPage, withCommands, type PageContext } from './frame/pag
 import { html, type Html } from './html.ts';
 import { incidentTable } from './incidents.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
-import { clipped, section, state, type Tone } from './page-parts.ts';
+import { clipped, message, section, state, type Tone } from './page-parts.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from './paths.ts';
@@ -105,8 +105,7 @@ function problemList(label: string, problems: readonly Problem[]): Html {
   </ul>`;
 }
 
-function problemItem(problem: Problem): Html {
-  return html`<li>
-    ${problem.anchor === undefined ? clipped(problem.text) : html`<a href="${problemPath(problem.anchor)}">${clipped(problem.text)}</a>`}
-  </li>`;
+function problemItem({ text, anchor }: Problem): Html {
+  const shown = message(clipped(text));
+  return html`<li>${anchor === undefined ? shown : html`<a href="${problemPath(anchor)}">${shown}</a>`}</li>`;
 }

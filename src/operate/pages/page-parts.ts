@@ -1,4 +1,5 @@
 /** Small pieces that all parts of the page use. */
+import { redact } from '#foundation/domain/redact.ts';
 import { formatAge, formatCount, formatTime, machineTime } from '../api/format.ts';
 import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 
@@ -74,6 +75,14 @@ export function facts(rows: readonly Fact[]): Html {
         </div>`,
     )}
   </dl>`;
+}
+
+/** Message with commands between backticks, which are shown as code. */
+export function message(text: string): Html {
+  // Redacted as a whole: a secret may contain a backtick.
+  const parts = redact(text).split('`');
+  const isPaired = parts.length % 2 === 1;
+  return html`${isPaired ? parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)) : text}`;
 }
 
 /** Field with the reason of an act, which the audit log records. */

@@ -4,7 +4,7 @@ import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
-import { idLink, long, moment, state, sub, type Tone } from './page-parts.ts';
+import { clipped, idLink, long, moment, state, sub, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
@@ -49,7 +49,7 @@ export function activeConditions(
         {
           title: 'Next step',
           wide: true,
-          cell: (row) => row.command !== undefined && html`<code>${command(row.command)}</code>`,
+          cell: (row) => row.command !== undefined && html`<code>${long(command(row.command))}</code>`,
         },
       ],
     })}
@@ -216,5 +216,5 @@ function next({ state: now, until: at, reason, breaker }: Campaign, asOf: number
 }
 
 export function policyLink(name: string): Html {
-  return html`<a href="${policyPath(name)}">${name}</a>`;
+  return html`<a href="${policyPath(name)}">${clipped(name)}</a>`;
 }

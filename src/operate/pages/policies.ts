@@ -8,7 +8,7 @@ import type { Reply } from '../http/reply.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { campaigns, policyLink } from './page-policies.ts';
-import { moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { long, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { table } from './table.ts';
 
 export function policiesPage(context: PageContext): Reply {
@@ -36,7 +36,7 @@ function policies(rows: readonly PolicyView[], now: number, command: OwnCommand)
         wide: true,
         cell: (row) => [
           policyLink(row.name),
-          row.description !== undefined && html`<span class="sub block">${row.description}</span>`,
+          row.description !== undefined && html`<span class="sub block">${long(row.description)}</span>`,
           html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
         ],
       },

@@ -13,7 +13,7 @@ import { HttpError, type Reply } from '../http/reply.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { blockText, facts, idText, moment, section, state, sub } from './page-parts.ts';
+import { blockText, clipped, facts, idText, long, moment, section, state, sub } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
@@ -87,7 +87,7 @@ function testResults(results: PolicyTestResults | undefined): Html {
   }
   if (results.problems !== undefined) return blockText(results.problems);
   return table<PolicyTestResults['tests'][number]>({
-    caption: `Tests of this policy in ${results.file}.`,
+    caption: `Tests of this policy in ${clipped(results.file)}.`,
     rows: results.tests,
     empty: 'No test in this file runs the policy.',
     columns: [
@@ -108,7 +108,7 @@ function settingAt(scope: unknown, path: string): string | undefined {
 }
 
 function policyFacts(policy: PolicyView, at: number): Html {
-  return html`${policy.description !== undefined && html`<p>${policy.description}</p>`}
+  return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
   ${facts([
     { name: 'Mode', value: modeOf(policy) },
     { name: 'Action', value: [policy.action, sub(policy.account)] },

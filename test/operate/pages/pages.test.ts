@@ -16,7 +16,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
-import { basicOf, busy, emptyWorld, hostileWorld, OPERATOR, PAGES } from './worlds.ts';
+import { basicOf, busy, emptyWorld, hostileWorld, ROTATIONS, OPERATOR, PAGES } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -307,8 +307,8 @@ describe('the text of every page', () => {
     }
   });
 
-  test('folds long texts of the service', async () => {
-    for (const [path, markup] of await markups(hostileWorld())) {
+  test.each(ROTATIONS)('folds long texts of the service, rotation %i', async (rotation) => {
+    for (const [path, markup] of await markups(hostileWorld(rotation))) {
       const shown = markup.replaceAll(/<(details|pre)\b.*?<\/\1>/gs, '\n');
       const longest = Math.max(
         ...textOf(shown)
@@ -323,6 +323,14 @@ describe('the text of every page', () => {
     const missing = (await markups(busy())).get('/nothing')!;
     expect(missing).toContain('There is no page /nothing.');
     expect(missing).not.toContain('/api/v1/pause');
+  });
+
+  test('shows the commands of a message as code', async () => {
+    const { address } = await serving(busy());
+    const { text } = await ask(address, '/dead-letters/none?account=production', {
+      headers: { Authorization: basicOf(OPERATOR.user), Accept: 'text/html' },
+    });
+    expect(text).toContain('; <code>opsd explain ID</code> shows');
   });
 });
 

@@ -235,7 +235,8 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
   const acknowledged = { by: 'alice', note: text('vendor called'), at: NOW - 600_000 };
   const second: Incident = { ...incident, id: '77', state: 'acknowledged', acknowledged, kind: 'destination' };
   const rows = Array.from({ length: 60 }, (_, index) => ({
-    dlqId: text(`dlq-${index}`),
+    // The first one has the same address in all worlds.
+    dlqId: index === 0 ? 'dlq-0' : text(`dlq-${index}`),
     workflowRunId: text(`wfr_${index}`),
     workflowUrl: text('https://shop.example/flows/checkout'),
     createdAt: NOW - 3_600_000 + index * 1_000,
@@ -332,8 +333,11 @@ const HOSTILE = [
   'a long text of many words '.repeat(380),
 ];
 
-export function hostileWorld(): World {
-  let next = 0;
+/** Every rotation has another hostile text at each place. */
+export const ROTATIONS = [...HOSTILE.keys()];
+
+export function hostileWorld(rotation = 0): World {
+  let next = rotation;
   return fullWorld((plain) => `${plain} ${HOSTILE[next++ % HOSTILE.length]}`);
 }
 

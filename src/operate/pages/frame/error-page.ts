@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError, type Reply } from '../../http/reply.ts';
 import { html } from '../html.ts';
+import { message } from '../page-parts.ts';
 import { addressOf, canSignIn, showPage, type PageRequest } from './page.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -36,16 +37,16 @@ export function renderError(failed: PageRequest & { readonly error: HttpError })
     headers: kept,
     isStill: true,
     ...(opens && { continueAt: signIn }),
-    main: html`<p class="notice attention" role="alert">${messageOf(error, path)}</p>
+    main: html`<p class="notice attention" role="alert">${message(messageOf(error, path))}</p>
       <p>${offersSignIn && html`<a href="${signIn}">Sign in</a> · `}<a href="/">Go to the first page</a></p>`,
   });
 }
 
 /** Returns the message. Paths of the API are no help to a reader of pages, who has the navigation. */
-function messageOf({ code, message }: HttpError, path: string): string {
-  return code === 'not_found' && message.startsWith('Not found: ')
+function messageOf(error: HttpError, path: string): string {
+  return error.code === 'not_found' && error.message.startsWith('Not found: ')
     ? `There is no page ${path.slice(0, 200)}. The links above lead to all pages.`
-    : message;
+    : error.message;
 }
 
 /** Returns true if a browser asked for a page. */

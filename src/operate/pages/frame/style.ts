@@ -62,7 +62,7 @@ button.danger { background: none; color: var(--danger); border-color: var(--dang
 input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-visible, summary:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 .act, .filters { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 14px; margin: 0; }
 .acts { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 10px 28px; margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
-.acts:empty { display: none; }
+.acts:empty, .facts:not(:has(div)), pre:empty { display: none; }
 .act input[name=reason], .act input[name=note] { flex: 1 1 16em; }
 .act label { min-width: 0; } button { max-width: 100%; }
 .act label:has(input[name=reason]), .act label:has(input[name=note]) { flex: 1 1 22em; flex-wrap: nowrap; }
@@ -82,7 +82,7 @@ pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white
 .acts > .act { width: 100%; }
 fieldset.acts { border-width: 1px; min-width: 0; }
 @media (min-width: 821px) { fieldset.acts { position: sticky; bottom: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 12%); } }
- legend { padding: 0 6px; font-weight: 600; } .long summary { cursor: pointer; color: var(--link); font-size: 0.88rem; }
+fieldset.acts legend { float: left; width: 100%; padding: 0; font-weight: 600; } .long summary { cursor: pointer; color: var(--link); font-size: 0.88rem; }
 .spark { display: block; width: 100%; max-width: 320px; height: 36px; } .spark path { fill: var(--link); }
 .pages { display: flex; gap: 20px; margin: 12px 0; }
 p { overflow-wrap: anywhere; }
