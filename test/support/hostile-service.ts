@@ -10,6 +10,8 @@ export interface Harm {
   readonly what: string;
   /** Built on request, because it is large. */
   readonly answer: () => Answer;
+  /** The client ends a read by its own limits, after seconds. */
+  readonly endless?: true;
 }
 
 export const HARMS: readonly Harm[] = [
@@ -19,9 +21,13 @@ export const HARMS: readonly Harm[] = [
   { what: 'a row of many keys', answer: () => whole(listing(`{${manyKeys(600_000)}}`)) },
   { what: 'a long id', answer: () => whole(listing(rowWith('"more":0', 'i'.repeat(MOST / 6 - 100)))) },
   { what: 'a long text', answer: () => whole(listing(rowWith(`"error":"${'語'.repeat(MOST / 6 - 100)}"`))) },
-  { what: 'pages without end', answer: () => pagesWithoutEnd },
-  { what: 'a body without end', answer: () => endless(Buffer.alloc(MIB, ' '), 'body') },
-  { what: 'a body of tiny chunks', answer: () => endless(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks') },
+  { what: 'pages without end', answer: () => pagesWithoutEnd, endless: true },
+  { what: 'a body without end', answer: () => writing(Buffer.alloc(MIB, ' '), 'body'), endless: true },
+  {
+    what: 'a body of tiny chunks',
+    answer: () => writing(Buffer.from('1\r\n \r\n'.repeat(MIB / 6)), 'chunks'),
+    endless: true,
+  },
   { what: 'errors with long bodies', answer: () => whole(`"${'e'.repeat(MOST)}"`, 503) },
   {
     what: 'long headers',
@@ -30,7 +36,8 @@ export const HARMS: readonly Harm[] = [
   },
   {
     what: 'interim answers without end',
-    answer: () => endless(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)), 'heads'),
+    answer: () => writing(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000)), 'heads'),
+    endless: true,
   },
 ];
 
@@ -65,24 +72,28 @@ function whole(text: string, status = 200): Answer {
   };
 }
 
+const LONG_PATH = Buffer.from(`https://x.example/${'語'.repeat(8_000)}`);
+
 /** Every page is valid, and there is always a next one. */
 const pagesWithoutEnd: Answer = ({ url }, response) => {
   const query = new URL(url, 'http://service').searchParams;
   const page = Number(query.get('cursor') ?? 0) + 1;
   const time = Number(query.get('toDate') ?? Date.now());
-  const path = '語'.repeat(8_000);
   const rows = Array.from({ length: 100 }, (_, at) => {
     const id = `${page}-${at}`;
     const ids = `"messageId":"${id}","dlqId":"${id}","workflowRunId":"${id}"`;
-    const urls = `"url":"https://x.example/${path}${id}","workflowUrl":"https://x.example/${path}"`;
-    return `{"time":${time},"state":"CREATED","createdAt":${time},${ids},${urls}}`;
-  });
+    const start = `${at === 0 ? '' : ','}{"time":${time},"state":"CREATED","createdAt":${time},${ids},"url":"`;
+    return [Buffer.from(start), LONG_PATH, Buffer.from(`${id}","workflowUrl":"`), LONG_PATH, Buffer.from('"}')];
+  }).flat();
+  const [start, middle, end] = listing('ROWS', String(page))
+    .split('ROWS')
+    .map((text) => Buffer.from(text));
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(listing(rows.join(','), String(page)));
+  response.end(Buffer.concat([start!, ...rows, middle!, ...rows, end!]));
 };
 
 /** Writes the same part repeatedly, as fast as the client reads. */
-function endless(part: Buffer, what: 'body' | 'chunks' | 'heads'): Answer {
+function writing(part: Buffer, what: 'body' | 'chunks' | 'heads'): Answer {
   return (_request, response) => {
     if (what !== 'heads') response.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();
     const to = what === 'body' ? response : response.socket!;
