@@ -13,6 +13,7 @@ const said = instructions(dockerfile);
 const all = (name: string): string[] => said.filter((found) => found.name === name).map(({ text }) => text);
 const manifest = JSON.parse(read('package.json')) as {
   readonly version: string;
+  readonly scripts: { readonly start: string };
   readonly optionalDependencies: Readonly<Record<string, string>>;
 };
 
@@ -59,6 +60,11 @@ test('it names the version of the package, and the Node version that the package
   expect(all('ARG')).toContain(`VERSION=${manifest.version}`);
   for (const version of Object.values(manifest.optionalDependencies))
     expect(all('ARG')).toContain(`NODE_IMAGE=node:${version}-bookworm-slim`);
+});
+
+test('the allocator has the settings of npm start', () => {
+  const [, settings] = /^((?:MALLOC_\S+ )+)exec node /.exec(manifest.scripts.start)!;
+  for (const setting of settings!.trim().split(' ')) expect(all('ENV').at(-1)!.split(/\s+/)).toContain(setting);
 });
 
 test('copied files exist and are in the context, and nothing else is in it', () => {
