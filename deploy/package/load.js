@@ -7,7 +7,6 @@ import { dirname, join } from 'node:path';
 
 const { existsSync, readFileSync, renameSync, writeFileSync } = process.getBuiltinModule('node:fs');
 const { createRequire, getCompileCacheDir } = process.getBuiltinModule('node:module');
-const { deserialize, serialize } = process.getBuiltinModule('node:v8');
 const { Script, constants } = process.getBuiltinModule('node:vm');
 const { crc32 } = process.getBuiltinModule('node:zlib');
 
@@ -85,20 +84,32 @@ export function load(folder, name, cache) {
   return partOf(name);
 }
 
-/** Returns no parts if there is no file, or if it is damaged. */
+/**
+ * The file: the checksum of all that follows, a line of JSON with name, checksum of the source, and length of each part,
+ * and the code of the parts. Returns no parts if there is no such file, or if it is damaged.
+ */
 function readCache(file) {
+  const parts = new Map();
   try {
     const bytes = readFileSync(file);
     const content = bytes.subarray(4);
-    return bytes.readUInt32LE() === crc32(content) ? deserialize(content) : new Map();
+    if (bytes.readUInt32LE() !== crc32(content)) return parts;
+    let at = content.indexOf('\n') + 1;
+    for (const [part, sum, length] of JSON.parse(content.toString('utf8', 0, at))) {
+      parts.set(part, { sum, code: content.subarray(at, at + length) });
+      at += length;
+    }
   } catch {
-    return new Map();
+    // There is none yet.
   }
+  return parts;
 }
 
 function writeCache(file, parts) {
   try {
-    const content = serialize(parts);
+    const index = [...parts].map(([part, { sum, code }]) => [part, sum, code.length]);
+    const codes = [...parts.values()].map(({ code }) => code);
+    const content = Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...codes]);
     const sum = Buffer.alloc(4);
     sum.writeUInt32LE(crc32(content));
     // Another process reads all of it or nothing.
