@@ -19,8 +19,8 @@ export function keepDigests(db: DatabaseSync): void {
   if (!hasDigests(db)) return;
   // Otherwise, rows that a REPLACE removes fire no trigger.
   db.exec('PRAGMA recursive_triggers = ON');
-  const triggers = tables(db).map((table) => {
-    const [old, now] = [rowDigest(columns(db, table), 'OLD.'), rowDigest(columns(db, table), 'NEW.')];
+  const triggers = [...tables(db)].map(([table, columns]) => {
+    const [old, now] = [rowDigest(columns, 'OLD.'), rowDigest(columns, 'NEW.')];
     const add = (change: string): string =>
       `UPDATE table_digests SET digest = (digest ${change}) & ${MASK} WHERE name = '${table}'; END`;
     return `
@@ -38,7 +38,7 @@ export function resetDigests(db: DatabaseSync): void {
   db.exec('DROP TABLE IF EXISTS table_digests');
   db.exec('CREATE TABLE table_digests (name TEXT PRIMARY KEY, digest INTEGER NOT NULL) STRICT, WITHOUT ROWID');
   const insert = db.prepare('INSERT INTO table_digests (name, digest) VALUES (?, ?)');
-  for (const table of [SCHEMA, ...tables(db)]) insert.run(table, digestOf(db, table));
+  for (const [table, columns] of digested(db)) insert.run(table, digestOf(db, table, columns));
 }
 
 /** Returns the tables whose content differs from their checksum; empty for a store without checksums. */
@@ -48,7 +48,9 @@ export function changedTables(db: DatabaseSync): readonly string[] {
   registerFunction(db);
   const rows = db.prepare('SELECT name, digest FROM table_digests').all();
   const known = new Map(rows.map((row) => [String(row['name']), Number(row['digest'])]));
-  const changed = [SCHEMA, ...tables(db)].filter((table) => known.get(table) !== digestOrNone(db, table));
+  const changed = [...digested(db)]
+    .filter(([table, columns]) => known.get(table) !== digestOrNone(db, table, columns))
+    .map(([table]) => table);
   return hasSequences(db) ? changed : [...changed, 'sqlite_sequence'];
 }
 
@@ -73,17 +75,16 @@ export function hasDigests(db: DatabaseSync): boolean {
 }
 
 /** Returns the checksum; undefined for a table that cannot be read. */
-function digestOrNone(db: DatabaseSync, table: string): number | undefined {
+function digestOrNone(db: DatabaseSync, table: string, columns: readonly string[]): number | undefined {
   try {
-    return digestOf(db, table);
+    return digestOf(db, table, columns);
   } catch {
     return undefined;
   }
 }
 
-function digestOf(db: DatabaseSync, table: string): number {
-  const names = table === SCHEMA ? SCHEMA_COLUMNS : columns(db, table);
-  const row = db.prepare(`SELECT coalesce(sum(${rowDigest(names)}), 0) & ${MASK} AS digest FROM main.${table}`).get();
+function digestOf(db: DatabaseSync, table: string, columns: readonly string[]): number {
+  const row = db.prepare(`SELECT coalesce(sum(${rowDigest(columns)}), 0) & ${MASK} AS digest FROM main.${table}`).get();
   return Number(row?.['digest']);
 }
 
@@ -106,17 +107,22 @@ function encoded(values: readonly SQLOutputValue[]): string {
   return text;
 }
 
-function tables(db: DatabaseSync): readonly string[] {
-  return db
-    .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`)
-    .all()
-    .map((row) => String(row['name']))
-    .filter((name) => name !== 'table_digests' && !name.startsWith('sqlite_'));
+/** Returns the columns of each table with a checksum. */
+function digested(db: DatabaseSync): ReadonlyMap<string, readonly string[]> {
+  return new Map([[SCHEMA, SCHEMA_COLUMNS], ...tables(db)]);
 }
 
-function columns(db: DatabaseSync, table: string): readonly string[] {
-  return db
-    .prepare('SELECT name FROM pragma_table_info(?)')
-    .all(table)
-    .map((row) => String(row['name']));
+/** Returns the columns of each table, in one query: a start needs them twice. */
+function tables(db: DatabaseSync): ReadonlyMap<string, readonly string[]> {
+  const rows = db
+    .prepare(
+      `SELECT tables.name AS name, columns.name AS column_name
+       FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+       WHERE tables.type = 'table' ORDER BY tables.name, columns.cid`,
+    )
+    .all()
+    .map((row) => ({ table: String(row['name']), column: String(row['column_name']) }))
+    .filter(({ table }) => table !== 'table_digests' && !table.startsWith('sqlite_'));
+  const byTable = Map.groupBy(rows, ({ table }) => table);
+  return new Map([...byTable].map(([table, columns]) => [table, columns.map(({ column }) => column)]));
 }
