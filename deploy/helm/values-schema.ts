@@ -38,7 +38,7 @@ function kubernetes(type: string): Schema {
 }
 
 const listOf = (items: Schema): Schema => ({ type: 'array', items });
-const oneOf = (...values: readonly (string | number)[]): Schema => ({ enum: values });
+const oneOf = (...values: readonly (string | number | boolean)[]): Schema => ({ enum: values });
 const matching = (pattern: string): Schema => ({ type: 'string', pattern });
 
 const text: Schema = { type: 'string' };
@@ -72,7 +72,11 @@ export const VALUES = new Group({
     pullPolicy: oneOf('', 'Always', 'IfNotPresent', 'Never'),
   }),
   imagePullSecrets: listOf(kubernetes('LocalObjectReference')),
-  fullnameOverride: name,
+  // A name of Services. With the longest suffix it has at most 63 characters.
+  fullnameOverride: matching('^([a-z]([a-z0-9-]{0,38}[a-z0-9])?)?$'),
+  // Helm passes it to the charts that another chart depends on.
+  global: { type: 'object', additionalProperties: true },
+  enabled: oneOf(true),
   labels: strings,
   annotations: strings,
   config: { $ref: '#/definitions/config' },

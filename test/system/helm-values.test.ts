@@ -45,6 +45,8 @@ function withSecret(schema: ConfigSchema, path: string): [string, unknown][] {
 /** Wrong values of all kinds. */
 const WRONG = {
   replica: 2,
+  enabled: false,
+  fullnameOverride: 'opsd.eu',
   'hooks.ingres': {},
   'config.accounts': [{ name: 'a', urll: 'x' }],
   policies: [
@@ -72,6 +74,8 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
 
   test.each([
     ['an unknown value', /'replica' not allowed/],
+    ['a chart that is off', /at '\/enabled': value must be true/],
+    ['a name that no Service can have', /at '\/fullnameOverride': 'opsd.eu' does not match/],
     ['a misspelled value of a map', /at '\/hooks': additional properties 'ingres' not allowed/],
     ['an unknown key of the configuration', /at '\/config\/accounts\/0': additional properties 'urll' not allowed/],
     ['an unknown key of a policy', /at '\/policies\/0': additional properties 'acount' not allowed/],

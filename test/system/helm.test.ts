@@ -2,12 +2,14 @@
  * The chart as users install it, rendered by a real Helm for each kind of installation. The API would accept its objects,
  * they equal those of kustomize, and the daemon loads their configuration without a warning.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '#config/load.ts';
+import { VALUES } from '../../deploy/helm/values-schema.ts';
+import { valuesOf } from '../../deploy/helm/values.ts';
 import { CHART, helm, runHelm, template, VALUE_FILES, valuesPath } from '../support/helm.ts';
 import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
 import { invalidValues } from '../support/kubernetes-models.ts';
@@ -78,6 +80,18 @@ function without(maps: Readonly<Record<string, unknown>>): Json {
   ]);
   return Object.fromEntries(entries.filter(([, map]) => Object.keys(map as Json).length > 0)) as Json;
 }
+
+/** Returns the scalars of a YAML document with the keys that lead to them. */
+function leaves(value: unknown, keys: readonly string[] = []): (readonly [readonly string[], unknown])[] {
+  if (typeof value !== 'object' || value === null) return [[keys, value]];
+  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...keys, key]));
+}
+
+/** Values that decide what there is, and are in no object themselves. Other tests check their effect. */
+const DECISIONS = ['config', 'policies', 'dashboards.provisioner'];
+
+/** Values of a parent chart, which another test has. */
+const OF_PARENTS = ['enabled', 'global'];
 
 /** Content of a ConfigMap, without comments and spaces. Policies can be in files of any name. */
 function meaning(data: Readonly<Record<string, string>>): Json {
@@ -277,6 +291,14 @@ describe.skipIf(helm === undefined)('the chart', () => {
     );
   });
 
+  test('the claim survives the release, unless the values say otherwise', () => {
+    const policy = (name: string): unknown =>
+      (only(objects(name), 'PersistentVolumeClaim', 'opsd-data').metadata as { annotations?: Json }).annotations?.[
+        'helm.sh/resource-policy'
+      ];
+    expect([policy('defaults'), policy('other-values')]).toEqual(['keep', undefined]);
+  });
+
   test('a budget needs a replica', () => {
     const { spec } = only(objects('scheduling'), 'PodDisruptionBudget');
     expect(spec).toMatchObject({ maxUnavailable: 0, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
@@ -373,11 +395,52 @@ describe.skipIf(helm === undefined)('the chart', () => {
     expect(notes()).toMatch(/opsd-service \(in .*\n {2}opsd-hooks \(in /);
     expect(notes()).not.toContain('opsd-notify');
     expect(notes()).toContain('NOTE: config.accounts still has the address of the example');
+    expect(notes()).toContain('NOTE: image.repository is opsd');
     const account = 'config.accounts=[{"name":"eu","url":"https://eu.example.org","tokenFile":"/run/secrets/x"}]';
-    expect(notes(account)).not.toContain('NOTE:');
+    const image = 'image.repository="images.example.com/opsd"';
+    expect(notes(account, image)).not.toContain('NOTE:');
     expect(notes(account, 'hooks.ingress={"enabled":true,"host":"h.example.org"}')).toContain('no certificate');
     expect(notes(account, 'podDisruptionBudget.enabled=true')).toContain('keeps nodes from draining');
     expect(notes(account, 'podDisruptionBudget.enabled=true', 'replicas=0')).toContain('no daemon runs');
+  });
+
+  test('each value reaches an object', () => {
+    const values = valuesOf(readFileSync(join(CHART, 'values.yaml'), 'utf8'), VALUES);
+    const paths = values.filter(({ schema }) => schema !== undefined).map(({ path }) => path);
+    const used = new Set<string>();
+    for (const name of VALUE_FILES) {
+      const text = JSON.stringify(objects(name));
+      for (const [keys, value] of leaves(parse(readFileSync(valuesPath(name), 'utf8')))) {
+        const path = keys.join('.');
+        const owner = paths.find((one) => path === one || path.startsWith(`${one}.`))!;
+        const shown = JSON.stringify(value);
+        // In a map of the values with its key, else anywhere in a text.
+        const isMapped = path !== owner && !/^\d+$/.test(keys.at(-1)!);
+        const sought = isMapped ? `${JSON.stringify(keys.at(-1))}:${shown}` : shown.replaceAll(/^"|"$/g, '');
+        const isDecision = DECISIONS.includes(owner) || typeof value === 'boolean' || value === null;
+        expect(isDecision || text.includes(sought), `${name}.yaml: ${path}`).toBe(true);
+        used.add(owner);
+      }
+    }
+    expect(paths.filter((path) => !used.has(path))).toEqual(OF_PARENTS);
+  });
+
+  test('another chart can depend on it, with a condition and global values', () => {
+    const parent = tempDir();
+    const dependency = `{ name: opsd, version: ">=0.0.0", condition: opsd.enabled }`;
+    writeFileSync(
+      join(parent, 'Chart.yaml'),
+      `apiVersion: v2\nname: platform\nversion: 1.0.0\ndependencies: [${dependency}]\n`,
+    );
+    cpSync(CHART, join(parent, 'charts/opsd'), { recursive: true });
+    const kinds = (values: string): readonly string[] => {
+      writeFileSync(join(parent, 'values.yaml'), `global: { team: platform }\nopsd: ${values}\n`);
+      const { stdout, stderr, status } = runHelm('template', 'eu', parent);
+      expect([status, stderr]).toEqual([0, '']);
+      return [...stdout.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind!);
+    };
+    expect(kinds('{ enabled: true }')).toContain('Deployment');
+    expect(kinds('{ enabled: false }')).toEqual([]);
   });
 
   test('a release fits into its Secret', () => {
