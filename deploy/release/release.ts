@@ -61,8 +61,9 @@ export function releaseNotes(tag: string, changelog: string): string | undefined
   return version === undefined ? undefined : sectionOf(changelog, version)?.notes;
 }
 
+/** Returns undefined for other tags, also for a pre-release: npm would make it the version that everyone gets. */
 function versionOfTag(tag: string): string | undefined {
-  return /^v(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)$/.exec(tag)?.[1];
+  return /^v(\d+\.\d+\.\d+)$/.exec(tag)?.[1];
 }
 
 function sectionOf(changelog: string, version: string): { readonly date: string; readonly notes: string } | undefined {

@@ -18,6 +18,16 @@ test('each line of CODEOWNERS has a path that exists, and an owner', () => {
   }
 });
 
+test('editors indent and wrap as the formatter does', () => {
+  const everywhere = read('.editorconfig').split('\n\n')[1]!;
+  const settings = Object.fromEntries(
+    [...everywhere.matchAll(/^(\w+) = (\w+)$/gm)].map(([, key, value]) => [key, value]),
+  );
+  const { printWidth } = JSON.parse(read('.oxfmtrc.json')) as { readonly printWidth: number };
+  expect(read('.editorconfig')).toMatch(/^root = true\n\n\[\*\]\n/);
+  expect(settings).toMatchObject({ indent_style: 'space', indent_size: '2', max_line_length: String(printWidth) });
+});
+
 test('CONTRIBUTING.md names scripts, tests, and files that exist', () => {
   const text = read('CONTRIBUTING.md');
   const scripts = [...text.matchAll(/npm run ([\w:]+)/g)].map(([, name]) => name!);

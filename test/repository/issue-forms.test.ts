@@ -84,6 +84,13 @@ test.each(FORMS)('%s has the documented form', (name) => {
   expect(form.safeParse(read(name)).error?.issues ?? []).toEqual([]);
 });
 
+test('a report has what an answer needs', () => {
+  const required = form.parse(read('bug.yml')).body.flatMap((part) => {
+    return 'validations' in part && part.validations?.required === true ? [part.id] : [];
+  });
+  expect(required).toEqual(['observed', 'steps', 'harm', 'version', 'installation']);
+});
+
 test('the chooser has the documented form', () => {
   expect(chooser.safeParse(read('config.yml')).error?.issues ?? []).toEqual([]);
 });

