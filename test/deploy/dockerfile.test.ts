@@ -67,6 +67,10 @@ test('the allocator has the settings of npm start', () => {
   for (const setting of settings!.trim().split(' ')) expect(all('ENV').at(-1)!.split(/\s+/)).toContain(setting);
 });
 
+test('Node reads no compiled code from the volume', () => {
+  expect(env['NODE_DISABLE_COMPILE_CACHE']).toBe('1');
+});
+
 test('copied files exist and are in the context, and nothing else is in it', () => {
   const ignored = read('.dockerignore').split('\n');
   expect(ignored[0]).toBe('*');

@@ -134,9 +134,15 @@ test('each package in the bundle is listed once, with its license', () => {
   expect(text).toContain('Apache License');
 });
 
-test('a package without a license file stops the build', () => {
-  const folder = tempDir();
-  expect(existsSync(folder)).toBe(true);
-  const packaged = join(folder, 'node_modules/nothing');
-  expect(() => thirdPartiesOf([join(packaged, 'index.js')])).toThrow('nothing');
+test.each([
+  ['a license file', { license: 'MIT' }, []],
+  ['a license', {}, ['LICENSE']],
+])('a package without %s stops the build', (_what, manifest, files) => {
+  const folder = join(tempDir(), 'node_modules/nothing');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'nothing', version: '1.0.0', ...manifest }));
+  for (const file of files) writeFileSync(join(folder, file), 'Permission is hereby granted');
+  expect(() => thirdPartiesOf([join(folder, 'index.js')])).toThrow(
+    `the package nothing has no license or no license file: ${folder}`,
+  );
 });

@@ -199,6 +199,12 @@ test.skipIf(old === undefined)('an old Node gets one sentence and exit code 1', 
   expect(program.stderr()).toMatch(/^opsd requires Node 24\.\d+ or newer; this is Node 12\.\d+\.\d+\.\n$/);
 });
 
+test('CommonJS can require the library', async () => {
+  const script = `require('msgsvc-opsd/emulator').startEmulator().then((emulator) => emulator.stop())`;
+  const program = start(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: installed.folder });
+  expect((await program.ended).code, program.stderr()).toBe(0);
+});
+
 test('the types of the library compile without other types', () => {
   const consumer = write(
     'consumer.ts',

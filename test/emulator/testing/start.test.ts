@@ -1,9 +1,10 @@
 /** The library for tests of applications, used as an application's test does. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { operations } from '#emulator/openapi/operations.ts';
 import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
+import { settingsOf } from '#emulator/testing/options.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
 import { emulatorCommand } from '#operate/cli/commands/emulator.ts';
 import { httpSink } from '../../support/http-sink.ts';
@@ -231,15 +232,42 @@ test('the types import nothing, so that their copy in the package is complete', 
   expect(read('src/emulator/testing/api.ts')).not.toMatch(/\b(?:import|from)\b.*['"(]|NodeJS|Buffer/);
 });
 
-test('the documentation has each option and each member', async () => {
-  const types = read('src/emulator/testing/api.ts');
+describe('docs/emulator-api.md', () => {
   const docs = read('docs/emulator-api.md');
-  const options = /export interface EmulatorOptions \{(.*?)\n\}/s.exec(types)![1]!;
-  const names = [...options.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name]) => name!);
-  expect(names.length).toBeGreaterThan(15);
+  const types = /export interface EmulatorOptions \{(.*?)\n\}/s.exec(read('src/emulator/testing/api.ts'))![1]!;
   const table = docs.slice(docs.indexOf('## Options'), docs.indexOf('## The emulator'));
-  expect(names.filter((name) => !new RegExp(`^\\|[^|]*\`${name}\``, 'm').test(table))).toEqual([]);
-  const members = Object.keys(await started());
-  const described = docs.slice(docs.indexOf('## The emulator\n'));
-  expect(members.filter((name) => !described.includes(`\`${name}`))).toEqual([]);
+  /** Defaults by the names of options. A row can have several options. */
+  const documented = new Map(
+    [...table.matchAll(/^\| (`.+?`) \| (.+?) \| /gm)].flatMap(([, names, defaults]) => {
+      const [keys, values] = [names!, defaults!].map((cell) => cell.replaceAll('`', '').split(', ')) as [
+        string[],
+        string[],
+      ];
+      return keys.map((key, index) => [key, values[index]] as const);
+    }),
+  );
+
+  test('has each option and each member', async () => {
+    const names = [...types.matchAll(/^ {2}readonly (\w+)\?/gm)].map(([, name]) => name!);
+    expect(names.length).toBeGreaterThan(15);
+    expect([...documented.keys()]).toEqual(names);
+    const members = Object.keys(await started());
+    const described = docs.slice(docs.indexOf('## The emulator\n'));
+    expect(members.filter((name) => !described.includes(`\`${name}`))).toEqual([]);
+  });
+
+  test('and the types have the defaults', () => {
+    const simple = Object.entries(settingsOf({})).flatMap(([name, value]) =>
+      typeof value === 'object' || typeof value === 'function' ? [] : [[name, String(value)] as const],
+    );
+    expect(simple.length).toBeGreaterThan(10);
+    const commented = new Map(
+      [...types.matchAll(/Default `?(.+?)`?[.,](?: .*)? \*\/\n {2}readonly (\w+)\?/g)].map(([, value, name]) => [
+        name,
+        value,
+      ]),
+    );
+    for (const [name, value] of simple)
+      expect([documented.get(name), commented.get(name)], name).toEqual([value, value]);
+  });
 });
