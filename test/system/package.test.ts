@@ -95,6 +95,18 @@ test('the parts that a start loads are ASCII, which V8 keeps in half the memory'
   expect(start.filter((name) => /[^\0-\x7f]/.test(readFileSync(join(dist, name), 'utf8')))).toEqual([]);
 });
 
+test('every package in the bundle is in the list of licenses', () => {
+  const dist = join(installed.home, 'dist');
+  const sources = readdirSync(dist)
+    .filter((name) => name.endsWith('.map'))
+    .flatMap((name) => (JSON.parse(readFileSync(join(dist, name), 'utf8')) as { sources: string[] }).sources);
+  const bundled = new Set(sources.flatMap((path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  expect(bundled.size).toBeGreaterThan(15);
+  const text = readFileSync(join(dist, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
+  const listed = new Set([...text.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(.+\)$/gm)].map(([, name]) => name!));
+  expect([...bundled].toSorted()).toEqual([...listed].toSorted());
+});
+
 test('a command loads only its parts', async () => {
   const log = join(installed.folder, 'loaded.txt');
   const hook = write(
