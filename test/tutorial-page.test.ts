@@ -1,6 +1,6 @@
 /** The comparison of outputs in tutorials: which text varies, and which must be as shown. */
 import { describe, expect, test } from 'vitest';
-import { compareOutput, stepsOf } from './support/tutorial-page.ts';
+import { compareOutput, stepsOf } from './system/tutorial-page.ts';
 
 const NOTHING_FIXED: ReadonlySet<string> = new Set();
 

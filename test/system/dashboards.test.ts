@@ -17,11 +17,11 @@ import { pageOf, sizeOf } from '../support/preview/page.ts';
 import { installed } from '../support/program.ts';
 import { prometheus, type Prometheus } from '../support/prometheus.ts';
 import { promtoolSays } from '../support/promtool.ts';
-import { FAULTS, PHASES } from '../support/shop-faults.ts';
+import { FAULTS, PHASES } from './shop-faults.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { troubledShop } from '../support/troubled-shop.ts';
 import { until } from '../support/until.ts';
-import { RULE_PATHS, watchedDemo } from '../support/watched-demo.ts';
+import { RULE_PATHS, watchedDemo } from './watched-demo.ts';
 
 const HOUR = 3_600;
 const WEEK = 168 * HOUR;

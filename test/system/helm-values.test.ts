@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { helm, template, templateError } from '../support/helm.ts';
+import { helm, template, templateError } from './helm.ts';
 
 /** Valid values of required keys. */
 const REQUIRED = {

@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { loadConfig } from '#config/load.ts';
 import { VALUES } from '../../deploy/helm/values-schema.ts';
 import { valuesOf } from '../../deploy/helm/values.ts';
-import { CHART, helm, runHelm, template, VALUE_FILES, valuesPath } from '../support/helm.ts';
+import { CHART, helm, runHelm, template, VALUE_FILES, valuesPath } from './helm.ts';
 import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
 import { invalidValues } from '../support/kubernetes-models.ts';
 import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';

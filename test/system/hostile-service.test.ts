@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { SourceView } from '#operate/api/status-views.ts';
 import { addressOf } from '../support/daemon-world.ts';
-import { HARMS } from '../support/hostile-service.ts';
+import { HARMS } from './hostile-service.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { opsd, type Program } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -3,7 +3,7 @@
  * pass them again.
  */
 import { expect, test } from 'vitest';
-import { HOST, HOUR, incidentStage, MINUTE, type IncidentStage } from '../support/incident-stage.ts';
+import { HOST, HOUR, incidentStage, MINUTE, type IncidentStage } from './incident-stage.ts';
 import { policyOf } from '../support/policies.ts';
 
 const LONG = 300_000;

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { installedPackage, type InstalledPackage } from '../support/installed-package.ts';
 import { installed } from '../support/program.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { stepsOf } from '../support/tutorial-page.ts';
-import { follow } from '../support/tutorial-reader.ts';
+import { stepsOf } from './tutorial-page.ts';
+import { follow } from './tutorial-reader.ts';
 
 const FOLDER = join(import.meta.dirname, '../../docs/tutorials');
 const TUTORIALS = readdirSync(FOLDER).map((file) => [file, stepsOf(readFileSync(join(FOLDER, file), 'utf8'))] as const);

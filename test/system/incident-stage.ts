@@ -27,9 +27,9 @@ import { engineSettings } from '#automate/policies/settings.ts';
 import { NOTHING_KNOWN } from '../automate/engine/world.ts';
 import { context, target } from '../observe/collectors/fake-context.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
-import { clockOf } from './fast-clock.ts';
-import { publish, TEST_TOKEN, trigger, type Service } from './service.ts';
-import { testClient, testEmulator } from './test-emulator.ts';
+import { clockOf } from '../support/fast-clock.ts';
+import { publish, TEST_TOKEN, trigger, type Service } from '../support/service.ts';
+import { testClient, testEmulator } from '../support/test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
 export const HOST = 'app.example.com';

@@ -1,9 +1,9 @@
 /** Faults of the shop and actions on it, so that quiet panels have data. */
 import type { Fault } from '../../dashboards/quiet.ts';
-import { scrape } from './exposition.ts';
-import { trigger } from './service.ts';
-import { HOOK_TOKEN, QUIET_HOST, type TroubledShop } from './troubled-shop.ts';
-import { until } from './until.ts';
+import { scrape } from '../support/exposition.ts';
+import { trigger } from '../support/service.ts';
+import { HOOK_TOKEN, QUIET_HOST, type TroubledShop } from '../support/troubled-shop.ts';
+import { until } from '../support/until.ts';
 
 const MINUTE = 60_000;
 

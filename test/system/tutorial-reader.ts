@@ -2,11 +2,11 @@
 import { deepEqual } from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { freePort } from './free-port.ts';
-import { start } from './program.ts';
-import { CTRL_C, onTerminal, type Terminal } from './pseudo-terminal.ts';
+import { freePort } from '../support/free-port.ts';
+import { start } from '../support/program.ts';
+import { CTRL_C, onTerminal, type Terminal } from '../support/pseudo-terminal.ts';
 import { compareOutput, type Command, type Step } from './tutorial-page.ts';
-import { until } from './until.ts';
+import { until } from '../support/until.ts';
 
 export interface Desk {
   /** Empty folder of the reader. */

@@ -1,11 +1,11 @@
 /** The demo with a real Prometheus that scrapes it, days of history, and the shipped rules. It ends with the test. */
 import { join } from 'node:path';
 import { RULE_FILES } from '../../deploy/prometheus/render.ts';
-import { otlpSink } from './otlp-sink.ts';
-import { writePast } from './past.ts';
-import { prometheus } from './prometheus.ts';
-import { clockedOpsd } from './program.ts';
-import { until } from './until.ts';
+import { otlpSink } from '../support/otlp-sink.ts';
+import { writePast } from '../support/past.ts';
+import { prometheus } from '../support/prometheus.ts';
+import { clockedOpsd } from '../support/program.ts';
+import { until } from '../support/until.ts';
 
 export const RULE_PATHS = RULE_FILES.map((path) => join(import.meta.dirname, '../..', path));
 const DAYS = 8;

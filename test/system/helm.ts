@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { Manifest } from './kustomize.ts';
-import { installed } from './program.ts';
+import type { Manifest } from '../support/kustomize.ts';
+import { installed } from '../support/program.ts';
 
 export const CHART = join(import.meta.dirname, '../../deploy/helm/opsd');
 const VALUES = join(import.meta.dirname, '../deploy/helm-values');
