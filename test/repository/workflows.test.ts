@@ -188,11 +188,14 @@ test('the released chart has the image of the release', async () => {
   const folder = tempDir();
   mkdirSync(join(folder, dirname(path)), { recursive: true });
   copyFileSync(join(ROOT, path), join(folder, path));
-  const run = start('bash', ['-eo', 'pipefail', '-c', step.run!], { cwd: folder, env: { IMAGE: 'ghcr.io/a/b' } });
+  const run = start('bash', ['-eo', 'pipefail', '-c', step.run!], {
+    cwd: folder,
+    env: { IMAGE: 'registry.example/a/b' },
+  });
   expect((await run.ended).code, run.stderr()).toBe(0);
   const values = (root: string): object => parse(readFileSync(join(root, path), 'utf8')) as object;
   expect(values(folder)).toEqual({
     ...values(ROOT),
-    image: { repository: 'ghcr.io/a/b', tag: '', digest: '', pullPolicy: '' },
+    image: { repository: 'registry.example/a/b', tag: '', digest: '', pullPolicy: '' },
   });
 });
