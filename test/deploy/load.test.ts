@@ -67,7 +67,7 @@ test('a second start runs the code that the first one kept', () => {
   expect([...kept().keys()].toSorted()).toEqual(['main.cjs', 'part.cjs']);
   expect(statSync(cache).mode & 0o077).toBe(0);
   keepOtherCode();
-  // Of the cache, not of the source.
+  // The code of the cache ran, not that of the source.
   expect(run()).toBe('first /');
 });
 

@@ -171,7 +171,7 @@ async function policiesAct({ url, socket }: Running): Promise<void> {
   }
 
   async function plansAndPrunes(): Promise<void> {
-    await until({ what: 'a plan waits for a person', ...WITHIN }, async () =>
+    await until({ what: 'a plan waits for an operator', ...WITHIN }, async () =>
       (await active()).includes('approval/resume-onboarding'),
     );
 
@@ -186,7 +186,7 @@ async function policiesAct({ url, socket }: Running): Promise<void> {
     ]);
 
     // The store was created on the day of the budget's assertion.
-    const { id } = await until({ what: 'a raise waits for a person', ...WITHIN }, async () =>
+    const { id } = await until({ what: 'a raise waits for an operator', ...WITHIN }, async () =>
       (await ask<{ plans: readonly { id: string; policy: string }[] }>('plans?state=pending')).plans.find(
         ({ policy }) => policy === 'raise-budget',
       ),

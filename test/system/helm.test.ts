@@ -260,7 +260,7 @@ describe.skipIf(helm === undefined)('the chart', () => {
     expect([metrics!.from!.length, hooks!.from!.length]).toEqual([1, 2]);
   });
 
-  test('without peers, nobody reaches the metrics, and everybody the hooks', () => {
+  test('without peers, no pod reaches the metrics, and every client the hooks', () => {
     const { ingress, policyTypes } = only(template({ set: ['networkPolicy.metricsFrom=[]'] }), 'NetworkPolicy').spec!;
     expect(ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 'hooks' }] }]);
     expect(policyTypes).toEqual(['Ingress', 'Egress']);

@@ -1,4 +1,4 @@
-import type { BudgetDoubt } from '#foundation/domain/known-budget.ts';
+import { isOutdated, type BudgetDoubt } from '#foundation/domain/known-budget.ts';
 import type { RaiseFacts } from './guard.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { RaiseFacts } from './guard.ts';
  */
 export function knownBudget({ known, spend, doubt, isApproved, now }: RaiseFacts): BudgetDoubt | undefined {
   if (known === undefined) return hold('the budget is unknown');
-  if (!(now - known.assertedAt <= known.maxAgeMs)) return hold('the known budget is too old');
+  if (isOutdated(known, now)) return hold('the known budget is too old');
   if (!spend.fresh || spend.monthUsd === undefined) return hold('the spend of the month is unknown');
   if (!(spend.monthUsd * 10 <= known.knownUsd * 11)) {
     return hold(`the spend of $${spend.monthUsd.toFixed(2)} proves that the budget is not $${known.knownUsd}`);

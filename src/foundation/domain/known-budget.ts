@@ -37,9 +37,12 @@ export interface BudgetKnowledge {
   readonly maxAgeMs: number;
 }
 
+type Dated = Pick<BudgetKnowledge, 'assertedAt' | 'maxAgeMs'>;
+
 /** Returns true if the known budget is too old to act on, or has no date. */
-export function isOutdated({ assertedAt, maxAgeMs }: BudgetKnowledge, now: number): boolean {
-  return assertedAt === undefined || now - assertedAt > maxAgeMs;
+export function isOutdated({ assertedAt, maxAgeMs }: Dated, now: number): boolean {
+  // Not `>`: an invalid number is not recent.
+  return assertedAt === undefined || !(now - assertedAt <= maxAgeMs);
 }
 
 /** Reason to distrust the known budget: `hold` until it is asserted again, `approve` if an operator can decide. */

@@ -16,7 +16,7 @@ export function ownCommand(env: Env, daemon: readonly string[]): OwnCommand {
 function ownProgram({ npm_lifecycle_event: script, npm_package_name: project }: Env): string {
   if (script === undefined) return 'opsd';
   const isCheckout = project === 'msgsvc-opsd' && ['opsd', 'start'].includes(script);
-  // Started by npx or by a script of another project: `opsd` may not be in PATH.
+  // Started by npx or by a script of another project: perhaps `opsd` is not in PATH.
   return isCheckout ? 'npm run --silent opsd --' : 'npx msgsvc-opsd';
 }
 

@@ -1,4 +1,5 @@
 /** Common part of `approve` and `reject`: an operator decides on a shown plan. */
+import { counted } from '#foundation/domain/counted.ts';
 import { EXIT, textOption, type Call } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
@@ -16,7 +17,7 @@ export async function decide(call: Call, decision: 'approve' | 'reject'): Promis
   const kept = await requestStoredPlan(call.positionals[0]!, daemon);
   checkOpen(decision, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-  const acts = `${kept.covers.toLocaleString('en-US')} ${kept.covers === 1 ? 'action' : 'actions'} of ${printable(kept.plan.policy)}`;
+  const acts = `${counted(kept.covers, 'action')} of ${printable(kept.plan.policy)}`;
   await confirm(call, decision === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
   const reason = textOption(call.values, 'reason')?.trim() ?? '';
   const decided = await requestDecision(decision, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
