@@ -110,9 +110,9 @@ export function servedIncidents(
     settled: () => watch.settled(),
     attempts: (account, host) => attempts.of(account, host, ATTEMPTS_MS),
     selectedBy: (account, members) => selectedBy(account, members, deps),
-    acknowledge(incident, person) {
+    async acknowledge(incident, person) {
       const acknowledged = { ...person, at: clock.now() };
-      ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
+      await ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
       return watch.acknowledge(incident.id, acknowledged);
     },
     async readRow(account, { dlqId, workflowRunId }, signal) {

@@ -1,16 +1,17 @@
 /** Acknowledgments of incidents. The latest one of an incident counts. */
 import type { Acknowledgments } from '#automate/ledger/acknowledgments.ts';
+import { run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
-export function createAcknowledgments({ db, change }: Journal): Acknowledgments {
-  const put = db.prepare(
-    'INSERT OR REPLACE INTO incident_acknowledgments (incident, at, by, note) VALUES (?, ?, ?, ?)',
-  );
+const PUT = `INSERT INTO incident_acknowledgments (incident, at, by, note) VALUES (?, ?, ?, ?)
+  ON CONFLICT (incident) DO UPDATE SET at = excluded.at, by = excluded.by, note = excluded.note`;
+
+export function createAcknowledgments({ write }: Journal): Acknowledgments {
   return {
     acknowledgeIncident: ({ incident, account, by, note, at }) =>
-      change((tell) => {
-        put.run(incident, at, by, note);
-        tell({ type: 'incident.acknowledged', account, incident, by, reason: note });
-      }),
+      write(function* (tell) {
+        yield* run(PUT, incident, at, by, note);
+        yield* tell({ type: 'incident.acknowledged', account, incident, by, reason: note });
+      }, account),
   };
 }

@@ -1,5 +1,6 @@
 /** Store over a database in memory, with the schema of a store on disk. */
 import { DatabaseSync } from 'node:sqlite';
+import { createSqliteDatabase } from './sqlite-database.ts';
 import { SCHEMA } from './schema.ts';
 import { nextEpoch, type Store } from './sqlite.ts';
 
@@ -9,5 +10,14 @@ export function openMemoryStore(instance = 'here', problem?: string): Store {
   db.exec(SCHEMA);
   db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
   const epoch = nextEpoch(db);
-  return { db, path: ':memory:', instance, epoch, restored: false, problem, [Symbol.dispose]: () => db.close() };
+  return {
+    db,
+    database: createSqliteDatabase(db),
+    path: ':memory:',
+    instance,
+    epoch,
+    restored: false,
+    problem,
+    [Symbol.dispose]: () => db.close(),
+  };
 }

@@ -1,7 +1,8 @@
 /** Store of incidents on SQLite: one row per incident, and one row per present member. */
 import type { Acknowledgment, Incident } from '#foundation/domain/incident.ts';
 import type { IncidentMark, IncidentMember, IncidentStore } from '#observe/incidents/incident-store.ts';
-import { transaction, type Store } from './sqlite.ts';
+import { transaction } from './sqlite-transaction.ts';
+import type { Store } from './sqlite.ts';
 
 const MOST_MARKS = 200;
 

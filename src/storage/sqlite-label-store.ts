@@ -1,7 +1,8 @@
 /** Store of the admitted label values on SQLite. It also retires the totals of evicted values. */
 import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
-import { transaction, type Store } from './sqlite.ts';
+import { transaction } from './sqlite-transaction.ts';
+import type { Store } from './sqlite.ts';
 
 export function createLabelStore({ db }: Store, totals: SqliteTotals): LabelStore {
   const select = db.prepare('SELECT account, label, value, idle_ms FROM label_values ORDER BY id');

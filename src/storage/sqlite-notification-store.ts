@@ -1,6 +1,7 @@
 /** Store of conditions on SQLite: one row per condition, and one row per pending notification. */
 import type { KeptNotification, NotificationStore } from '#operate/notifications/notification-store.ts';
-import { transaction, type Store } from './sqlite.ts';
+import { transaction } from './sqlite-transaction.ts';
+import type { Store } from './sqlite.ts';
 
 export function createNotificationStore({ db }: Pick<Store, 'db'>): NotificationStore {
   const put = db.prepare('INSERT OR REPLACE INTO notifications (key, record) VALUES (?, ?)');

@@ -1,7 +1,8 @@
 /** Outbox of spans on SQLite: one row per batch, and one row per message whose root span was sent while it was open. */
 import type { SpanBatch, SpansOfCommit } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
-import { transaction, type Store } from './sqlite.ts';
+import { transaction } from './sqlite-transaction.ts';
+import type { Store } from './sqlite.ts';
 
 export interface SqliteSpanOutbox extends SpanOutbox {
   /** Writes the spans of a commit, within its transaction. @returns a function to call after the commit */

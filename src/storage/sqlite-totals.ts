@@ -13,7 +13,8 @@ import {
   type TotalsStore,
 } from '#observe/aggregation/totals.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { transaction, type Store } from './sqlite.ts';
+import { transaction } from './sqlite-transaction.ts';
+import type { Store } from './sqlite.ts';
 
 export interface SqliteTotals extends TotalsStore {
   /**

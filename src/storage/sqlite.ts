@@ -12,9 +12,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
+import type { Database } from './database.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { SCHEMA } from './schema.ts';
 import { damageOf } from './store-check.ts';
+import { createSqliteDatabase } from './sqlite-database.ts';
+import { transaction } from './sqlite-transaction.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
@@ -23,6 +26,8 @@ import { hasDigests, keepDigests, resetDigests } from './table-digests.ts';
 export interface Store extends Disposable {
   readonly path: string;
   readonly db: DatabaseSync;
+  /** The same database, as the stores see it. */
+  readonly database: Database;
   /** Identity of this store, created with it. */
   readonly instance: string;
   /** Number of times the store was opened: the fencing token of this process. */
@@ -66,6 +71,7 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     return {
       path,
       db,
+      database: createSqliteDatabase(db),
       instance,
       epoch,
       restored,
@@ -197,17 +203,4 @@ export function nextEpoch(db: DatabaseSync): number {
     )
     .get();
   return Number(row?.['value']);
-}
-
-/** Runs `work` in one transaction. All of it is durable when this returns, and none of it if it throws. */
-export function transaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    db.exec('COMMIT');
-    return result;
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK');
-    throw error;
-  }
 }

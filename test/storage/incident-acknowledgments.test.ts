@@ -29,11 +29,11 @@ function world(append: (entry: AuditEntry) => void) {
   };
 }
 
-test('it is recorded with operator and note, and the latest one counts', () => {
+test('it is recorded with operator and note, and the latest one counts', async () => {
   const records: AuditEntry[] = [];
   const { acknowledge, present, incident } = world((entry) => void records.push(entry));
-  acknowledge('seen');
-  acknowledge('vendor called');
+  await acknowledge('seen');
+  await acknowledge('vendor called');
   expect(records.filter(({ type }) => type !== 'store.opened')).toEqual(
     ['seen', 'vendor called'].map((reason) => ({
       type: 'incident.acknowledged',
@@ -46,10 +46,10 @@ test('it is recorded with operator and note, and the latest one counts', () => {
   expect(present()).toEqual({ by: 'anna', note: 'vendor called', at: 5 });
 });
 
-test('without the audit log nothing is acknowledged', () => {
+test('without the audit log nothing is acknowledged', async () => {
   const { acknowledge, present } = world(() => {
     throw new Error('disk full');
   });
-  expect(() => acknowledge('seen')).toThrow('disk full');
+  await expect(acknowledge('seen')).rejects.toThrow('disk full');
   expect(present()).toBeUndefined();
 });

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { backupStore } from '#storage/backup.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
-import { openStore, transaction } from '#storage/sqlite.ts';
+import { transaction } from '#storage/sqlite-transaction.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

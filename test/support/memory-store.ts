@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { SCHEMA } from '#storage/schema.ts';
 import type { Store } from '#storage/sqlite.ts';
 
@@ -12,6 +13,7 @@ export function memoryStore(): Store {
   db.deserialize(EMPTY);
   return {
     db,
+    database: createSqliteDatabase(db),
     path: ':memory:',
     instance: 'here',
     epoch: 1,

@@ -8,5 +8,5 @@ export interface Acknowledgments {
     readonly note: string;
     /** Epoch milliseconds. */
     readonly at: number;
-  }): void;
+  }): Promise<void>;
 }

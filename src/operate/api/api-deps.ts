@@ -56,7 +56,7 @@ export interface Incidents extends Pick<
     members: { readonly runs: readonly WorkflowDlqEntry[]; readonly deadLetters: readonly DeadLetter[] },
   ): ReadonlyMap<string, number>;
   /** Records that an operator knows of an incident, in the audit log first. */
-  acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Incident;
+  acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Promise<Incident>;
   /**
    * Reads the complete row of an entry of the workflow DLQ, with at most one request, within the request budget.
    *

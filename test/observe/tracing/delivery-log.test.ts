@@ -8,7 +8,8 @@ import { deliveryEventsSettings } from '#observe/tracing/settings.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
-import { openStore, transaction, type Store } from '#storage/sqlite.ts';
+import { transaction } from '#storage/sqlite-transaction.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 

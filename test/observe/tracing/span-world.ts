@@ -9,7 +9,8 @@ import type { CommitFacts } from '#observe/aggregation/span-outbox.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { openStore, transaction, type Store } from '#storage/sqlite.ts';
+import { transaction } from '#storage/sqlite-transaction.ts';
+import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** 2026-05-04 12:00:00.250 UTC */

@@ -53,7 +53,7 @@ async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_4
       selectedBy: () => new Map(policies.map(({ name }) => [name, 2])),
       attempts: () => ({ delivered: 1, all: 10 }),
       readRow: () => Promise.resolve({ body: 'hello', header: { Authorization: 'Bearer hunter2' } }),
-      acknowledge: (one, person) => {
+      acknowledge: async (one, person) => {
         acknowledged.push(person);
         return { ...one, acknowledged: { ...person, at: NOW } };
       },

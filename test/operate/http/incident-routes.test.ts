@@ -383,7 +383,7 @@ describe('POST /api/v1/acknowledge', () => {
     const deps = given({
       overrides: {
         find: (id) => (id === incident.id ? incident : undefined),
-        acknowledge: (one, person) => {
+        acknowledge: async (one, person) => {
           acknowledged.push([one.id, person]);
           return { ...one, state: 'acknowledged', acknowledged: { ...person, at: NOW } };
         },

@@ -118,7 +118,7 @@ export function incidents(overrides: Partial<ServerDeps['incidents']> = {}): Ser
     settled: () => Promise.resolve(),
     attempts: () => undefined,
     selectedBy: () => new Map(),
-    acknowledge: (incident) => incident,
+    acknowledge: (incident) => Promise.resolve(incident),
     readRow: () => Promise.resolve('no row'),
     ...overrides,
   };

@@ -1,0 +1,79 @@
+/**
+ * The database below all stores. The work of a transaction is a generator: it yields statements, and the database
+ * resumes it with their results. SQLite runs it in one go, so nothing comes between its statements. PostgreSQL sends
+ * one statement after the other. The same SQL serves both, except for the expressions of `Dialect`.
+ *
+ * SQL has numbered parameters (`?1`) or positional ones (`?`), never both in one statement. Values have the types of
+ * `Value` in both databases: a JSON column is its text, and an integer is a number.
+ */
+
+export type Value = string | number | null | Uint8Array;
+export type Row = Readonly<Record<string, Value>>;
+
+/** Statement to run: once, or once for each row of values. */
+export interface Statement {
+  readonly sql: string;
+  readonly rows: readonly (readonly Value[])[];
+}
+
+export interface Outcome {
+  /** Rows of the last execution. */
+  readonly rows: readonly Row[];
+  /** Number of rows that all executions changed. */
+  readonly changes: number;
+}
+
+/** Statements with their results, and what follows from them. */
+export type Work<T> = Generator<Statement, T, Outcome>;
+
+/** Expressions that differ between the databases. */
+export interface Dialect {
+  readonly name: 'sqlite' | 'postgres';
+  /** Subquery of the texts in a JSON array: `IN ${members('?1')}`. */
+  members(parameter: string): string;
+  /** Position of a text in another, from 1; 0 if it is missing. */
+  position(text: string, part: string): string;
+}
+
+export interface Database {
+  readonly dialect: Dialect;
+  /** Runs work that only reads. PostgreSQL may show each statement a newer state. */
+  read<T>(work: Work<T>): Promise<T>;
+  /**
+   * Runs work in one transaction: all of it is durable when the promise resolves, and none of it if it rejects.
+   *
+   * @param account account that the work changes. With replicas, the transaction fails if another one owns it.
+   */
+  transaction<T>(work: Work<T>, account?: string): Promise<T>;
+}
+
+/** Returns all rows of a query. @public */
+export function* all(sql: string, ...values: readonly Value[]): Work<readonly Row[]> {
+  const { rows } = yield { sql, rows: [values] };
+  return rows;
+}
+
+/** Returns the first row of a query, or of the `RETURNING` of a change. @public */
+export function* get(sql: string, ...values: readonly Value[]): Work<Row | undefined> {
+  const { rows } = yield { sql, rows: [values] };
+  return rows[0];
+}
+
+/** @returns the number of changed rows */
+export function* run(sql: string, ...values: readonly Value[]): Work<number> {
+  const { changes } = yield { sql, rows: [values] };
+  return changes;
+}
+
+/**
+ * Runs a statement once for each row of values. An `INSERT` has one `VALUES` list with a `?` for each column, because
+ * PostgreSQL gets many rows in one statement. Its rows have different keys if it has an `ON CONFLICT … DO UPDATE`.
+ *
+ * @returns the number of changed rows
+ * @public
+ */
+export function* each(sql: string, rows: readonly (readonly Value[])[]): Work<number> {
+  if (rows.length === 0) return 0;
+  const { changes } = yield { sql, rows };
+  return changes;
+}

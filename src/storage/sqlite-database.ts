@@ -1,0 +1,64 @@
+/** Database on SQLite. The connection runs the work of a transaction in one go. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Database, Dialect, Outcome, Row, Statement, Work } from './database.ts';
+import { transaction } from './sqlite-transaction.ts';
+
+const SQLITE: Dialect = {
+  name: 'sqlite',
+  members: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
+  position: (text, part) => `instr(${text}, ${part})`,
+};
+
+export interface SqliteDatabase extends Database {
+  /** Runs work now, within the caller's transaction if there is one. */
+  now<T>(work: Work<T>): T;
+}
+
+export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
+  const prepared = new Map<string, StatementSync>();
+
+  function prepare(sql: string): StatementSync {
+    let statement = prepared.get(sql);
+    if (statement === undefined) prepared.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  }
+
+  function execute({ sql, rows }: Statement): Outcome {
+    const statement = prepare(sql);
+    if (returnsRows(sql)) {
+      let found: readonly Row[] = [];
+      for (const values of rows) found = statement.all(...values) as readonly Row[];
+      return { rows: found, changes: found.length };
+    }
+    let changes = 0;
+    for (const values of rows) changes += Number(statement.run(...values).changes);
+    return { rows: [], changes };
+  }
+
+  function now<T>(work: Work<T>): T {
+    let step = work.next();
+    while (step.done !== true) {
+      let outcome: Outcome;
+      try {
+        outcome = execute(step.value);
+      } catch (error) {
+        step = work.throw(error);
+        continue;
+      }
+      step = work.next(outcome);
+    }
+    return step.value;
+  }
+
+  return {
+    dialect: SQLITE,
+    now,
+    read: async (work) => now(work),
+    transaction: async (work) => transaction(db, () => now(work)),
+  };
+}
+
+/** Returns true for a query, and for a change that returns its rows. */
+function returnsRows(sql: string): boolean {
+  return /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/.test(sql);
+}
