@@ -1,4 +1,5 @@
 /** A list of the daemon's API as a table, as ids, or as the API's response. */
+import { formatCount } from '#foundation/domain/counted.ts';
 import { CommandError, EXIT, type Call, type CliIo, type DirectNeeds } from './command.ts';
 import { exchange, pathWith, type DaemonCall, type Query } from './daemon-exchange.ts';
 import { findDaemon } from './daemon-option.ts';
@@ -64,7 +65,7 @@ async function readPages<Row>(
     if (stderr.isTTY === true && cursor !== undefined) stderr.write('\r\u001B[K');
     if (next === undefined || next === cursor || rows.length >= limit) return { data: { ...data, [key]: rows }, rows };
     cursor = next;
-    if (stderr.isTTY === true) stderr.write(`\r${rows.length.toLocaleString('en-US')} rows read…`);
+    if (stderr.isTTY === true) stderr.write(`\r${formatCount(rows.length)} rows read…`);
   }
 }
 

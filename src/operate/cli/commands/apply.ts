@@ -1,4 +1,4 @@
-import { counted } from '#foundation/domain/counted.ts';
+import { counted, formatCount } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
@@ -67,7 +67,7 @@ export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
 };
 
 export function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
-  const left = backlog === 0 ? '' : `, ${backlog.toLocaleString('en-US')} left for later runs`;
+  const left = backlog === 0 ? '' : `, ${formatCount(backlog)} left for later runs`;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
-  return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${acted.toLocaleString('en-US')} acted on${left}${said}\n`;
+  return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${formatCount(acted)} acted on${left}${said}\n`;
 }

@@ -1,6 +1,7 @@
 /**
  * `opsd audit verify`: checks the chain of the file, and compares its end with a record that another party has seen.
  */
+import { formatCount } from '#foundation/domain/counted.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import { verifyAudit } from '#automate/ledger/audit-reader.ts';
@@ -27,11 +28,11 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
   const { records, head, finding, isTorn } = verdict;
   if (finding !== undefined) {
     io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
-    io.stdout.write(`${records.toLocaleString('en-US')} records before it are unchanged.\n`);
+    io.stdout.write(`${formatCount(records)} records before it are unchanged.\n`);
     return EXIT.held;
   }
   const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
-  io.stdout.write(`${files.audit} is intact: ${records.toLocaleString('en-US')} records${end}\n`);
+  io.stdout.write(`${files.audit} is intact: ${formatCount(records)} records${end}\n`);
   io.stdout.write(`Its end was compared with ${known.source}.\n`);
   if (isTorn)
     io.stdout.write(

@@ -1,3 +1,4 @@
+import { formatCount } from '#foundation/domain/counted.ts';
 import { textOption, UsageError, type Command, type OptionSpec, type OptionValues } from '../command.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
@@ -133,7 +134,5 @@ function queryOf(values: OptionValues, now: number): Query {
 
 function totalNote({ total, deadLetters }: Readonly<Record<string, unknown>>): string | undefined {
   const shown = Array.isArray(deadLetters) ? deadLetters.length : 0;
-  return typeof total === 'number' && total > shown
-    ? `${total.toLocaleString('en-US')} dead letters match.`
-    : undefined;
+  return typeof total === 'number' && total > shown ? `${formatCount(total)} dead letters match.` : undefined;
 }

@@ -1,4 +1,5 @@
 /** Checks that the daemon's metrics can be scraped, and that a Prometheus does so. */
+import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
 import type { CliIo } from '../command.ts';
 import { exchangeText, isRecord } from '../daemon-exchange.ts';
@@ -44,7 +45,7 @@ function metricsCheck({ status, text }: { readonly status: number; readonly text
   if (!lines.some((line) => line.startsWith('opsd_build_info'))) {
     return { check: CHECK, state: 'finding', result: '/metrics has no opsd_build_info', fix };
   }
-  return { check: CHECK, state: 'ok', result: `/metrics has ${lines.length.toLocaleString('en-US')} samples` };
+  return { check: CHECK, state: 'ok', result: `/metrics has ${formatCount(lines.length)} samples` };
 }
 
 /** Checks that a Prometheus has samples of a daemon, or finds out why not. */

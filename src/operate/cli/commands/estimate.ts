@@ -1,4 +1,5 @@
 /** Estimate of `opsd check`: series, calls and bytes a day, with warnings if they exceed limits. Pure. */
+import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
 import { overviewOf } from '#config/overview.ts';
 import { ASSUMED, workload, type Load, type Traffic } from '#config/workload.ts';
@@ -97,7 +98,7 @@ function sum(series: readonly SeriesEstimate[], which: 'typical' | 'atMost'): nu
 }
 
 function number(value: number): string {
-  return Math.round(value).toLocaleString('en-US');
+  return formatCount(Math.round(value));
 }
 
 function bytes(value: number): string {

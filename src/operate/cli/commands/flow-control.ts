@@ -1,3 +1,4 @@
+import { formatCount } from '#foundation/domain/counted.ts';
 import type { Constraint, WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import { isRecord } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
@@ -30,7 +31,7 @@ export const flowControlListCommand: Command = {
       collectors: ['flowControl'],
       columns: [
         { title: 'KEY', text: ({ flowControlKey }) => flowControlKey, isWhole: true },
-        { title: 'WAITING', text: ({ waitListSize }) => waitListSize.toLocaleString('en-US'), align: 'right' },
+        { title: 'WAITING', text: ({ waitListSize }) => formatCount(waitListSize), align: 'right' },
         { title: 'CONSTRAINT', text: ({ constraint, isPaused }) => constraint ?? (isPaused === true ? 'paused' : '–') },
         { title: 'PARALLELISM', text: (key) => used(key.parallelismCount, key.parallelismMax), align: 'right' },
         { title: 'RATE', text: rateText, align: 'right' },
@@ -48,7 +49,7 @@ export const flowControlListCommand: Command = {
 };
 
 function used(count: number | undefined, max: number | undefined): string {
-  return max === undefined ? '–' : `${count?.toLocaleString('en-US') ?? '?'}/${max.toLocaleString('en-US')}`;
+  return max === undefined ? '–' : `${count === undefined ? '?' : formatCount(count)}/${formatCount(max)}`;
 }
 
 function rateText({ rateCount, rateMax, ratePeriod }: Key): string {

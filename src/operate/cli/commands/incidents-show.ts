@@ -1,3 +1,4 @@
+import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { EXIT, type Command } from '../command.ts';
@@ -95,29 +96,29 @@ function rowsOf(incident: IncidentDocument, at: number): [name: string, text: st
     ['since', `${timeText(firstAt)} (${ago(firstAt, at)}); last failure ${ago(lastAt, at)}`],
     [
       'members',
-      `${countText(now)} now, ${countText(ever)} ever${expired === 0 ? '' : `, ${countText(expired)} expired`}`,
+      `${formatCount(now)} now, ${formatCount(ever)} ever${expired === 0 ? '' : `, ${formatCount(expired)} expired`}`,
     ],
     ['expiry', expiryRow(firstExpiresAt, now, at)],
     [
       'deliveries',
       deliveries &&
-        `${countText(deliveries.failed)} attempts failed, ${countText(deliveries.lost)} messages lost${deliveries.isFailing ? '' : '; delivers again'}`,
+        `${formatCount(deliveries.failed)} attempts failed, ${formatCount(deliveries.lost)} messages lost${deliveries.isFailing ? '' : '; delivers again'}`,
     ],
     ['rate', rate && `${sparkline(rate.counts)}  ${formatDuration(rate.stepMs)} each, from ${timeText(rate.from)}`],
     [
       'destination',
       destination &&
-        `${destination.host}: ${countText(destination.delivered)} of ${countText(destination.attempts)} attempts delivered in the last 15 minutes`,
+        `${destination.host}: ${formatCount(destination.delivered)} of ${formatCount(destination.attempts)} attempts delivered in the last 15 minutes`,
     ],
     ['labels', countsText(incident.labels)],
     ['keys', countsText(incident.flowControlKeys)],
     ...incident.policies.map(({ name, effectiveMode, selects }): [string, string] => [
       'policy',
-      `${name} [${effectiveMode}] selects ${countText(selects)}`,
+      `${name} [${effectiveMode}] selects ${formatCount(selects)}`,
     ]),
     ...incident.plans.map((plan): [string, string] => [
       'plan',
-      `${plan.id} is ${plan.state}, with ${countText(plan.members)} of these`,
+      `${plan.id} is ${plan.state}, with ${formatCount(plan.members)} of these`,
     ]),
     ...incident.campaigns.map(({ policy, state, step, verified, judged, reason: why }): [string, string] => [
       'campaign',
@@ -145,7 +146,7 @@ function notedText({ acknowledged }: IncidentDocument, at: number): string | und
 
 function countsText(counts: readonly Count[]): string | undefined {
   if (counts.length === 0) return undefined;
-  return counts.map(({ name, count }) => `${name} (${countText(count)})`).join(', ');
+  return counts.map(({ name, count }) => `${name} (${formatCount(count)})`).join(', ');
 }
 
 /** Shown part of a configuration's hash. */
@@ -161,10 +162,6 @@ function sparkline(counts: readonly number[]): string {
 /** Formats each command of a line for the daemon of this call, also inside of `$(…)`. */
 function ownCommands(line: string, command: OwnCommand): string {
   return line.replaceAll(/\bopsd ([^$()]*[^$()\s])/g, (_all, words: string) => command(words));
-}
-
-function countText(count: number): string {
-  return count.toLocaleString('en-US');
 }
 
 function timeText(at: number): string {

@@ -1,3 +1,4 @@
+import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { textOption, type Command, type OptionSpec } from '../command.ts';
 import { runList } from '../list.ts';
@@ -58,8 +59,8 @@ function command(name: string, examples: Command['examples']): Command {
         columns: [
           { title: 'ID', text: ({ id }) => id, isWhole: true },
           { title: 'STATE', text: ({ state }) => state, isWhole: true },
-          { title: 'NOW', text: ({ members }) => members.now.toLocaleString('en-US'), align: 'right', isWhole: true },
-          { title: 'EVER', text: ({ members }) => members.ever.toLocaleString('en-US'), align: 'right', isWide: true },
+          { title: 'NOW', text: ({ members }) => formatCount(members.now), align: 'right', isWhole: true },
+          { title: 'EVER', text: ({ members }) => formatCount(members.ever), align: 'right', isWide: true },
           { title: 'SINCE', text: ({ firstAt }, at) => ago(firstAt, at), isWhole: true },
           { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
           { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },

@@ -1,4 +1,5 @@
 /** Terminal output of `opsd demo`: the addresses, and the current state in a few lines. Pure. */
+import { formatCount } from '#foundation/domain/counted.ts';
 import { painter } from '../output.ts';
 import {
   actionLine,
@@ -71,7 +72,7 @@ export function renderSummary(data: SummaryData, width: number, color: boolean):
 
 function figuresLine(data: SummaryData): Segment[] {
   return data.figures.flatMap(({ label, value }, index) => [
-    { text: `${index === 0 ? '  ' : '   '}${value.toLocaleString('en-US')}`, style: 'bold' as const },
+    { text: `${index === 0 ? '  ' : '   '}${formatCount(value)}`, style: 'bold' as const },
     { text: ` ${label}` },
   ]);
 }

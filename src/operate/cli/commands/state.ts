@@ -1,3 +1,4 @@
+import { formatCount } from '#foundation/domain/counted.ts';
 import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
@@ -38,7 +39,7 @@ async function backup(call: Call, file: string): Promise<number> {
   if (socketPath === undefined) return EXIT.failed;
   const { requestBackup } = await import('../daemon-client.ts');
   const bytes = await requestBackup(resolve(file), { socketPath, signal: call.io.signal, command: commandOf(call) });
-  call.io.stdout.write(`${resolve(file)}: ${bytes.toLocaleString('en-US')} bytes.\n`);
+  call.io.stdout.write(`${resolve(file)}: ${formatCount(bytes)} bytes.\n`);
   return EXIT.ok;
 }
 

@@ -1,4 +1,5 @@
 /** Screen of `opsd status`: the most severe first, and each text in full. Pure. */
+import { counted } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { painter, type TextStyle } from '../output.ts';
@@ -124,7 +125,7 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
 
 function planLines(plan: ScreenData['plans'][number], { at }: ScreenData, command: OwnCommand): Segment[][] {
   const { id, policy, account, covers, expiresAt } = plan;
-  const actions = `${covers.toLocaleString('en-US')} ${covers === 1 ? 'action' : 'actions'} on ${account}`;
+  const actions = `${counted(covers, 'action')} on ${account}`;
   const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
   return [
     [
