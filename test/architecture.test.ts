@@ -36,6 +36,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'observe/observations': [DOMAIN, PLATFORM, EVENTS],
   // Groups what the board and the ledger have; it reads nothing itself.
   'observe/incidents': [DOMAIN, PLATFORM, EVENTS, 'observe/observations'],
+  // The sender of canaries, and their verdicts.
+  'observe/canary': [],
   'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
   'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
   'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation'],

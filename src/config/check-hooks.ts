@@ -1,5 +1,6 @@
 /** Checks of hooks that no schema can make: unknown accounts, unreachable hooks. */
 import type { Fault } from './source-text.ts';
+import { hasCanaries } from './check-canaries.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
@@ -32,8 +33,8 @@ export function checkHooks(root: Place): Fault[] {
     for (const kind of kinds) {
       add([kind], { message: 'not used: the hooks have no address', help, severity: 'warning' });
     }
-  } else if (kinds.length === 0) {
-    const help = 'add hooks.alertmanager or hooks.callbacks, or remove it';
+  } else if (kinds.length === 0 && !hasCanaries(root)) {
+    const help = 'add hooks.alertmanager, hooks.callbacks or canaries, or remove it';
     add(['listen'], { message: 'not used: no hook is configured', help, severity: 'warning' });
   }
   return faults;

@@ -7,6 +7,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { checkAccounts } from './check-accounts.ts';
 import { checkAddresses } from './check-addresses.ts';
 import { checkListenerSecurity } from './check-listener-security.ts';
+import { checkCanaries } from './check-canaries.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
@@ -83,6 +84,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...checkAccounts(main.root, source),
     ...checkAddresses(main.root),
     ...checkHooks(main.root),
+    ...checkCanaries(main.root),
     ...security.faults,
     ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
   ];

@@ -7,6 +7,7 @@ import {
   oneSecret,
   wireSettings,
 } from '#service/settings.ts';
+import { canariesSettings } from '#observe/canary/settings.ts';
 import { collectorsSettings } from '#observe/collectors/settings.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import { deliveryEventsSettings, traceSettings } from '#observe/tracing/settings.ts';
@@ -95,6 +96,7 @@ const accountSettings = z
       .describe('Monthly budget of the account, which the service does not report.'),
     mode: z.enum(POLICY_MODES).default('enforce').describe('Upper limit for the mode of every policy on this account.'),
     collectors: collectorsSettings.prefault({}).describe('Collectors and their schedules.'),
+    canaries: canariesSettings,
   })
   .superRefine((value, context) => {
     const short = Object.keys(shortForm).filter((key) => value[key as keyof typeof shortForm] !== undefined);

@@ -2,6 +2,7 @@
  * Events of the daemon, each emitted once. The logger and the exporters subscribe; the emitters do not know them. Ids
  * can be fields of events; they never become labels.
  */
+import type { CanaryEvent } from './canary-events.ts';
 import type { ClientEvent } from './client-events.ts';
 import type { CollectorEvent } from './collector-events.ts';
 import type { DaemonEvent } from './daemon-events.ts';
@@ -18,6 +19,7 @@ export type OpsEvent =
   | TelemetryEvent
   | PolicyEvent
   | HookEvent
+  | CanaryEvent
   | NotificationEvent
   | DaemonEvent;
 

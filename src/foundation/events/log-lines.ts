@@ -121,6 +121,15 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
     },
   ],
 
+  'canary.phase': 'none',
+  'canary.round_trip': 'none',
+  'canary.message': ({ type: _type, ...fields }) =>
+    ['duplicate', 'altered', 'late', 'lost'].includes(fields.outcome) ? ['warn', 'canary message', fields] : undefined,
+  'canary.verdict': ({ type: _type, ...fields }) =>
+    fields.verdict === fields.previous
+      ? ['debug', 'canary verdict', fields]
+      : [fields.verdict === 'ok' ? 'info' : 'warn', 'canary verdict changed', fields],
+
   notification: ({ type: _type, isResolved, ...fields }) =>
     isResolved
       ? ['info', 'condition resolved', fields]

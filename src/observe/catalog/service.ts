@@ -1,5 +1,6 @@
 /** Metrics of an account at the service (`msgsvc_*`). Every series has the label `account`. */
 import { accountLimits, accountStats, accountTotals, urlGroups } from './account.ts';
+import { canaries } from './canary.ts';
 import { flowControl } from './flow-control.ts';
 import { searchIndexes, vectorStats, vectorTotals } from './index.ts';
 import { logs, openMessages } from './logs.ts';
@@ -31,4 +32,5 @@ export const serviceCatalog = {
   ...searchIndexes,
   ...vectorStats,
   ...vectorTotals,
+  ...canaries,
 } as const;

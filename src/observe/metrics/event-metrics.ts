@@ -104,6 +104,11 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass }),
   'alert.unassigned': 'none',
 
+  'canary.phase': 'none',
+  'canary.round_trip': 'none',
+  'canary.message': 'none',
+  'canary.verdict': 'none',
+
   notification: 'none',
   'conditions.active': ({ bySeverity }, { families }) => {
     for (const [severity, count] of Object.entries(bySeverity)) {

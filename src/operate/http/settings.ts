@@ -132,6 +132,9 @@ export const hooksSettings = z.strictObject({
   listen: listenSetting()
     .exactOptional()
     .describe('Address for the hooks only. It may be open to the Internet. Default: none.'),
+  publicUrl: baseUrlSetting()
+    .exactOptional()
+    .describe('Base URL under which the service reaches `listen`. Canaries need it.'),
   webConfigFile: webConfigFile('TLS, client certificates and headers of the hooks, which have tokens instead of users'),
   alertmanager: z
     .record(hookName, z.lazy(alertmanagerHook))

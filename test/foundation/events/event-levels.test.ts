@@ -97,6 +97,17 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [{ policy: 'p', account, group: 'g', state: 'ready', step: 2, size: 3 }, 'info'],
     [{ policy: 'p', account, group: 'g', state: 'halted', step: 1, size: 1, reason: 'x' }, 'warn'],
   ],
+  'canary.phase': [],
+  'canary.round_trip': [],
+  'canary.message': [
+    [{ account, canary: 'c', outcome: 'lost' }, 'warn'],
+    [{ account, canary: 'c', outcome: 'duplicate' }, 'warn'],
+  ],
+  'canary.verdict': [
+    [{ account, canary: 'c', verdict: 'ok', previous: 'ok', reason: 'x', round: 'r' }, 'debug'],
+    [{ account, canary: 'c', verdict: 'ok', reason: 'x', round: 'r' }, 'info'],
+    [{ account, canary: 'c', verdict: 'service', previous: 'ok', reason: 'x', round: 'r' }, 'warn'],
+  ],
   notification: [
     [{ ...notification, isResolved: false }, 'warn'],
     [{ ...notification, severity: 'critical', isResolved: false }, 'error'],
