@@ -9,6 +9,7 @@ import type { AccountState } from './state/account-state.ts';
 import { createAdvance, NO_OWN_TIME, type Advance } from './control/advance.ts';
 import { controlRoutes } from './control/control-routes.ts';
 import { EmulatorControl } from './control/control.ts';
+import { DeliveryFaults } from './delivery/delivery-faults.ts';
 import type { EmulatorOptions } from './emulator-options.ts';
 import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
@@ -101,6 +102,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   using opening = new DisposableStack();
   opening.defer(() => store?.close());
 
+  const shared = { switches, signingKeys, deliveryFaults: new DeliveryFaults('delivery-fault', random) };
   const faults = new Faults({ clock: options.clock, now: () => clock.now(), random });
   const requests = new RequestRecorder(RECORDED_REQUESTS);
   const advance = createAdvance({
@@ -118,19 +120,18 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const control =
     ownTime &&
     new EmulatorControl({
+      ...shared,
       clock: ownTime,
       random,
       service: () => service,
       rebuild,
       advance,
-      switches,
-      signingKeys,
       faults,
       requests,
     });
 
   const extraRoutes = control !== undefined && options.control === true ? controlRoutes(control, destinations) : [];
-  const frame = { options, store, clock, switches, signingKeys, ...ports, extraRoutes, onFact, onError };
+  const frame = { options, store, clock, ...shared, ...ports, extraRoutes, onFact, onError };
   let service = createService(frame);
   const server = await startServer({
     clock,

@@ -1,6 +1,7 @@
 /** The surroundings of a service. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { PortOf } from './delivery/delivery.ts';
+import type { DeliveryFaults } from './delivery/delivery-faults.ts';
 import type { EmulatorOptions } from './emulator-options.ts';
 import type { FactListener } from './statistics/facts.ts';
 import type { Route } from './http/route.ts';
@@ -16,6 +17,7 @@ export interface ServiceFrame {
   readonly switches: Switches;
   /** Signing keys of the accounts. Receivers hold these keys, so a reset keeps them. */
   readonly signingKeys: SigningKeyRing;
+  readonly deliveryFaults: DeliveryFaults;
   readonly portOf: PortOf;
   readonly isMapped: (destination: URL) => boolean;
   readonly extraRoutes: readonly Route[];

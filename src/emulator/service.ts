@@ -68,7 +68,7 @@ export function createService(frame: ServiceFrame): Service {
 }
 
 function createEngine(frame: ServiceFrame, state: ServiceState, { headerNames, product }: Spelling): Engine {
-  const { options, clock, switches, signingKeys, portOf, onFact, onError } = frame;
+  const { options, clock, switches, signingKeys, deliveryFaults, portOf, onFact, onError } = frame;
   const { accounts, limitsOf, states, statistics, budget, compact } = state;
   const maxDeliveries = options.maxDeliveries ?? 128;
   return new Engine({
@@ -87,6 +87,7 @@ function createEngine(frame: ServiceFrame, state: ServiceState, { headerNames, p
     signing: { issuer: options.issuer ?? product, keys: signingKeys },
     callbackBytes: (accountId) => Math.min(limitsOf(accounts.byId(accountId)!).messageBytes, MAX_CALLBACK_BYTES),
     shared: new SharedLimits(clock, (accountId) => limitsOf(accounts.byId(accountId)!)),
+    faults: deliveryFaults,
     exhausted: (accountId) => budget.exhausted(accounts.byId(accountId)!)?.reason,
     workers: maxDeliveries,
     states,

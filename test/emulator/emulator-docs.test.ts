@@ -72,16 +72,23 @@ test('every request of the control API has its row, and no other', () => {
   expect(named.toSorted()).toEqual(controlPaths().toSorted());
 });
 
-test('every fault has a row that the control API accepts', async () => {
+test.each([
+  ['fault', 'faults', 'A fault rule selects', ' FAULT = '],
+  ['fault of deliveries', 'delivery-faults', 'A rule of a delivery fault', ' DELIVERY_FAULT = '],
+])('every %s has a row that the control API accepts', async (_what, path, beginning, schema) => {
   const service = await world({ clock: systemClock, time: 'virtual', control: true });
-  const faults = rows('The control path').flatMap((row) => /^\| `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
+  const table = text.split(`\n${beginning}`)[1]!.split('\n|---|---|\n')[1]!.split('\n\n')[0]!;
+  const faults = table.split('\n').flatMap((row) => /^\| `(\{"kind".+?\})`/.exec(row)?.[1] ?? []);
   for (const fault of faults) {
-    const body = `{"operations":["none"],"fault":${fault}}`;
-    const answer = await fetch(`${service.emulator.url}/-/emulator/faults`, { method: 'POST', body });
+    const answer = await fetch(`${service.emulator.url}/-/emulator/${path}`, {
+      method: 'POST',
+      body: `{"times":1,"fault":${fault}}`,
+    });
     expect(answer.status, fault).toBe(200);
   }
   const source = readFileSync(join(import.meta.dirname, '../../src/emulator/control/fault-rule.ts'), 'utf8');
-  const kinds = [...source.matchAll(/kind: z\.literal\('([\w-]+)'\)/g)].map((match) => match[1]);
+  const union = source.split(schema)[1]!.split('\n]);')[0]!;
+  const kinds = [...union.matchAll(/kind: z\.literal\('([\w-]+)'\)/g)].map((match) => match[1]);
   const told = faults.map((fault) => (JSON.parse(fault) as { readonly kind: string }).kind);
   expect(new Set(told)).toEqual(new Set(kinds));
 });

@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import type { PlanName } from '../state/account.ts';
 import type { EmulatorControl } from './control.ts';
-import { FAULT_RULE } from './fault-rule.ts';
+import { DELIVERY_FAULT_RULE, FAULT_RULE } from './fault-rule.ts';
 import { problemsOf } from './problems.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 import { ApiError } from '../state/api-error.ts';
+import type { FaultRules, Frequency } from '../state/fault-rules.ts';
 import { CONTROL_PATH, type ApiRequest, type Route } from '../http/route.ts';
 import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
@@ -166,12 +167,11 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
     route('GET', '/switches', () => control.switches()),
     route('POST', '/switches', (request) => control.setSwitches(read(SWITCHES, request))),
 
-    route('GET', '/faults', () => ({ faults: control.faults.list() })),
-    route('POST', '/faults', (request) => control.faults.add(read(FAULT_RULE, request))),
-    route('DELETE', '/faults', () => control.faults.clear()),
-    route('DELETE', '/faults/:id', (request) => {
-      const id = param(request, 'id');
-      if (!control.faults.remove(id)) throw new ApiError(404, `no fault has the id ${id.slice(0, 200)}`);
+    ...faultRoutes(route, { path: '/faults', rules: () => control.faults, schema: FAULT_RULE }),
+    ...faultRoutes(route, {
+      path: '/delivery-faults',
+      rules: () => control.deliveryFaults,
+      schema: DELIVERY_FAULT_RULE,
     }),
 
     route('GET', '/requests', (request) => ({ requests: control.requests.list(readFilter(request.query)) })),
@@ -190,6 +190,21 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
     })),
     route('DELETE', '/destinations', () => destinations.clear()),
     route('DELETE', '/destinations/:host', (request) => destinations.clear(param(request, 'host'))),
+  ];
+}
+
+function faultRoutes<Rule extends Frequency>(
+  route: (method: Method, path: string, handle: Handle) => Route,
+  { path, rules, schema }: { path: string; rules: () => FaultRules<Rule>; schema: z.ZodType<Rule> },
+): readonly Route[] {
+  return [
+    route('GET', path, () => ({ faults: rules().list() })),
+    route('POST', path, (request) => rules().add(read(schema, request))),
+    route('DELETE', path, () => rules().clear()),
+    route('DELETE', `${path}/:id`, ({ params }) => {
+      const id = params['id']!;
+      if (!rules().remove(id)) throw new ApiError(404, `no fault has the id ${id.slice(0, 200)}`);
+    }),
   ];
 }
 

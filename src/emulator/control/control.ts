@@ -7,6 +7,7 @@ import { AccountError, type AccountBook, type AccountSeed } from '../state/accou
 import type { AccountState } from '../state/account-state.ts';
 import { accountView, type AccountView } from '../state/account-view.ts';
 import type { Account, PlanName } from '../state/account.ts';
+import type { DeliveryFaults } from '../delivery/delivery-faults.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Faults } from '../http/faults.ts';
 import type { FlowFigures, FlowHold } from '../state/flow-lane.ts';
@@ -53,6 +54,7 @@ export interface ControlOptions {
   readonly switches: { -readonly [K in keyof Switches]: Switches[K] };
   readonly signingKeys: SigningKeyRing;
   readonly faults: Faults;
+  readonly deliveryFaults: DeliveryFaults;
   readonly requests: RequestRecorder;
 }
 
@@ -99,6 +101,7 @@ const LONGEST_MOVE_MS = 400 * 86_400_000;
 
 export class EmulatorControl {
   readonly faults: Faults;
+  readonly deliveryFaults: DeliveryFaults;
   readonly requests: RequestRecorder;
   readonly #options: ControlOptions;
   readonly #initialSwitches: Switches;
@@ -107,6 +110,7 @@ export class EmulatorControl {
     this.#options = options;
     this.#initialSwitches = { ...options.switches };
     this.faults = options.faults;
+    this.deliveryFaults = options.deliveryFaults;
     this.requests = options.requests;
   }
 
@@ -116,6 +120,7 @@ export class EmulatorControl {
    */
   async reset(): Promise<void> {
     this.faults.clear();
+    this.deliveryFaults.clear();
     Object.assign(this.#options.switches, this.#initialSwitches);
     await this.#options.rebuild();
     // Cleared last, so that requests during the abort of deliveries are removed too.

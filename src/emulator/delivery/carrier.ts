@@ -4,6 +4,7 @@
  */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Delivered, Deliverer } from './delivery.ts';
+import { alteredBody, connectionFailure, reportedOutcome, type DeliveryFaults } from './delivery-faults.ts';
 import { attemptId, type HeaderPair, type Message } from '../state/message.ts';
 import { signDelivery } from './signature.ts';
 import type { SigningKeyRing } from '../state/signing-keys.ts';
@@ -20,6 +21,7 @@ export interface CarrierOptions {
   readonly signing: { readonly issuer: string; readonly keys: SigningKeyRing };
   /** Returns why an account's messages cannot be delivered; undefined when they can. */
   readonly exhausted: (accountId: string) => string | undefined;
+  readonly faults: DeliveryFaults;
 }
 
 export class Carrier {
@@ -35,31 +37,45 @@ export class Carrier {
     if (exhausted !== undefined) {
       return { delivered: false, headers: {}, body: new Uint8Array(), error: exhausted, unsent: true };
     }
+    const { faults } = this.#options;
+    const failed = connectionFailure(faults.of('unreachable', message), message.url);
+    if (failed !== undefined) return failed;
+    const misreported = faults.of('misreported', message);
+    const reported = misreported && reportedOutcome(misreported.status);
+    if (misreported?.sent === false) return reported!;
+    const outcome = await this.#send(message, signal);
+    if (faults.of('sent-twice', message) !== undefined) await this.#send(message, signal);
+    return reported ?? outcome;
+  }
+
+  async #send(message: Message, signal: AbortSignal): Promise<Delivered> {
     const { url, delivery } = message;
-    const { method, body, timeoutMs } = delivery;
-    const headers = [...delivery.headers, ...this.#ownHeaders(message)];
+    const { method, timeoutMs } = delivery;
+    const altered = this.#options.faults.of('altered', message);
+    const body = altered === undefined ? delivery.body : alteredBody(delivery.body, altered.how);
+    const headers = [...delivery.headers, ...this.#ownHeaders(message, body)];
     const answerBytes = this.#isTold(message) ? this.#options.callbackBytes(message.accountId) : 0;
     const attempt = { url, method, headers, body, timeoutMs, answerBytes };
     return await this.#options.deliverer.deliver(attempt, signal);
   }
 
-  #ownHeaders(message: Message): readonly HeaderPair[] {
+  #ownHeaders(message: Message, body: Uint8Array): readonly HeaderPair[] {
     const names = this.#options.headerNames;
     return [
       [names.messageId, message.id],
       [names.retried, String(message.attempts - 1)],
-      [names.signature, this.#signature(message)],
+      [names.signature, this.#signature(message, body)],
       ...(message.workflow === undefined ? [] : [[names.workflowRunId, message.workflow.runId] as const]),
     ];
   }
 
-  #signature({ accountId, id, url, attempts, delivery }: Message): string {
+  #signature({ accountId, id, url, attempts }: Message, body: Uint8Array): string {
     const { issuer, keys } = this.#options.signing;
     return signDelivery(keys.of(accountId).current, {
       issuer,
       url,
       id: attemptId(id, attempts),
-      body: delivery.body,
+      body,
       now: this.#options.clock.now(),
     });
   }

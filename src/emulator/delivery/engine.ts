@@ -88,7 +88,10 @@ export class Engine {
     const { flowControl } = message.delivery;
     // New limits also apply to waiting messages.
     if (flowControl !== undefined) this.#dispatcher.wake(state.flow.use(flowControl));
-    if (delayed) this.#wait(message, message.notBefore - now);
+    const held = this.#options.faults.of('held', message);
+    if (held !== undefined && held.ms === undefined) return message;
+    const delay = message.notBefore - now + (held?.ms ?? 0);
+    if (delay > 0) this.#wait(message, delay);
     else this.#dispatcher.offer(message, this.#laneOf(message));
     return message;
   }
@@ -191,7 +194,8 @@ export class Engine {
       this.#fail(message, outcome, told);
     }
     const { callback } = message.delivery;
-    if (callback !== undefined) this.#notify(message, callback, callbackBody(message, told));
+    if (callback !== undefined && !this.#isSilent(message))
+      this.#notify(message, callback, callbackBody(message, told));
   }
 
   #retry(message: Message, outcome: Outcome): void {
@@ -217,10 +221,15 @@ export class Engine {
     const { switches, headerNames } = this.#options;
     const failureFunction = switches.failureFunction === 'on' ? failureFunctionOf(message, headerNames) : undefined;
     const notice = message.delivery.failureCallback ?? failureFunction;
-    if (notice === undefined) return;
+    if (notice === undefined || this.#isSilent(message)) return;
     message.failureNotice = this.#notify(message, notice, callbackBody(message, told, message.dlqId));
     this.#options.compact.keepWithDead(message.failureNotice);
     queue.noticed(message);
+  }
+
+  /** Returns true if a fault withholds the callback that is due. */
+  #isSilent(message: Message): boolean {
+    return this.#options.faults.of('no-callback', message) !== undefined;
   }
 
   #endCanceled(message: Message): void {
@@ -258,6 +267,7 @@ export class Engine {
   }
 
   #log(message: Message, state: State, told: Told): void {
+    if (this.#options.faults.hides(message, state)) return;
     this.#stateOf(message).log.append({
       time: this.#clock.now(),
       state,

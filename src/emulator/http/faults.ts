@@ -8,6 +8,7 @@ import { sleep } from '#foundation/platform/sleep.ts';
 import { changeAnswer, changeQuery, questionOf, type AnswerFacts, type AnswerFault } from './fault-effects.ts';
 import type { RoutedCall } from './server.ts';
 import { ApiError } from '../state/api-error.ts';
+import { FaultRules, matchesPattern, type Frequency } from '../state/fault-rules.ts';
 import { responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 
 export type Fault =
@@ -35,33 +36,13 @@ export type Fault =
   /** The `Date` of the response is later by this much, or earlier. */
   | { readonly kind: 'clock-skew'; readonly ms: number };
 
-export interface FaultRule {
+export interface FaultRule extends Frequency {
   /** Names of operations, as in `GET /-/emulator/requests`; all when absent. */
   readonly operations?: readonly string[];
   readonly method?: string;
   /** Path of the request. A trailing `*` matches any path with this prefix. */
   readonly path?: string;
-  /** Number of matching requests that pass first. Default 0. */
-  readonly skip?: number;
-  /** Number of matching requests that the rule then applies to. Default: until the rule is removed. */
-  readonly times?: number;
-  /** Probability for each such request, from 0 to 1. Default 1. */
-  readonly probability?: number;
   readonly fault: Fault;
-}
-
-export interface FaultView extends FaultRule {
-  readonly id: string;
-  /** Number of requests that the rule was applied to. */
-  readonly hits: number;
-}
-
-interface Active {
-  readonly id: string;
-  readonly rule: FaultRule;
-  met: number;
-  hits: number;
-  readonly again: AnswerFacts['again'];
 }
 
 export interface FaultsOptions {
@@ -72,35 +53,15 @@ export interface FaultsOptions {
   readonly random: Random;
 }
 
-export class Faults {
+export class Faults extends FaultRules<FaultRule> {
   readonly #options: FaultsOptions;
-  #active: Active[] = [];
-  #made = 0;
   readonly #stopping = new AbortController();
+  /** Entries to repeat, by rule. */
+  readonly #again = new WeakMap<FaultRule, AnswerFacts['again']>();
 
   constructor(options: FaultsOptions) {
+    super('fault', options.random);
     this.#options = options;
-  }
-
-  add(rule: FaultRule): FaultView {
-    const active = { id: `fault-${++this.#made}`, rule, met: 0, hits: 0, again: new Map() };
-    this.#active.push(active);
-    return viewOf(active);
-  }
-
-  list(): readonly FaultView[] {
-    return this.#active.map(viewOf);
-  }
-
-  /** Returns false when no such rule exists. */
-  remove(id: string): boolean {
-    const before = this.#active.length;
-    this.#active = this.#active.filter((active) => active.id !== id);
-    return this.#active.length < before;
-  }
-
-  clear(): void {
-    this.#active = [];
   }
 
   /** Ends the waits: requests that a fault delays get their response. */
@@ -111,9 +72,9 @@ export class Faults {
   /** Responds as the request's route does, and applies the matching rules. */
   async handle(faulted: RoutedCall): Promise<ApiResponse> {
     const path = faulted.target.split('?', 1)[0]!;
-    const rules = this.#active.length === 0 ? [] : this.#rulesFor(faulted.route, path);
+    const rules = this.take((rule) => means(rule, faulted.route, path));
     if (rules.length === 0) return faulted.route.handle(faulted.request);
-    const faults = rules.map(({ rule }) => rule.fault);
+    const faults = rules.map(({ fault }) => fault);
     let { request } = faulted;
     for (const fault of faults) {
       if (fault.kind === 'latency')
@@ -126,24 +87,18 @@ export class Faults {
     const { now, random } = this.#options;
     const { query } = request;
     const question = questionOf(request.account.id, path, query);
-    for (const { rule, again } of rules) {
+    for (const rule of rules) {
       if (response.json === undefined || response.status !== 200) break;
-      const facts = { now: now(), random, query, question, again };
+      const facts = { now: now(), random, query, question, again: this.#repeatedBy(rule) };
       response = { ...response, json: changeAnswer(rule.fault, response.json, facts) };
     }
     return this.#sent(response, faults);
   }
 
-  #rulesFor(route: Route, path: string): readonly Active[] {
-    return this.#active.filter((active) => {
-      const { rule } = active;
-      if (!means(rule, route, path)) return false;
-      const turn = active.met++ - (rule.skip ?? 0);
-      if (turn < 0 || active.hits >= (rule.times ?? Infinity)) return false;
-      if (this.#options.random() >= (rule.probability ?? 1)) return false;
-      active.hits++;
-      return true;
-    });
+  #repeatedBy(rule: FaultRule): AnswerFacts['again'] {
+    const again = this.#again.get(rule) ?? new Map<string, never>();
+    this.#again.set(rule, again);
+    return again;
   }
 
   /** Returns the response of a fault that rejects the request. */
@@ -186,8 +141,7 @@ function means(rule: FaultRule, route: Route, path: string): boolean {
   if (route.api === 'control') return false;
   if (rule.operations !== undefined && !rule.operations.includes(route.operation)) return false;
   if (rule.method !== undefined && rule.method !== route.method) return false;
-  if (rule.path === undefined) return true;
-  return rule.path.endsWith('*') ? path.startsWith(rule.path.slice(0, -1)) : path === rule.path;
+  return rule.path === undefined || matchesPattern(rule.path, path);
 }
 
 /** An error response can be lost too, so errors become responses here. */
@@ -198,8 +152,4 @@ async function answerOf(route: Route, request: ApiRequest): Promise<ApiResponse>
     if (error instanceof ApiError) return responseOf(error);
     throw error;
   }
-}
-
-function viewOf({ id, rule, hits }: Active): FaultView {
-  return { id, ...rule, hits };
 }

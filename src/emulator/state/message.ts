@@ -3,15 +3,17 @@
  * entries refer to the record. JSON is built at each read.
  */
 
-export type State =
-  | 'CREATED'
-  | 'ACTIVE'
-  | 'RETRY'
-  | 'ERROR'
-  | 'DELIVERED'
-  | 'FAILED'
-  | 'CANCEL_REQUESTED'
-  | 'CANCELLED';
+export const STATES = [
+  'CREATED',
+  'ACTIVE',
+  'RETRY',
+  'ERROR',
+  'DELIVERED',
+  'FAILED',
+  'CANCEL_REQUESTED',
+  'CANCELLED',
+] as const;
+export type State = (typeof STATES)[number];
 
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];

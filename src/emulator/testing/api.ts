@@ -62,7 +62,9 @@ export interface Emulator extends AsyncDisposable {
   readonly password: string;
   readonly clock: EmulatorClock;
   /** Faults of the service's own API. */
-  readonly faults: EmulatorFaults;
+  readonly faults: EmulatorFaults<FaultRule>;
+  /** Faults of the service's deliveries. */
+  readonly deliveryFaults: EmulatorFaults<DeliveryFaultRule>;
   /** Destinations that follow a script, so that a test needs no server of its own. */
   readonly destinations: EmulatorDestinations;
   /** Present keys that sign deliveries. */
@@ -163,40 +165,72 @@ export interface DeadLetter extends EmulatorMessage {
   readonly failureFunctionState?: 'CALLBACK_INPROGRESS' | 'CALLBACK_SUCCESS' | 'CALLBACK_FAIL' | 'CALLBACK_CANCELED';
 }
 
-export interface EmulatorFaults {
+export interface EmulatorFaults<Rule> {
   /**
-   * Adds a rule. If several rules match a request, all apply, in the order of their creation.
+   * Adds a rule. If several rules match, all apply, in the order of their creation.
    *
    * @throws {Error} for an invalid rule, with the name of the field
    */
-  add(rule: FaultRule): ActiveFault;
-  list(): readonly ActiveFault[];
+  add(rule: Rule): Rule & ActiveFault;
+  list(): readonly (Rule & ActiveFault)[];
   /** Returns false if no such rule exists. */
   remove(id: string): boolean;
   clear(): void;
 }
 
+export interface ActiveFault {
+  readonly id: string;
+  /** Number of requests or deliveries that the rule was applied to, when this value was returned. */
+  readonly hits: number;
+}
+
+/** How often a rule applies. */
+export interface FaultFrequency {
+  /** Number of matches that pass first. Default 0. */
+  readonly skip?: number;
+  /** Number of matches that the rule then applies to. Default: all. */
+  readonly times?: number;
+  /** Probability for each such match, from 0 to 1. Default 1. */
+  readonly probability?: number;
+}
+
 /** The requests that a fault applies to, and the fault. */
-export interface FaultRule {
+export interface FaultRule extends FaultFrequency {
   /** Operations of the service; all when absent. */
   readonly operations?: readonly OperationName[];
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path of the request. A trailing `*` matches any path with this prefix. */
   readonly path?: string;
-  /** Number of matching requests that pass first. Default 0. */
-  readonly skip?: number;
-  /** Number of matching requests that the rule then applies to. Default: all. */
-  readonly times?: number;
-  /** Probability for each such request, from 0 to 1. Default 1. */
-  readonly probability?: number;
   readonly fault: Fault;
 }
 
-export interface ActiveFault extends FaultRule {
-  readonly id: string;
-  /** Number of requests that the rule was applied to, when this value was returned. */
-  readonly hits: number;
+/** The messages that a fault applies to, and the fault. Callbacks are messages too. */
+export interface DeliveryFaultRule extends FaultFrequency {
+  /** Destination. A trailing `*` matches any URL with this prefix. */
+  readonly url?: string;
+  readonly label?: string;
+  readonly fault: DeliveryFault;
 }
+
+export type DeliveryFault =
+  /** The service accepts the message, and begins its delivery later by `ms`, or never. The log reports no delay. */
+  | { readonly kind: 'held'; readonly ms?: number }
+  /** Attempts fail, and no request is sent. `error` replaces the text of the error. */
+  | {
+      readonly kind: 'unreachable';
+      readonly how: 'dns' | 'refused' | 'reset' | 'tls' | 'timeout';
+      readonly error?: string;
+    }
+  /** Attempts report this status, whatever the destination responds. With `sent: false`, no request is sent. */
+  | { readonly kind: 'misreported'; readonly status: number; readonly sent?: boolean }
+  /** Attempts send their request twice. */
+  | { readonly kind: 'sent-twice' }
+  /** Attempts send another body: its second half is missing, or its last byte is another one. */
+  | { readonly kind: 'altered'; readonly how: 'cut' | 'changed' }
+  /** Transitions to these states, or all, are not in the log. */
+  | { readonly kind: 'unlogged'; readonly states?: readonly MessageState[] }
+  /** Neither callback nor failure callback is sent. */
+  | { readonly kind: 'no-callback' };
 
 export type Fault =
   /** The request waits in real time. */

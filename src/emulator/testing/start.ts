@@ -1,14 +1,16 @@
 /** The library `msgsvc-opsd/emulator`: an emulator with one account, for the tests of an application. */
-import { readFaultRule } from '../control/fault-rule.ts';
+import { readDeliveryFaultRule, readFaultRule } from '../control/fault-rule.ts';
 import type { EmulatorControl } from '../control/control.ts';
 import { startEmulator as startService, type Emulator as Service } from '../emulator.ts';
 import { operations } from '../openapi/operations.ts';
 import type {
   ActiveFault,
+  DeliveryFaultRule,
   Emulator,
   EmulatorClock,
   EmulatorDestinations,
   EmulatorFaults,
+  FaultRule,
   StartEmulator,
 } from './api.ts';
 import { serviceOptions, settingsOf, type Settings } from './options.ts';
@@ -30,6 +32,7 @@ function emulatorOf(service: Service, { token, accountId, username, password, pr
     password,
     clock,
     faults: faultsOf(control, product),
+    deliveryFaults: deliveryFaultsOf(control),
     destinations: destinationsOf(service),
     get signingKeys() {
       return service.signingKeys(accountId);
@@ -59,7 +62,7 @@ function clockOf(control: EmulatorControl): EmulatorClock {
   };
 }
 
-function faultsOf({ faults }: EmulatorControl, product: string): EmulatorFaults {
+function faultsOf({ faults }: EmulatorControl, product: string): EmulatorFaults<FaultRule> {
   const known = new Set(operations(product).map(({ name }) => name));
   return {
     add(rule) {
@@ -68,9 +71,18 @@ function faultsOf({ faults }: EmulatorControl, product: string): EmulatorFaults 
         throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${[...known].join(', ')}`);
       }
       // The rule has no other operations than the known ones.
-      return faults.add(readFaultRule(rule)) as ActiveFault;
+      return faults.add(readFaultRule(rule)) as FaultRule & ActiveFault;
     },
-    list: () => faults.list() as readonly ActiveFault[],
+    list: () => faults.list() as readonly (FaultRule & ActiveFault)[],
+    remove: (id) => faults.remove(id),
+    clear: () => faults.clear(),
+  };
+}
+
+function deliveryFaultsOf({ deliveryFaults: faults }: EmulatorControl): EmulatorFaults<DeliveryFaultRule> {
+  return {
+    add: (rule) => faults.add(readDeliveryFaultRule(rule)),
+    list: () => faults.list(),
     remove: (id) => faults.remove(id),
     clear: () => faults.clear(),
   };

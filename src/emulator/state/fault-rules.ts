@@ -1,0 +1,83 @@
+/** Rules of faults: how often each applies, and how often it has. */
+import type { Random } from '#foundation/platform/random.ts';
+
+/** How often a rule applies, among the cases that it matches. */
+export interface Frequency {
+  /** Number of matching cases that pass first. Default 0. */
+  readonly skip?: number;
+  /** Number of matching cases that the rule then applies to. Default: until the rule is removed. */
+  readonly times?: number;
+  /** Probability for each such case, from 0 to 1. Default 1. */
+  readonly probability?: number;
+}
+
+export interface Counted {
+  readonly id: string;
+  /** Number of cases that the rule was applied to. */
+  readonly hits: number;
+}
+
+interface Active<Rule> {
+  readonly id: string;
+  readonly rule: Rule;
+  met: number;
+  hits: number;
+}
+
+const NONE: readonly never[] = [];
+
+export class FaultRules<Rule extends Frequency> {
+  readonly #name: string;
+  readonly #random: Random;
+  #active: Active<Rule>[] = [];
+  #made = 0;
+
+  /** @param name first part of the rules' ids */
+  constructor(name: string, random: Random) {
+    this.#name = name;
+    this.#random = random;
+  }
+
+  add(rule: Rule): Rule & Counted {
+    const active = { id: `${this.#name}-${++this.#made}`, rule, met: 0, hits: 0 };
+    this.#active.push(active);
+    return viewOf(active);
+  }
+
+  list(): readonly (Rule & Counted)[] {
+    return this.#active.map(viewOf);
+  }
+
+  /** Returns false when no such rule exists. */
+  remove(id: string): boolean {
+    const before = this.#active.length;
+    this.#active = this.#active.filter((active) => active.id !== id);
+    return this.#active.length < before;
+  }
+
+  clear(): void {
+    this.#active = [];
+  }
+
+  /** Returns the rules that apply to a case, in the order of their creation, and counts it. */
+  take(matches: (rule: Rule) => boolean): readonly Rule[] {
+    if (this.#active.length === 0) return NONE;
+    return this.#active.filter((active) => matches(active.rule) && this.#applies(active)).map(({ rule }) => rule);
+  }
+
+  #applies(active: Active<Rule>): boolean {
+    const { skip = 0, times = Infinity, probability = 1 } = active.rule;
+    if (active.met++ < skip || active.hits >= times || this.#random() >= probability) return false;
+    active.hits++;
+    return true;
+  }
+}
+
+/** Matches a text with a pattern. A trailing `*` matches any text with this prefix. */
+export function matchesPattern(pattern: string, text: string): boolean {
+  return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern;
+}
+
+function viewOf<Rule>({ id, rule, hits }: Active<Rule>): Rule & Counted {
+  return { id, ...rule, hits };
+}
