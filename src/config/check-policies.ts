@@ -1,7 +1,7 @@
 /** Checks of policies that no schema can make: accounts, names, expressions, and impossible conditions. */
 import { parseDuration } from '#foundation/domain/duration.ts';
 import { PRECONDITION, WHERE_ENVIRONMENTS } from '#automate/policies/environments.ts';
-import { compileExpression, type RefusedExpression } from '#automate/policies/expression.ts';
+import { compileExpression, type CompiledExpression, type RefusedExpression } from '#automate/policies/expression.ts';
 import { withoutValues } from './environment.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
@@ -33,8 +33,8 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place | unde
         else faults.push({ ...at(name, [...path, 'name']), ...nameTwice(name, first) });
       }
       if (accounts !== undefined) faults.push(...checkAccount(policy, path, accounts));
-      faults.push(...checkExpressions(policy, path, source));
       const account = accounts?.get(textAt(policy, ['account']) ?? '');
+      faults.push(...checkExpressions(policy, path, source, account));
       if (config !== undefined && account !== undefined)
         faults.push(...neverMatches(policy, path, account), ...neverTold(policy, path, config));
       return faults.map((fault) => ({ source, fault }));
@@ -116,7 +116,12 @@ function budgetLack(account: Place): Words | undefined {
   return undefined;
 }
 
-function checkExpressions(policy: Place, path: readonly PropertyKey[], source: SourceText): Fault[] {
+function checkExpressions(
+  policy: Place,
+  path: readonly PropertyKey[],
+  source: SourceText,
+  account: Place | undefined,
+): Fault[] {
   const environments: Partial<Record<string, (typeof WHERE_ENVIRONMENTS)[keyof typeof WHERE_ENVIRONMENTS]>> =
     WHERE_ENVIRONMENTS;
   const environment = environments[textAt(policy, ['action', 'type']) ?? ''];
@@ -133,12 +138,31 @@ function checkExpressions(policy: Place, path: readonly PropertyKey[], source: S
   }
   for (const [index, precondition] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
     const place = placeAt(precondition, ['expr']);
-    check(place, [...path, 'preconditions', index, 'expr'], (text) => compileExpression(text, PRECONDITION));
+    check(place, [...path, 'preconditions', index, 'expr'], (text) => {
+      const compiled = compileExpression(text, PRECONDITION);
+      return (compiled.ok && account && unknownCanary(compiled, account)) || compiled;
+    });
   }
   return faults;
 }
 
 type Compile = (text: string) => { readonly ok: true } | RefusedExpression;
+
+/** Error about a canary that the account does not have: its verdict would never be known. */
+function unknownCanary(
+  { canaries }: Pick<CompiledExpression<never>, 'canaries'>,
+  account: Place,
+): RefusedExpression | undefined {
+  const known = (placeAt(account, ['canaries'])?.items ?? []).map((canary) => textAt(canary, ['name']));
+  const unknown = canaries.find(({ name }) => !known.includes(name));
+  if (unknown === undefined) return undefined;
+  const meant = nearest(
+    unknown.name,
+    known.filter((name) => name !== undefined),
+  );
+  const help = meant === undefined ? `add it to accounts[].canaries` : `did you mean ${meant}?`;
+  return { ok: false, message: `the account has no canary ${unknown.name}; ${help}`, offset: unknown.offset };
+}
 
 function expressionFault(
   result: RefusedExpression,

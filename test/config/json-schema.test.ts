@@ -76,6 +76,6 @@ test('the schema of policy tests describes every property in a sentence, and is 
   expect(all.filter(([, node]) => !/^\S.*\.$/.test(node.description ?? '')).map(([path]) => path)).toEqual([]);
   const open = all.filter(([, node]) => node['type'] === 'object' && node.additionalProperties !== false);
   expect(new Set(open.map(([path]) => path.split('.').at(-1)))).toEqual(
-    new Set(['deliveries', 'alertFiring', 'flowWaiting', 'flowPaused', 'filter']),
+    new Set(['deliveries', 'alertFiring', 'flowWaiting', 'flowPaused', 'canary', 'filter']),
   );
 });

@@ -1,6 +1,7 @@
 /** Sources of the engine's facts. */
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import type { CanaryState } from '#foundation/domain/canary.ts';
 import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
@@ -14,6 +15,8 @@ export interface FactsDeps {
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
   readonly ledger: Raises & Usage & Pick<Signals, 'alertFiring'> & Pick<Runs, 'stoppedBy'>;
+  /** States of all canaries. */
+  canaries?(): readonly Pick<CanaryState, 'account' | 'canary' | 'verdict'>[];
   readonly events: EventBus;
   readonly clock: VerifiedClock;
   readonly accounts: readonly {

@@ -7,7 +7,7 @@ import type { FactsDeps } from './facts-deps.ts';
 export function preconditionFacts(
   account: string,
   dlqLimit: number | undefined,
-  { board, attempts, ledger, clock }: Pick<FactsDeps, 'board' | 'attempts' | 'ledger' | 'clock'>,
+  { board, attempts, ledger, clock, canaries }: Pick<FactsDeps, 'board' | 'attempts' | 'ledger' | 'clock' | 'canaries'>,
 ): PreconditionFacts {
   const flow = (key: string) =>
     board.fresh(account, 'flowControl')?.rows.find(({ flowControlKey }) => flowControlKey === key);
@@ -29,6 +29,7 @@ export function preconditionFacts(
     alertFiring: (name) => ledger.alertFiring(account, name, clock.now()),
     flowWaiting: (key) => flow(key)?.waitListSize,
     flowPaused: (key) => flow(key)?.isPaused,
+    canary: (name) => canaries?.().find((canary) => canary.account === account && canary.canary === name)?.verdict,
     dlqMessages,
     dlqFillRatio() {
       const messages = dlqMessages();

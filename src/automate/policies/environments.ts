@@ -2,6 +2,7 @@
  * Environments of expressions, by resource: the variables with their fields, and the facts that only preconditions may
  * call. Values are passed as numbers and strings and converted to the expression language's types.
  */
+import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { BUDGET_ORIGINS } from '#foundation/domain/known-budget.ts';
 import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
@@ -91,12 +92,14 @@ export const WHERE_ENVIRONMENTS = {
   'budget.raise': ACCOUNT_BUDGET,
 } as const;
 
-type Answer = number | boolean | undefined;
+type Answer = number | boolean | string | undefined;
 
 interface FactFunction {
   readonly signature: string;
   /** Strings are passed unchanged, durations as milliseconds. */
   readonly ask: (facts: PreconditionFacts, first: string, windowMs: number) => Answer;
+  /** All values of a text; absent if any value is possible. */
+  readonly values?: readonly string[];
 }
 
 export const FACT_FUNCTIONS: Readonly<Record<keyof PreconditionFacts, FactFunction>> = {
@@ -115,6 +118,11 @@ export const FACT_FUNCTIONS: Readonly<Record<keyof PreconditionFacts, FactFuncti
   alertFiring: { signature: 'alertFiring(string): bool', ask: (facts, name) => facts.alertFiring(name) },
   flowWaiting: { signature: 'flowWaiting(string): int', ask: (facts, key) => facts.flowWaiting(key) },
   flowPaused: { signature: 'flowPaused(string): bool', ask: (facts, key) => facts.flowPaused(key) },
+  canary: {
+    signature: 'canary(string): string',
+    ask: (facts, name) => facts.canary(name),
+    values: CANARY_VERDICTS,
+  },
   dlqMessages: { signature: 'dlqMessages(): int', ask: (facts) => facts.dlqMessages() },
   dlqFillRatio: { signature: 'dlqFillRatio(): double', ask: (facts) => facts.dlqFillRatio() },
   policyTripped: {

@@ -49,8 +49,16 @@ interface Readable {
   readonly hasFacts: boolean;
 }
 
+/** Name of a canary in an expression. */
+export interface NamedCanary {
+  readonly name: string;
+  /** 0-based offset into the source. */
+  readonly offset: number;
+}
+
 interface State extends Readable {
   readonly reads: Set<string>;
+  readonly canaries: NamedCanary[];
 }
 
 export interface LintResult {
@@ -61,13 +69,20 @@ export interface LintResult {
    * entries or none.
    */
   readonly reads: ReadonlySet<string>;
+  /** Canaries that the expression names, which the configuration must have. */
+  readonly canaries: readonly NamedCanary[];
 }
 
 /** Walks the expression in source order; `has()` applies to the code after it. */
 export function lint(ast: ASTNode, { variables, hasFacts }: Readable): LintResult {
-  const state: State = { variables: { ...variables, trigger: TRIGGER_FIELDS }, hasFacts, reads: new Set() };
+  const state: State = {
+    variables: { ...variables, trigger: TRIGGER_FIELDS },
+    hasFacts,
+    reads: new Set(),
+    canaries: [],
+  };
   const complaint = visit(ast, { present: new Set(), nesting: 0 }, state);
-  return { reads: state.reads, ...(complaint !== undefined && { complaint }) };
+  return { reads: state.reads, canaries: state.canaries, ...(complaint !== undefined && { complaint }) };
 }
 
 function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined {
@@ -146,11 +161,10 @@ function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined
   }
 }
 
-/** Reports a literal that the field can never equal. */
-function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefined {
-  const read = fieldRead(field, state);
-  const values = read?.known?.values;
-  if (read === undefined || values === undefined) return undefined;
+/** Reports a literal that the field or fact can never equal. */
+function never(read: ASTNode, other: ASTNode, state: State): Complaint | undefined {
+  const { what, values } = choiceOf(read, state);
+  if (values === undefined) return undefined;
   const literals = (other.op === 'list' ? other.args : [other]).flatMap((node) =>
     node.op === 'value' && typeof node.args === 'string' ? [{ node, text: node.args }] : [],
   );
@@ -158,7 +172,18 @@ function never(field: ASTNode, other: ASTNode, state: State): Complaint | undefi
   if (wrong === undefined) return undefined;
   const near = nearest(wrong.text, values);
   const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
-  return complain(wrong.node, `${read.variable}.${read.field} is never ${JSON.stringify(wrong.text)}; ${help}`);
+  return complain(wrong.node, `${what} is never ${JSON.stringify(wrong.text)}; ${help}`);
+}
+
+/** Name and values of a field or fact; no values if it can be any text. */
+function choiceOf(node: ASTNode, state: State): { readonly what?: string; readonly values?: readonly string[] } {
+  if (node.op === 'call' && Object.hasOwn(FACT_FUNCTIONS, node.args[0])) {
+    const { values } = FACT_FUNCTIONS[node.args[0] as keyof typeof FACT_FUNCTIONS];
+    return { what: `${node.args[0]}()`, ...(values && { values }) };
+  }
+  const read = fieldRead(node, state);
+  const values = read?.known?.values;
+  return values === undefined ? {} : { what: `${read!.variable}.${read!.field}`, values };
 }
 
 function visitCall(
@@ -177,6 +202,14 @@ function visitCall(
       return { message: `${name}() is a fact of the run, not of an entry; write it under preconditions`, offset };
     }
     state.reads.add(name);
+    if (name === 'canary') {
+      const [named] = args;
+      // A name that is computed could not be compared with the configuration.
+      if (named?.op !== 'value' || typeof named.args !== 'string') {
+        return complain(named ?? node, 'the name in canary() must be a quoted literal');
+      }
+      state.canaries.push({ name: named.args, offset: named.pos });
+    }
   } else if (!FUNCTIONS.has(name)) {
     return { message: WHY_NOT[name] ?? unknownFunction(name, state), offset };
   }

@@ -12,13 +12,15 @@ import {
   type Fields,
   type FieldValues,
 } from './environments.ts';
-import { lint } from './expression-lint.ts';
+import { lint, type NamedCanary } from './expression-lint.ts';
 import type { PreconditionFacts } from './facts.ts';
 import type { Where } from './policy.ts';
 import { findsPattern } from './text-patterns.ts';
 
 export interface CompiledExpression<Facts> extends Where<Facts> {
   readonly ok: true;
+  /** Canaries that the expression names. */
+  readonly canaries: readonly NamedCanary[];
 }
 
 export interface RefusedExpression {
@@ -46,7 +48,7 @@ export function compileExpression<Facts>(
     return hintOf(error, source) ?? refused(error, environment.name);
   }
   // The lint runs first, since its messages say more than the type checker's.
-  const { complaint, reads } = lint(parsed.ast, environment);
+  const { complaint, reads, canaries } = lint(parsed.ast, environment);
   if (complaint !== undefined) return { ok: false, ...complaint };
   const checked = parsed.check();
   if (!checked.valid) return refused(checked.error, environment.name);
@@ -64,6 +66,7 @@ export function compileExpression<Facts>(
   return {
     ok: true,
     source,
+    canaries,
     evaluate(facts, trigger) {
       try {
         const values = language.values(environment.valuesOf(facts), trigger);

@@ -3,6 +3,8 @@
  * Undefined means unknown, and a precondition on an unknown fact holds the run.
  */
 
+import type { CanaryVerdict } from '#foundation/domain/canary.ts';
+
 /** Facts about one account. Durations are in milliseconds. */
 export interface PreconditionFacts {
   /** Share of delivered messages among all that ended, by the destination's host. */
@@ -15,6 +17,8 @@ export interface PreconditionFacts {
   flowPaused(key: string): boolean | undefined;
   dlqMessages(): number | undefined;
   dlqFillRatio(): number | undefined;
+  /** Verdict of a canary of the account. */
+  canary(name: string): CanaryVerdict | undefined;
   /** True if the tripwire stopped any policy whose name matches the glob. */
   policyTripped(glob: string, windowMs: number): boolean | undefined;
 }

@@ -67,6 +67,7 @@ export function engineFacts(
       alertFiring: (name) => told().facts.alertFiring?.[name],
       flowWaiting: (key) => told().facts.flowWaiting?.[key],
       flowPaused: (key) => told().facts.flowPaused?.[key],
+      canary: (name) => told().facts.canary?.[name],
       dlqMessages: () => service.messages,
       dlqFillRatio: () => told().facts.dlqFillRatio,
       policyTripped: (glob, windowMs) =>

@@ -1,5 +1,6 @@
 /** Format of policy tests: the given state, the steps, and the expected results. */
 import { z } from 'zod';
+import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { POLICY_MODES, RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import { always, durationSetting } from '#foundation/platform/settings.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
@@ -76,6 +77,7 @@ const facts = z.strictObject({
     .record(z.string(), z.boolean())
     .exactOptional()
     .describe('State of flow-control keys: true if the key is paused.'),
+  canary: z.record(z.string(), z.enum(CANARY_VERDICTS)).exactOptional().describe('Verdicts of canaries, by name.'),
   dlqMessages: count.exactOptional().describe('Number of messages in the DLQ: the maximum that a prune deletes.'),
   dlqFillRatio: z.number().min(0).exactOptional().describe('Fill ratio of the DLQ, 0 to 1.'),
   budget: z

@@ -4,6 +4,7 @@ import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Authority } from '#automate/engine/authority.ts';
 import type { EngineDeps } from '#automate/engine/engine-deps.ts';
+import type { FactsDeps } from '#automate/engine/facts-deps.ts';
 import { createFacts } from '#automate/engine/facts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
@@ -23,7 +24,10 @@ const DAY = 24 * HOUR;
 const ACCOUNT = 'production';
 const BUDGET = { knownUsd: 100, assertedOn: Date.UTC(2026, 10, 1), maxAge: 45 * DAY };
 
-function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: number } = {}) {
+function world(
+  more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: number } = {},
+  canaries?: FactsDeps['canaries'],
+) {
   const clock = new ManualClock(NOW);
   const board = new ObservationBoard(clock);
   for (const collector of ['accountStats', 'flowControl', 'workflowDlq'] as const) {
@@ -38,7 +42,8 @@ function world(more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: n
   const limits = dlqMessages === undefined ? {} : { dlqMessages };
   const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
   const verified = new VerifiedClock(clock, events);
-  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts });
+  const read = { board, attempts, resumeEnds, ledger, events, ...(canaries && { canaries }) };
+  const facts = createFacts({ ...read, clock: verified, accounts });
   const publish = board.publish.bind(board);
   return {
     clock,
@@ -215,6 +220,16 @@ test('an alert fires when one is known to, and is unknown before any arrived', (
   expect(asked().alertFiring('Down')).toBeUndefined();
   ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
   expect([asked().alertFiring('Down'), asked().alertFiring('Other')]).toEqual([true, false]);
+});
+
+test('the verdict of a canary is that of the account, and unknown without this canary', () => {
+  const canaries = () => [
+    { account: 'other', canary: 'home', verdict: 'ok' as const },
+    { account: ACCOUNT, canary: 'home', verdict: 'network' as const },
+  ];
+  const { asked } = world({}, canaries);
+  expect([asked().canary('home'), asked().canary('away')]).toEqual(['network', undefined]);
+  expect(world().asked().canary('home')).toBeUndefined();
 });
 
 test('a policy was tripped when its tripwire stopped a run within the window', () => {

@@ -17,6 +17,7 @@ const UNKNOWN: PreconditionFacts = {
   alertFiring: () => undefined,
   flowWaiting: () => undefined,
   flowPaused: () => undefined,
+  canary: () => undefined,
   dlqMessages: () => undefined,
   dlqFillRatio: () => undefined,
   policyTripped: () => undefined,

@@ -37,6 +37,24 @@ describe('opsd test', () => {
     expect(found).toEqual({ code: 0, stderr: '', stdout: 'Policy tests:  a_test.yaml\n  SUCCESS  1 test\n\n' });
   });
 
+  test('states verdicts of canaries, which hold a run while they are unknown', async () => {
+    const expr = 'canary("home") == "ok"';
+    const policy = POLICY.replace('    select', `    preconditions: [{ name: works, expr: '${expr}' }]\n    select`);
+    const held = '{ outcome: held, stopped: { guard: precondition } }';
+    const found = await tested(
+      `  - name: one
+    given: { entries: [{ dlqId: a }] }
+    steps:
+      - { run: resume, expect: ${held} }
+      - { facts: { canary: { home: service } }, run: resume, expect: ${held} }
+      - { facts: { canary: { home: ok } }, run: resume, expect: { outcome: acted, chosen: [a] } }
+`,
+      [],
+      policy,
+    );
+    expect(found).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('shows the differences, with the line of the step', async () => {
     const found = await tested(`  - name: two
     given:
