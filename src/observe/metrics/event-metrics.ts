@@ -104,9 +104,13 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass }),
   'alert.unassigned': 'none',
 
-  'canary.phase': 'none',
-  'canary.round_trip': 'none',
-  'canary.message': 'none',
+  'canary.phase': ({ account, canary, phase, durationMs }, { families }) =>
+    families.observe('msgsvc_canary_phase_seconds', { account, canary, phase }, durationMs / 1_000),
+  'canary.round_trip': ({ account, canary, durationMs }, { families }) =>
+    families.observe('msgsvc_canary_round_trip_seconds', { account, canary }, durationMs / 1_000),
+  'canary.message': ({ account, canary, outcome }, { families }) =>
+    families.add('msgsvc_canary_messages_total', { account, canary, outcome }),
+  // The verdict is a gauge of the current state.
   'canary.verdict': 'none',
 
   notification: 'none',

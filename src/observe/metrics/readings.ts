@@ -1,6 +1,8 @@
 /** Readings of daemon parts that keep their own state. Each scrape copies them. */
+import { CANARY_OUTCOMES, type CanaryState } from '#foundation/domain/canary.ts';
 import { INCIDENT_STATES, type IncidentState } from '#foundation/domain/incident.ts';
 import type { Families } from './families.ts';
+import { seconds } from './values.ts';
 
 export interface Readings {
   /** Returns the number of audit log records written, and of failed writes. */
@@ -11,6 +13,8 @@ export interface Readings {
   logLines?(): ReadonlyMap<string, number>;
   /** Returns the certificates of listeners with TLS. */
   certificates?(): readonly { readonly listener: string; /** Epoch milliseconds. */ readonly notAfter: number }[];
+  /** Returns the states of all canaries. */
+  canaries?(): readonly Pick<CanaryState, 'account' | 'canary' | 'verdict' | 'lastSuccessAt'>[];
   /** Returns the number of incidents, by account and state. */
   incidents?(): ReadonlyMap<string, Readonly<Record<IncidentState, number>>>;
   /** Returns the result of the last load of the configuration; undefined if it is never reloaded. */
@@ -20,6 +24,8 @@ export interface Readings {
 /** Returns functions that copy the readings. Each is separate, so that a failing one does not affect the others. */
 export function createReadings(families: Families, readings: Readings) {
   const lines = new Map<string, number>();
+  /** Canaries whose counters exist. */
+  const counted = new Set<string>();
   let audited = { records: 0, failures: 0 };
 
   return {
@@ -45,6 +51,22 @@ export function createReadings(families: Families, readings: Readings) {
       for (const { listener, notAfter } of readings.certificates?.() ?? []) {
         families.set('opsd_tls_certificate_not_after_timestamp_seconds', { listener }, notAfter / 1_000);
       }
+    },
+    takeCanaries(): void {
+      const states = readings.canaries?.();
+      if (states === undefined) return;
+      const { put, samples } = families.collect('process');
+      for (const { account, canary, verdict, lastSuccessAt } of states) {
+        put('msgsvc_canary_verdict_info', { account, canary, verdict }, 1);
+        put('msgsvc_canary_last_success_timestamp_seconds', { account, canary }, seconds(lastSuccessAt));
+        const key = `${account}\0${canary}`;
+        if (counted.has(key)) continue;
+        counted.add(key);
+        for (const outcome of CANARY_OUTCOMES) {
+          families.add('msgsvc_canary_messages_total', { account, canary, outcome }, 0);
+        }
+      }
+      families.exchange(['msgsvc_canary_verdict_info', 'msgsvc_canary_last_success_timestamp_seconds'], [samples]);
     },
     takeIncidents(): void {
       for (const [account, counts] of readings.incidents?.() ?? []) {

@@ -16,6 +16,7 @@ export interface AccountFacts {
   readonly searchIndexes: number;
   readonly vectorIndexes: number;
   readonly policies: number;
+  readonly canaries: number;
   readonly hasDimension: boolean;
 }
 
@@ -63,6 +64,9 @@ const FIXED: Readonly<Record<string, Bound>> = {
   receiver: [1, 10],
   status: [2, 2],
   code_class: [3, 7],
+  // A canary has one verdict at a time.
+  verdict: [1, 1],
+  phase: [5, 5],
   severity: [3, 3],
   level: [4, 6],
   version: [1, 1],
@@ -190,6 +194,8 @@ function boundOf(label: string, account: AccountFacts | undefined, settings: Met
       return [account?.collectors.length ?? 7, account?.collectors.length ?? 7];
     case 'policy':
       return [account?.policies ?? 1, account?.policies ?? 1];
+    case 'canary':
+      return [account?.canaries ?? 1, account?.canaries ?? 1];
     case 'index':
       return [1, 1];
     case 'family':

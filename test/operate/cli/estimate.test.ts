@@ -278,6 +278,7 @@ describe('series', () => {
           searchIndexes: 1,
           vectorIndexes: 1,
           policies: 1,
+          canaries: 1,
           hasDimension: false,
         },
       ],

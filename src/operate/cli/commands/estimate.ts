@@ -40,6 +40,7 @@ export function estimateOf(config: Config, traffic: Traffic): Estimate {
     searchIndexes: account.searchIndexes.length,
     vectorIndexes: account.vectorIndexes.length,
     policies: config.policies.filter(({ settings }) => settings.account === account.name).length,
+    canaries: account.canaries.length,
     hasDimension: account.collectors.logs.dimension !== undefined,
   }));
   const series = estimateSeries(accounts, config.telemetry.metrics);
