@@ -10,7 +10,9 @@ import { ALL_COMMANDS, namedCommand } from '#operate/cli/help.ts';
 import { LIST_OPTIONS } from '#operate/cli/list-options.ts';
 import { loadConfig, parseConfig } from '#config/load.ts';
 import { allKeys, keysOf } from '#config/schema-walk.ts';
+import { CANARY_OUTCOMES, CANARY_PHASES, CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { ACTION_TYPES } from '#foundation/domain/plan.ts';
+import { configSettings } from '#config/settings.ts';
 import { catalogMarkdown } from '#observe/catalog/text.ts';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
@@ -257,6 +259,32 @@ hooks:
     expect(all).toMatchObject({ ok: true, warnings: [] });
     const types = all?.ok === true ? all.config.policies.map(({ settings }) => settings.action.type) : [];
     expect(types).toEqual(ACTION_TYPES);
+  });
+});
+
+describe('docs/canaries.md', () => {
+  const text = read('docs/canaries.md');
+
+  test('has every setting, verdict, phase, and outcome', () => {
+    const settings = [...allKeys(configSettings)].filter(({ path }) => /^accounts\[\]\.canaries\[\]\.\w+$/.test(path));
+    expect(firstCells(text)).toEqual([
+      ...settings.map(({ key }) => key),
+      ...CANARY_VERDICTS,
+      ...CANARY_PHASES,
+      ...CANARY_OUTCOMES,
+    ]);
+  });
+
+  test('shows a configuration and a precondition that load', () => {
+    const [config, precondition] = blocks(text.replaceAll(/^ {3}/gm, ''), 'yaml');
+    const policy = `policies:
+  - name: resume
+    account: production
+    select: { resource: workflow-dlq }
+    action: { type: workflow-dlq.resume }
+    ${precondition!.replaceAll('\n', '\n    ')}`;
+    const loaded = parseConfig(`${config!}${policy}`, { file: 'canaries.md', baseDir: ROOT, env: {}, secrets: false });
+    expect(loaded).toMatchObject({ ok: true, warnings: [] });
   });
 });
 
