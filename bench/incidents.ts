@@ -10,6 +10,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { deadLetterList } from '#operate/api/dead-letter-views.ts';
@@ -33,7 +34,7 @@ const board = new ObservationBoard(clock);
 board.register({ account: 'main', collector: 'workflowDlq', schedule: '', intervalMs: 1, maxStalenessMs: DAY });
 const store = openStore(join(folder, 'opsd.db'));
 const watch = new IncidentWatch({
-  store: createIncidentStore(store),
+  book: await IncidentBook.open(createIncidentStore(store)),
   board,
   attempts: { outages: () => [], of: () => undefined },
   clock,
@@ -92,7 +93,7 @@ print(
   await median(() => json(200, { a: incidentDetail(deps, biggest) })),
   floor,
 );
-watch[Symbol.dispose]();
+await watch[Symbol.asyncDispose]();
 store[Symbol.dispose]();
 
 async function publish(read: readonly WorkflowDlqEntry[]): Promise<void> {

@@ -32,7 +32,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const events = new EventBus();
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
-  const storage = openStorage(first, { clock, events, direct: options.direct }, parts);
+  const storage = await openStorage(first, { clock, events, direct: options.direct }, parts);
   endInterruptedOperations(storage, options);
   const own = { options, events, storage, security };
   const gate = new CommandGate();

@@ -19,7 +19,7 @@ import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { ListenerSecurities } from './listener-security.ts';
-import { watchIncidents } from './incidents.ts';
+import { markStart, watchIncidents } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
@@ -84,6 +84,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
   const { spans, within } = await startTracing(deps, parts);
+  const stored = await load(deps);
   // Nothing is awaited from here on: no event occurs between the last count of one generation and the first of the
   // next.
   const handed = deps.handed();
@@ -99,27 +100,16 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const facts = hearing.use(
     createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts: configured }),
   );
-  const policies = createPolicies({
-    config,
-    options,
-    accounts,
-    ledger,
-    board,
-    facts,
-    scheduler,
-    clock: verified,
-    events,
-    within,
-    handed,
-  });
+  const deciding = { ...deps, accounts, ledger, board, facts, scheduler, clock: verified, within, handed };
+  const policies = createPolicies(deciding);
 
   const grouped = { accounts, board, attempts, policies, scheduler, clock: verified };
-  const incidents = hearing.use(watchIncidents({ ...deps, ...grouped }));
+  const incidents = watchIncidents({ ...deps, ...grouped }, parts);
   const budget = budgetKnowledge(config, ledger);
   const observed = { board, accounts, spans, policies, incidents, budget };
   const metrics = hearing.use(startMetrics({ config, options, events, storage, security, handed, ...observed }));
   const { engine } = policies;
-  startNotifications(deps, engine, parts);
+  startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
   const noteReload = (by?: string) => options.reload && tellOfReload(options.reload.state(), { engine, events }, by);
   noteReload();
   startDeliveryLines(deps, parts);
@@ -147,9 +137,9 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   if (direct === undefined) policies.start();
 
   const [owned, heard] = [parts.move(), hearing.move()];
-  const acting = new Parts(options);
-  acting.ending('runs in progress', 15_000, () => scheduler.stop());
-  acting.ending('policies', 15_000, () => policies.stop());
+  const running = new Parts(options);
+  running.ending('runs in progress', 15_000, () => scheduler.stop());
+  running.ending('policies', 15_000, () => policies.stop());
   return {
     config,
     board,
@@ -163,7 +153,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     health,
     noteReload,
     start: () => scheduler.start(),
-    stop: () => acting.disposeAsync(),
+    stop: () => running.disposeAsync(),
     release: () => owned.disposeAsync(),
     idle: () => Promise.allSettled([scheduler.stop(), policies.stop()]),
     close: () => heard.dispose(),
@@ -173,6 +163,12 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
       return { counts, pauses: engine.unwrittenPauses(), late: policies.late() };
     },
   };
+}
+
+/** Loads what the parts of a generation read from the store. */
+async function load(deps: GenerationDeps) {
+  await markStart(deps);
+  return { notifications: await deps.storage.notifications.load() };
 }
 
 interface Maintained {

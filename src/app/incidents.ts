@@ -14,6 +14,7 @@ import type { Incidents } from '#operate/api/api-deps.ts';
 import type { Accounts } from './accounts.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Policies } from './automation.ts';
+import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 
@@ -32,19 +33,28 @@ interface IncidentsDeps {
   readonly scheduler: Scheduler;
   readonly clock: Clock;
   readonly events: EventBus;
-  readonly options: Pick<DaemonOptions, 'version'>;
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
 }
 
-export function watchIncidents(deps: IncidentsDeps): IncidentWatch {
+interface MarkDeps extends Pick<IncidentsDeps, 'config' | 'storage'> {
+  readonly options: Pick<DaemonOptions, 'clock' | 'version'>;
+}
+
+/** Records the configuration and the version that start, because they may explain incidents. */
+export async function markStart({ config, options, storage }: MarkDeps): Promise<void> {
+  const { incidents } = storage;
+  const at = options.clock.now();
+  await incidents.mark({ at, kind: 'configuration', detail: config.hash });
+  await incidents.mark({ at, kind: 'version', detail: options.version });
+}
+
+export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch {
   const { config, storage, scheduler, board, attempts, policies, clock, events } = deps;
-  const { ledger, incidents: store } = storage;
+  const { ledger, incidents: book } = storage;
   const { engine } = policies;
-  store.mark({ at: clock.now(), kind: 'configuration', detail: config.hash });
-  store.mark({ at: clock.now(), kind: 'version', detail: deps.options.version });
   const watch = new IncidentWatch({
-    store,
+    book,
     board,
     attempts,
     clock,
@@ -62,6 +72,7 @@ export function watchIncidents(deps: IncidentsDeps): IncidentWatch {
     },
     link: (path) => `${config.server.externalUrl ?? deps.address() ?? ''}${path}`,
   });
+  parts.ending('incidents', 2_000, async () => watch[Symbol.asyncDispose]());
   scheduler.add({
     name: 'incidents',
     schedule: { every: REVIEW_EVERY_MS },
@@ -95,7 +106,7 @@ function openResumes(ledger: IncidentsDeps['storage']['ledger'], account: string
 /** Returns the incidents for the API. */
 export function servedIncidents(
   watch: IncidentWatch,
-  deps: Omit<IncidentsDeps, 'events' | 'address' | 'options' | 'scheduler'>,
+  deps: Omit<IncidentsDeps, 'events' | 'address' | 'scheduler'>,
 ): Incidents {
   const { storage, accounts, attempts, clock } = deps;
   const { ledger } = storage;

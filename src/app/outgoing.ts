@@ -5,6 +5,7 @@ import type { Engine } from '#automate/engine/engine.ts';
 import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
 import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
 import { createSpanExport, type SpanExport } from '#observe/tracing/spans.ts';
+import type { StoredNotifications } from '#operate/notifications/notification-store.ts';
 import { createNotifier } from '#operate/notifications/notifier.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
@@ -43,9 +44,15 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
 }
 
 /** Starts notifications. The engine continues with the conditions that an earlier daemon reported. */
-export function startNotifications({ config, options, events, storage }: OutgoingDeps, engine: Engine, parts: Parts) {
+export function startNotifications(
+  deps: OutgoingDeps & { readonly stored: StoredNotifications },
+  engine: Engine,
+  parts: Parts,
+): void {
+  const { config, options, events, storage, stored } = deps;
   const { clock } = options;
-  const notifier = createNotifier({ settings: config.notifications, store: storage.notifications, clock, events });
+  const store = storage.notifications;
+  const notifier = createNotifier({ settings: config.notifications, store, stored, clock, events });
   parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
   engine.restore(
     notifier.activeConditions().map(({ at, isResolved: _isResolved, ...told }) => ({ ...told, since: at })),

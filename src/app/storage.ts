@@ -4,6 +4,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { countedAudit } from '#automate/ledger/counted-audit.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
 import { createBackupFolder } from '#storage/backup-folder.ts';
@@ -26,7 +27,7 @@ import { openStore } from '#storage/sqlite.ts';
 import type { DirectOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 
-export type Storage = ReturnType<typeof openStorage>;
+export type Storage = Awaited<ReturnType<typeof openStorage>>;
 
 interface StorageDeps {
   readonly clock: Clock;
@@ -37,7 +38,7 @@ interface StorageDeps {
 const READS_ONLY = 'this command works without a daemon and only reads';
 
 /** @throws {Error} if the store is unavailable */
-export function openStorage({ storage }: Config, { clock, events, direct }: StorageDeps, parts: Parts) {
+export async function openStorage({ storage }: Config, { clock, events, direct }: StorageDeps, parts: Parts) {
   const isInMemory = direct?.store === 'memory';
   const store = parts.use(isInMemory ? openMemoryStore('direct', READS_ONLY) : openStore(storage.sqlite.path));
   // A direct daemon leaves the counters, spans and notifications of the configured store alone.
@@ -77,7 +78,7 @@ export function openStorage({ storage }: Config, { clock, events, direct }: Stor
     audit,
     auditCounts: counted.counts,
     ledger: createLedger(store, counted.audit),
-    incidents: createIncidentStore(observed),
+    incidents: await IncidentBook.open(createIncidentStore(observed)),
     labels: createLabelStore(observed, totals),
     notifications: createNotificationStore(observed),
     ...(storage.backup !== undefined &&

@@ -47,13 +47,13 @@ export interface Database {
   transaction<T>(work: Work<T>, account?: string): Promise<T>;
 }
 
-/** Returns all rows of a query. @public */
+/** Returns all rows of a query. */
 export function* all(sql: string, ...values: readonly Value[]): Work<readonly Row[]> {
   const { rows } = yield { sql, rows: [values] };
   return rows;
 }
 
-/** Returns the first row of a query, or of the `RETURNING` of a change. @public */
+/** Returns the first row of a query, or of the `RETURNING` of a change. */
 export function* get(sql: string, ...values: readonly Value[]): Work<Row | undefined> {
   const { rows } = yield { sql, rows: [values] };
   return rows[0];
@@ -70,7 +70,6 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
  * PostgreSQL gets many rows in one statement. Its rows have different keys if it has an `ON CONFLICT … DO UPDATE`.
  *
  * @returns the number of changed rows
- * @public
  */
 export function* each(sql: string, rows: readonly (readonly Value[])[]): Work<number> {
   if (rows.length === 0) return 0;

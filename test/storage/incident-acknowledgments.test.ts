@@ -8,7 +8,7 @@ import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { readingOfRuns, run } from '../observe/incidents/planted.ts';
 
-function world(append: (entry: AuditEntry) => void) {
+async function world(append: (entry: AuditEntry) => void) {
   const store = openMemoryStore('here');
   const audit: AuditLog = memoryAudit();
   const ledger = createLedger(store, {
@@ -19,10 +19,10 @@ function world(append: (entry: AuditEntry) => void) {
     },
   });
   const incidents = createIncidentStore(store);
-  for (const _part of new IncidentBook(incidents).take(readingOfRuns([run({ dlqId: 'a' })])));
-  const incident = incidents.load()[0]!.id;
+  for await (const _part of (await IncidentBook.open(incidents)).take(readingOfRuns([run({ dlqId: 'a' })])));
+  const incident = (await incidents.load())[0]!.id;
   return {
-    present: () => incidents.load()[0]!.acknowledged,
+    present: async () => (await incidents.load())[0]!.acknowledged,
     acknowledge: (note: string) =>
       ledger.acknowledgeIncident({ incident, account: 'production', by: 'anna', note, at: 5 }),
     incident,
@@ -31,7 +31,7 @@ function world(append: (entry: AuditEntry) => void) {
 
 test('it is recorded with operator and note, and the latest one counts', async () => {
   const records: AuditEntry[] = [];
-  const { acknowledge, present, incident } = world((entry) => void records.push(entry));
+  const { acknowledge, present, incident } = await world((entry) => void records.push(entry));
   await acknowledge('seen');
   await acknowledge('vendor called');
   expect(records.filter(({ type }) => type !== 'store.opened')).toEqual(
@@ -43,13 +43,13 @@ test('it is recorded with operator and note, and the latest one counts', async (
       reason,
     })),
   );
-  expect(present()).toEqual({ by: 'anna', note: 'vendor called', at: 5 });
+  expect(await present()).toEqual({ by: 'anna', note: 'vendor called', at: 5 });
 });
 
 test('without the audit log nothing is acknowledged', async () => {
-  const { acknowledge, present } = world(() => {
+  const { acknowledge, present } = await world(() => {
     throw new Error('disk full');
   });
   await expect(acknowledge('seen')).rejects.toThrow('disk full');
-  expect(present()).toBeUndefined();
+  expect(await present()).toBeUndefined();
 });

@@ -19,10 +19,10 @@ test.each([0, 1, 2])('killed after %i commits', async (commits) => {
   const path = join(tempDir(), 'opsd.db');
   expect(await dieAfter(path, commits)).toBe('SIGKILL');
   using store = openStore(path);
-  const before = createIncidentStore(store).load();
+  const before = await createIncidentStore(store).load();
   expect(before.reduce((sum, { ever }) => sum + ever, 0) > 0).toBe(commits > 0);
-  const book = new IncidentBook(createIncidentStore(store));
-  for (const _part of book.take(groupedReading()));
+  const book = await IncidentBook.open(createIncidentStore(store));
+  for await (const _part of book.take(groupedReading()));
   const after = [...book.present.all()];
   expect(after).toHaveLength(6);
   expect(after.map(({ ever, now }) => [ever, now.workflow])).toEqual(after.map(() => [GROUPED / 6, GROUPED / 6]));

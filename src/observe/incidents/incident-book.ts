@@ -1,6 +1,7 @@
 /**
  * Groups dead letters and failing deliveries into incidents, incrementally. The groups do not depend on the order of the
- * failures, or on the borders between readings. Each change is committed to the store before it is visible.
+ * failures, or on the borders between readings. Each change is committed to the store before it is visible. Changes are
+ * decided and committed one after the other, so that no change is decided on an outdated state.
  *
  * A reading is taken in parts, so that other work can run in between. After a failed commit, the state is loaded again
  * from the store, and the next reading continues.
@@ -23,7 +24,7 @@ import {
 } from '#foundation/domain/incident.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { IncidentSet, kindKey } from './incident-set.ts';
-import type { IncidentCommit, IncidentMember, IncidentStore } from './incident-store.ts';
+import type { IncidentCommit, IncidentMark, IncidentMember, IncidentStore } from './incident-store.ts';
 
 /** Maximum number of unresolved incidents. Further failures are members of the overflow incident of their account. */
 const MOST_UNRESOLVED = 1_000;
@@ -69,14 +70,22 @@ interface Failure {
 export class IncidentBook {
   readonly #store: IncidentStore;
   readonly #mostUnresolved: number;
-  #set: IncidentSet;
+  #set = new IncidentSet();
+  #marks: readonly IncidentMark[] = [];
   #reading = 0;
-  #mustLoad = false;
+  #mustLoad = true;
+  /** Resolves when the last change has been committed or has failed. */
+  #changed: Promise<unknown> = Promise.resolve();
 
-  constructor(store: IncidentStore, mostUnresolved = MOST_UNRESOLVED) {
+  private constructor(store: IncidentStore, mostUnresolved: number) {
     this.#store = store;
     this.#mostUnresolved = mostUnresolved;
-    this.#set = IncidentSet.load(store);
+  }
+
+  static async open(store: IncidentStore, mostUnresolved = MOST_UNRESOLVED): Promise<IncidentBook> {
+    const book = new IncidentBook(store, mostUnresolved);
+    await book.#load();
+    return book;
   }
 
   /** All incidents, and lookups in them. It changes only with the next commit. */
@@ -84,12 +93,24 @@ export class IncidentBook {
     return this.#set;
   }
 
+  /** Changes that may explain incidents, oldest first. */
+  get marks(): readonly IncidentMark[] {
+    return this.#marks;
+  }
+
+  /** Adds a mark, unless the newest mark of its kind says the same. */
+  async mark(mark: IncidentMark): Promise<void> {
+    await this.#store.mark(mark);
+    this.#marks = await this.#store.marks();
+  }
+
   /** Takes a reading in parts, each with at most one commit. */
-  *take<Row>(reading: DeadLetterReading<Row>): Generator<void, void, undefined> {
-    if (this.#mustLoad) this.#load();
+  async *take<Row>(reading: DeadLetterReading<Row>): AsyncGenerator<void, void, undefined> {
+    if (this.#mustLoad) await this.#change(() => undefined);
     this.#reading += 1;
     const { account, queue, idOf, atOf } = reading;
-    const known = this.#set.membersOf(account, queue);
+    const set = this.#set;
+    const known = set.membersOf(account, queue);
     const fresh: Row[] = [];
     const refailed: Row[] = [];
     const again: Failure[] = [];
@@ -105,9 +126,11 @@ export class IncidentBook {
       }
       (reading.isRefailed(row) ? refailed : fresh).push(row);
     }
+    // The state was loaded again in between, so absence proves nothing. The next reading continues.
+    if (this.#set !== set) return;
     const gone = [...again, ...this.#absent(reading)];
     for (let from = 0; from < gone.length; from += MEMBERS_AT_ONCE) {
-      this.#leave(reading, gone.slice(from, from + MEMBERS_AT_ONCE));
+      await this.#leave(reading, gone.slice(from, from + MEMBERS_AT_ONCE));
       yield;
     }
     yield* this.#enter(reading, fresh, false);
@@ -122,28 +145,28 @@ export class IncidentBook {
     return gone;
   }
 
-  #leave<Row>({ account, queue, retentionMs, at }: DeadLetterReading<Row>, gone: readonly Failure[]): void {
-    const change = new Change(this.#set);
-    const members = this.#set.membersOf(account, queue);
-    for (const failure of gone) {
-      const { dlqId } = failure;
-      const member = members.get(dlqId);
-      // The state was loaded again in between.
-      if (member === undefined) continue;
-      const incident = change.get(member.incident)!;
-      const isExpired = retentionMs !== undefined && failure.at + retentionMs <= at;
-      change.put({
-        ...incident,
-        now: { ...incident.now, [queue]: incident.now[queue] - 1 },
-        ...(isExpired && { expired: incident.expired + 1 }),
-      });
-      change.removed.push({ account, queue, dlqId });
-    }
-    this.#commit(change);
+  #leave<Row>({ account, queue, retentionMs, at }: DeadLetterReading<Row>, gone: readonly Failure[]): Promise<void> {
+    return this.#change((change) => {
+      const members = this.#set.membersOf(account, queue);
+      for (const failure of gone) {
+        const { dlqId } = failure;
+        const member = members.get(dlqId);
+        // The state was loaded again in between.
+        if (member === undefined) continue;
+        const incident = change.get(member.incident)!;
+        const isExpired = retentionMs !== undefined && failure.at + retentionMs <= at;
+        change.put({
+          ...incident,
+          now: { ...incident.now, [queue]: incident.now[queue] - 1 },
+          ...(isExpired && { expired: incident.expired + 1 }),
+        });
+        change.removed.push({ account, queue, dlqId });
+      }
+    });
   }
 
   /** Adds new members. The largest kinds come first, so that they are the last to overflow. */
-  *#enter<Row>(reading: DeadLetterReading<Row>, rows: readonly Row[], isRefailed: boolean): Generator<void> {
+  async *#enter<Row>(reading: DeadLetterReading<Row>, rows: readonly Row[], isRefailed: boolean): AsyncGenerator<void> {
     const { account, queue, idOf, atOf, kindOf, at } = reading;
     const kinds = new Map<string, { readonly kind: IncidentKind; readonly failures: Failure[] }>();
     for (const [index, row] of rows.entries()) {
@@ -157,11 +180,11 @@ export class IncidentBook {
     const ordered = [...kinds].toSorted(([a, one], [b, other]) => {
       return other.failures.length - one.failures.length || (a < b ? -1 : 1);
     });
-    let change = new Change(this.#set);
-    for (const [, { kind, failures }] of ordered) {
-      for (const part of splitAtGaps(failures)) {
-        for (let from = 0; from < part.length; from += MEMBERS_AT_ONCE) {
-          const members = part.slice(from, from + MEMBERS_AT_ONCE);
+    const parts = ordered.flatMap(([, { kind, failures }]) => partsOf(failures).map((members) => ({ kind, members })));
+    for (let next = 0; next < parts.length;) {
+      await this.#change((change) => {
+        while (next < parts.length && change.added.length < MEMBERS_AT_ONCE) {
+          const { kind, members } = parts[next++]!;
           const span = { firstAt: members[0]!.at, lastAt: members.at(-1)!.at };
           const incident = this.#incidentFor(change, kind, span, { isRefailed, at });
           change.put(
@@ -174,14 +197,10 @@ export class IncidentBook {
           for (const { dlqId, at: failedAt } of members) {
             change.added.push({ account, queue, dlqId, incident: incident.id, at: failedAt });
           }
-          if (change.added.length < MEMBERS_AT_ONCE) continue;
-          this.#commit(change);
-          change = new Change(this.#set);
-          yield;
         }
-      }
+      });
+      yield;
     }
-    this.#commit(change);
   }
 
   /** Returns the incident of failures: a known one, several that become one, a new one, or the overflow. */
@@ -220,32 +239,31 @@ export class IncidentBook {
     account: string,
     failing: readonly FailingDestination[],
     { at, isKnown }: { readonly at: number; readonly isKnown: (host: string) => boolean },
-  ): void {
-    if (this.#mustLoad) this.#load();
-    const change = new Change(this.#set);
-    const active = [...this.#set.all()].filter(
-      (incident) => incident.account === account && incident.deliveries?.isFailing === true,
-    );
-    for (const { deliveries, ...kind } of failing) {
-      const span = { firstAt: deliveries.since, lastAt: deliveries.lastAt };
-      // The most frequent reason can change during an outage.
-      const known = active.find((incident) => incident.place === kind.place && touches(incident, span));
-      const incident = known ?? this.#incidentFor(change, kind, span, { isRefailed: false, at });
-      const present = change.get(incident.id) ?? incident;
-      if (isSameDeliveries(present.deliveries, deliveries)) continue;
-      change.put({
-        ...present,
-        firstAt: Math.min(present.firstAt, span.firstAt),
-        lastAt: Math.max(present.lastAt, span.lastAt),
-        deliveries,
-      });
-    }
-    const hosts = new Set(failing.map(({ place }) => place));
-    for (const incident of active) {
-      if (hosts.has(incident.place) || !isKnown(incident.place)) continue;
-      change.put({ ...incident, deliveries: { ...incident.deliveries!, isFailing: false } });
-    }
-    this.#commit(change);
+  ): Promise<void> {
+    return this.#change((change) => {
+      const active = [...this.#set.all()].filter(
+        (incident) => incident.account === account && incident.deliveries?.isFailing === true,
+      );
+      for (const { deliveries, ...kind } of failing) {
+        const span = { firstAt: deliveries.since, lastAt: deliveries.lastAt };
+        // The most frequent reason can change during an outage.
+        const known = active.find((incident) => incident.place === kind.place && touches(incident, span));
+        const incident = known ?? this.#incidentFor(change, kind, span, { isRefailed: false, at });
+        const present = change.get(incident.id) ?? incident;
+        if (isSameDeliveries(present.deliveries, deliveries)) continue;
+        change.put({
+          ...present,
+          firstAt: Math.min(present.firstAt, span.firstAt),
+          lastAt: Math.max(present.lastAt, span.lastAt),
+          deliveries,
+        });
+      }
+      const hosts = new Set(failing.map(({ place }) => place));
+      for (const incident of active) {
+        if (hosts.has(incident.place) || !isKnown(incident.place)) continue;
+        change.put({ ...incident, deliveries: { ...incident.deliveries!, isFailing: false } });
+      }
+    });
   }
 
   /**
@@ -253,70 +271,91 @@ export class IncidentBook {
    *
    * @param verifying campaigns that verify resumed runs, by incident; an empty list if the runs have no campaign
    */
-  review(at: number, verifying: ReadonlyMap<string, readonly string[]>): void {
-    if (this.#mustLoad) this.#load();
-    const change = new Change(this.#set);
-    for (const incident of this.#set.all()) {
-      const campaigns = withCampaigns(incident.campaigns, verifying.get(incident.id) ?? []);
-      const state = stateOf(incident, verifying.has(incident.id), at);
-      if (state === incident.state && campaigns === incident.campaigns) continue;
-      const { resolvedAt: _before, ...rest } = incident;
-      const resolvedAt = state === 'resolved' ? (incident.resolvedAt ?? at) : undefined;
-      change.put({ ...rest, state, campaigns, ...(resolvedAt !== undefined && { resolvedAt }) });
-    }
-    const resolved = [...this.#set.all()]
-      .map(({ id }) => change.get(id)!)
-      .filter((incident) => incident.state === 'resolved' && membersNow(incident) === 0)
-      .toSorted((a, b) => b.resolvedAt! - a.resolvedAt!);
-    for (const [index, { id, resolvedAt }] of resolved.entries()) {
-      if (index >= MOST_RESOLVED || at - resolvedAt! > KEEP_RESOLVED_MS) change.forget(id);
-    }
-    this.#commit(change);
+  review(at: number, verifying: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    return this.#change((change) => {
+      for (const incident of this.#set.all()) {
+        const campaigns = withCampaigns(incident.campaigns, verifying.get(incident.id) ?? []);
+        const state = stateOf(incident, verifying.has(incident.id), at);
+        if (state === incident.state && campaigns === incident.campaigns) continue;
+        const { resolvedAt: _before, ...rest } = incident;
+        const resolvedAt = state === 'resolved' ? (incident.resolvedAt ?? at) : undefined;
+        change.put({ ...rest, state, campaigns, ...(resolvedAt !== undefined && { resolvedAt }) });
+      }
+      const resolved = [...this.#set.all()]
+        .map(({ id }) => change.get(id)!)
+        .filter((incident) => incident.state === 'resolved' && membersNow(incident) === 0)
+        .toSorted((a, b) => b.resolvedAt! - a.resolvedAt!);
+      for (const [index, incident] of resolved.entries()) {
+        if (index >= MOST_RESOLVED || at - incident.resolvedAt! > KEEP_RESOLVED_MS) change.forget(incident);
+      }
+    });
   }
 
   /** Records that a condition reports these incidents. */
-  report(ids: readonly string[], key: string): void {
-    const change = new Change(this.#set);
-    for (const id of ids) change.put({ ...change.get(id)!, reportedAs: key });
-    this.#commit(change);
+  report(ids: readonly string[], key: string): Promise<void> {
+    return this.#change((change) => {
+      for (const id of ids) change.put({ ...change.get(id)!, reportedAs: key });
+    });
   }
 
   /** Applies an acknowledgment that the ledger has recorded. */
-  acknowledge(id: string, acknowledged: Acknowledgment, at: number): Incident {
-    const incident = { ...this.#set.get(id)!, acknowledged };
-    const change = new Change(this.#set);
-    const state = incident.state === 'recovering' ? incident.state : stateOf(incident, false, at);
-    change.put({ ...incident, state, ...(state === 'resolved' && { resolvedAt: incident.resolvedAt ?? at }) });
-    this.#commit(change);
+  async acknowledge(id: string, acknowledged: Acknowledgment, at: number): Promise<Incident> {
+    await this.#change((change) => {
+      const incident = { ...change.get(id)!, acknowledged };
+      const state = incident.state === 'recovering' ? incident.state : stateOf(incident, false, at);
+      change.put({ ...incident, state, ...(state === 'resolved' && { resolvedAt: incident.resolvedAt ?? at }) });
+    });
     return this.#set.get(id)!;
   }
 
-  #commit(change: Change): void {
-    const commit = change.commit();
-    if (commit === undefined) return;
-    try {
-      this.#store.commit(commit);
-    } catch (error) {
-      this.#mustLoad = true;
-      throw error;
-    }
-    this.#set.apply(commit, this.#reading);
+  /** Decides on a change and commits it, after the changes before it. */
+  #change(decide: (change: Change) => void): Promise<void> {
+    const committed = this.#changed.then(async () => {
+      if (this.#mustLoad) await this.#load();
+      const change = new Change(this.#set);
+      decide(change);
+      await this.#commit(change);
+    });
+    this.#changed = committed.catch(() => undefined);
+    return committed;
   }
 
-  #load(): void {
-    this.#set = IncidentSet.load(this.#store);
+  async #commit(change: Change): Promise<void> {
+    for (const commit of change.commits()) {
+      try {
+        await this.#store.commit(commit);
+      } catch (error) {
+        this.#mustLoad = true;
+        throw error;
+      }
+      this.#set.apply(commit, this.#reading);
+    }
+  }
+
+  async #load(): Promise<void> {
+    this.#set = await IncidentSet.load(this.#store);
+    this.#marks = await this.#store.marks();
     this.#mustLoad = false;
   }
+}
+
+/** Divides failures at gaps, and into parts of one commit. */
+function partsOf(failures: readonly Failure[]): Failure[][] {
+  return splitAtGaps(failures).flatMap((part) =>
+    Array.from({ length: Math.ceil(part.length / MEMBERS_AT_ONCE) }, (_, index) =>
+      part.slice(index * MEMBERS_AT_ONCE, (index + 1) * MEMBERS_AT_ONCE),
+    ),
+  );
 }
 
 /** Changes of one commit, over the present incidents. */
 class Change {
   readonly added: IncidentMember[] = [];
-  readonly removed: IncidentCommit['removed'][number][] = [];
+  readonly removed: Omit<IncidentMember, 'incident' | 'at'>[] = [];
   readonly #set: IncidentSet;
   readonly #changed = new Map<string, Incident>();
-  readonly #merged: (readonly [string, string])[] = [];
-  readonly #forgotten: string[] = [];
+  readonly #merged: { readonly account: string; readonly from: string; readonly to: string }[] = [];
+  readonly #forgotten: Incident[] = [];
 
   constructor(set: IncidentSet) {
     this.#set = set;
@@ -332,7 +371,7 @@ class Change {
 
   ofKind(kind: IncidentKind): Incident[] {
     const key = kindKey(kind);
-    const gone = new Set(this.#merged.map(([from]) => from));
+    const gone = new Set(this.#merged.map(({ from }) => from));
     const ids = new Set(this.#set.ofKind(kind).map(({ id }) => id));
     for (const incident of this.#changed.values()) if (kindKey(incident) === key) ids.add(incident.id);
     return [...ids].filter((id) => !gone.has(id)).map((id) => this.get(id)!);
@@ -353,23 +392,33 @@ class Change {
     const one = merged(incident, other);
     this.put(one);
     this.#changed.delete(other.id);
-    this.#merged.push([other.id, one.id]);
+    this.#merged.push({ account: one.account, from: other.id, to: one.id });
     for (const [index, member] of this.added.entries()) {
       if (member.incident === other.id) this.added[index] = { ...member, incident: one.id };
     }
     return one;
   }
 
-  forget(id: string): void {
-    this.#changed.delete(id);
-    this.#forgotten.push(id);
+  forget(incident: Incident): void {
+    this.#changed.delete(incident.id);
+    this.#forgotten.push(incident);
   }
 
-  commit(): IncidentCommit | undefined {
-    const { added, removed } = this;
+  /** Yields a commit for each account that has changes. */
+  *commits(): Generator<IncidentCommit> {
     const changed = [...this.#changed.values()];
-    if (changed.length + added.length + removed.length + this.#forgotten.length === 0) return undefined;
-    return { changed, added, removed, merged: this.#merged, forgotten: this.#forgotten };
+    const all = [changed, this.added, this.removed, this.#merged, this.#forgotten];
+    for (const account of new Set(all.flat().map((one) => one.account))) {
+      const isOf = (one: { readonly account: string }): boolean => one.account === account;
+      yield {
+        account,
+        changed: changed.filter(isOf),
+        added: this.added.filter(isOf),
+        removed: this.removed.filter(isOf),
+        merged: this.#merged.filter(isOf).map(({ from, to }) => [from, to]),
+        forgotten: this.#forgotten.filter(isOf).map(({ id }) => id),
+      };
+    }
   }
 }
 

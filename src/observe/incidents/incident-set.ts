@@ -19,20 +19,20 @@ export class IncidentSet {
   readonly #members = new Map<string, Readonly<Record<DeadLetterQueue, Map<string, KnownMember>>>>();
   #oldest: ReadonlyMap<string, number> | undefined;
 
-  static load(store: IncidentStore): IncidentSet {
+  static async load(store: IncidentStore): Promise<IncidentSet> {
     const set = new IncidentSet();
-    for (const incident of store.load()) set.#put(incident);
+    for (const incident of await store.load()) set.#put(incident);
     // All members of an incident share one string.
     const names = new Map<string, string>();
-    for (const { account, queue, dlqId, incident, at } of store.members()) {
+    await store.readMembers(({ account, queue, dlqId, incident, at }) => {
       const id = getOrAdd(names, incident, () => incident);
       set.membersOf(account, queue).set(dlqId, { incident: id, at, seen: 0 });
-    }
+    });
     return set;
   }
 
   /** Applies a commit that is durable. */
-  apply({ changed, added, removed, merged, forgotten }: IncidentCommit, seen: number): void {
+  apply({ account, changed, added, removed, merged, forgotten }: IncidentCommit, seen: number): void {
     for (const [from, to] of merged) {
       for (const members of this.#all()) {
         for (const [dlqId, member] of members) {
@@ -42,8 +42,8 @@ export class IncidentSet {
       this.#remove(from);
     }
     for (const incident of changed) this.#put(incident);
-    for (const { account, queue, dlqId } of removed) this.membersOf(account, queue).delete(dlqId);
-    for (const { account, queue, dlqId, incident, at } of added) {
+    for (const { queue, dlqId } of removed) this.membersOf(account, queue).delete(dlqId);
+    for (const { queue, dlqId, incident, at } of added) {
       this.membersOf(account, queue).set(dlqId, { incident, at, seen });
     }
     for (const id of forgotten) this.#remove(id);

@@ -24,11 +24,13 @@ export interface IncidentMark {
   readonly detail: string;
 }
 
+/** Changes of one account. */
 export interface IncidentCommit {
+  readonly account: string;
   /** New or changed incidents. */
   readonly changed: readonly Incident[];
-  readonly added: readonly IncidentMember[];
-  readonly removed: readonly Omit<IncidentMember, 'incident' | 'at'>[];
+  readonly added: readonly Omit<IncidentMember, 'account'>[];
+  readonly removed: readonly Omit<IncidentMember, 'incident' | 'at' | 'account'>[];
   /** Incidents that became part of another one, with their members: old id to new id. */
   readonly merged: readonly (readonly [from: string, to: string])[];
   /** Ids that can be forgotten. */
@@ -36,13 +38,14 @@ export interface IncidentCommit {
 }
 
 export interface IncidentStore {
-  /** All incidents, with their acknowledgments. */
-  load(): readonly Incident[];
-  members(): Iterable<IncidentMember>;
-  /** @throws {Error} if the write fails; nothing is written then */
-  commit(commit: IncidentCommit): void;
-  /** Oldest first. */
-  marks(): readonly IncidentMark[];
+  /** Returns all incidents, with their acknowledgments. */
+  load(): Promise<readonly Incident[]>;
+  /** Reads all members. `take` is called for each. */
+  readMembers(take: (member: IncidentMember) => void): Promise<void>;
+  /** Rejects if the write fails; nothing is written then. */
+  commit(commit: IncidentCommit): Promise<void>;
+  /** Returns all marks, oldest first. */
+  marks(): Promise<readonly IncidentMark[]>;
   /** Adds a mark, unless the newest mark of its kind says the same. Old marks are dropped. */
-  mark(mark: IncidentMark): void;
+  mark(mark: IncidentMark): Promise<void>;
 }

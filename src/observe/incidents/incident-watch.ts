@@ -18,10 +18,10 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
-import { IncidentBook, type DeadLetterReading } from './incident-book.ts';
+import type { DeadLetterReading, IncidentBook } from './incident-book.ts';
 import { kindOfDeadLetter, kindOfOutage, kindOfRun } from './incident-kinds.ts';
 import { IncidentReports, reportTexts } from './incident-reports.ts';
-import type { IncidentMark, IncidentStore } from './incident-store.ts';
+import type { IncidentMark } from './incident-store.ts';
 
 /** Maximum number of dead letters per account, newest first. The policies use the same number. */
 const MOST_DEAD_LETTERS = 10_000;
@@ -39,7 +39,8 @@ export interface OpenResume {
 }
 
 export interface IncidentWatchDeps {
-  readonly store: IncidentStore;
+  /** Outlives the watch. */
+  readonly book: IncidentBook;
   readonly board: ObservationBoard;
   readonly attempts: Pick<RecentAttempts, 'outages' | 'of'>;
   readonly clock: Clock;
@@ -56,7 +57,7 @@ export interface IncidentWatchDeps {
   link(path: string): string;
 }
 
-export class IncidentWatch implements Disposable {
+export class IncidentWatch implements AsyncDisposable {
   readonly #deps: IncidentWatchDeps;
   readonly #book: IncidentBook;
   readonly #reports = new IncidentReports();
@@ -71,7 +72,7 @@ export class IncidentWatch implements Disposable {
 
   constructor(deps: IncidentWatchDeps) {
     this.#deps = deps;
-    this.#book = new IncidentBook(deps.store);
+    this.#book = deps.book;
     this.#changed = new Set(deps.accounts.map(({ name }) => name));
     this.#hearing.use(
       deps.board.subscribe((batch) => {
@@ -91,9 +92,10 @@ export class IncidentWatch implements Disposable {
 
   /** Takes everything that is new, and reviews states and reports. Call it periodically. Never overlaps itself. */
   refresh(): void {
+    if (this.#isClosed) return;
     this.#work ??= this.#run().finally(() => {
       this.#work = undefined;
-      if (this.#waiting.size > 0 && !this.#isClosed) this.refresh();
+      if (this.#waiting.size > 0) this.refresh();
     });
   }
 
@@ -144,7 +146,7 @@ export class IncidentWatch implements Disposable {
   }
 
   marks(): readonly IncidentMark[] {
-    return this.#deps.store.marks();
+    return this.#book.marks;
   }
 
   counts(): ReadonlyMap<string, Readonly<Record<IncidentState, number>>> {
@@ -158,17 +160,19 @@ export class IncidentWatch implements Disposable {
   }
 
   /** Applies an acknowledgment that the ledger has recorded. */
-  acknowledge(id: string, acknowledged: Parameters<IncidentBook['acknowledge']>[1]): Incident {
+  acknowledge(id: string, acknowledged: Parameters<IncidentBook['acknowledge']>[1]): Promise<Incident> {
     return this.#book.acknowledge(id, acknowledged, this.#deps.clock.now());
   }
 
-  [Symbol.dispose](): void {
+  /** Ends the watch, and waits for its last commit. Its incidents can still be read. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     this.#hearing.dispose();
+    await this.settled();
   }
 
   async #run(): Promise<void> {
-    // One turn later: the sender of the event may be in a transaction.
+    // One turn later, so that the publisher is not delayed.
     await nextTurn();
     try {
       for (const [account, batch] of this.#waiting) {
@@ -181,9 +185,10 @@ export class IncidentWatch implements Disposable {
         await this.#take(this.#messages(account));
       }
       if (this.#isClosed) return;
-      this.#takeDestinations();
-      this.#book.review(this.#deps.clock.now(), this.#verifying());
-      this.#report();
+      await this.#takeDestinations();
+      await this.#book.review(this.#deps.clock.now(), this.#verifying());
+      if (this.#isClosed) return;
+      await this.#report();
     } catch (error) {
       for (const { name } of this.#deps.accounts) this.#changed.add(name);
       this.#deps.events.emit({ type: 'store.failed', operation: 'commit of incidents', message: errorMessage(error) });
@@ -192,7 +197,7 @@ export class IncidentWatch implements Disposable {
 
   async #take<Row>(reading: DeadLetterReading<Row>): Promise<void> {
     if (this.#isClosed) return;
-    for (const _part of this.#book.take(reading)) {
+    for await (const _part of this.#book.take(reading)) {
       await nextTurn();
       if (this.#isClosed) return;
     }
@@ -249,7 +254,7 @@ export class IncidentWatch implements Disposable {
     return retentionMs === undefined ? {} : { retentionMs };
   }
 
-  #takeDestinations(): void {
+  async #takeDestinations(): Promise<void> {
     const { accounts, attempts, clock } = this.#deps;
     for (const { name: account } of accounts) {
       const outages = attempts.outages(account);
@@ -267,7 +272,7 @@ export class IncidentWatch implements Disposable {
         },
       }));
       const isKnown = (host: string) => attempts.of(account, host, RECOVERED_MS) !== undefined;
-      this.#book.takeDestinations(account, failing, { at: clock.now(), isKnown });
+      await this.#book.takeDestinations(account, failing, { at: clock.now(), isKnown });
     }
   }
 
@@ -289,12 +294,14 @@ export class IncidentWatch implements Disposable {
     return found;
   }
 
-  #report(): void {
+  async #report(): Promise<void> {
     const { accounts, conditions, clock } = this.#deps;
     const unresolved = this.all().filter(({ state }) => state !== 'resolved');
     for (const { name } of accounts) {
       const unreported = unresolved.filter(({ account, reportedAs }) => account === name && reportedAs === undefined);
-      for (const { key, ids } of this.#reports.due(name, unreported, clock.now())) this.#book.report(ids, key);
+      for (const { key, ids } of this.#reports.due(name, unreported, clock.now())) {
+        await this.#book.report(ids, key);
+      }
     }
     // After the commit: after a crash in between, the next start raises the same conditions.
     const reported = Map.groupBy(

@@ -9,14 +9,23 @@ import {
 } from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { KeptNotification, NotificationStore, QueuedNotification } from './notification-store.ts';
+import type {
+  KeptNotification,
+  NotificationStore,
+  QueuedNotification,
+  StoredNotifications,
+} from './notification-store.ts';
 
 /** Maximum number of conditions, and of queued notifications for each receiver. */
 const MOST_CONDITIONS = 1_000;
 const MOST_WAITING = 1_000;
 
 export interface NotificationBookOptions {
-  readonly store: NotificationStore;
+  readonly store: Pick<NotificationStore, 'save'>;
+  /** Content of the store. */
+  readonly stored: StoredNotifications;
+  /** All receivers. Notifications queued for others are dropped, with an event. */
+  readonly receivers: readonly string[];
   readonly events: EventBus;
   /** Webhook for a notification; undefined: none. */
   receiverOf(notification: Notification): string | undefined;
@@ -31,18 +40,21 @@ export class NotificationBook {
   readonly #notifications = new Map<string, KeptNotification>();
   /** By receiver, oldest first. */
   readonly #queues = new Map<string, QueuedNotification[]>();
-  readonly #changedNotifications = new Set<string>();
-  readonly #changedQueue = new Map<number, QueuedNotification | undefined>();
+  /** Changes that no write has begun to store. */
+  #changedNotifications = new Set<string>();
+  #changedQueue = new Map<number, QueuedNotification | undefined>();
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
   #saving: NodeJS.Immediate | undefined;
+  /** Resolves when the last write has ended. Only one runs at a time. */
+  #written = Promise.resolve();
   #isNews = false;
 
-  /** @param receivers all receivers; notifications queued for others are dropped, with an event */
-  constructor(options: NotificationBookOptions, receivers: readonly string[]) {
+  constructor(options: NotificationBookOptions) {
     this.#options = options;
+    const { receivers, stored } = options;
+    const { notifications, queue } = stored;
     for (const receiver of receivers) this.#queues.set(receiver, []);
-    const { notifications, queue } = options.store.load();
     for (const kept of notifications) {
       if (kept.endedAt === undefined || options.keepsEnded) this.#notifications.set(kept.notification.key, kept);
       else this.#changedNotifications.add(kept.notification.key);
@@ -144,19 +156,25 @@ export class NotificationBook {
     this.#saveLater();
   }
 
-  /** Writes the changes now. */
-  save(): void {
+  /** Writes the changes now, after a write in progress. Never rejects. */
+  save(): Promise<void> {
     clearImmediate(this.#saving);
     this.#saving = undefined;
-    const notifications = new Map([...this.#changedNotifications].map((key) => [key, this.#notifications.get(key)]));
-    const queue = new Map(this.#changedQueue);
-    if (notifications.size + queue.size === 0) return;
+    return (this.#written = this.#written.then(() => this.#write()));
+  }
+
+  async #write(): Promise<void> {
+    const [keys, queue] = [this.#changedNotifications, this.#changedQueue];
+    if (keys.size + queue.size === 0) return;
+    this.#changedNotifications = new Set();
+    this.#changedQueue = new Map();
+    const notifications = new Map([...keys].map((key) => [key, this.#notifications.get(key)]));
     try {
-      this.#options.store.save({ notifications, queue });
-      this.#changedNotifications.clear();
-      this.#changedQueue.clear();
+      await this.#options.store.save({ notifications, queue });
     } catch (error) {
-      // The next change retries it.
+      // The next change retries it. Changes during the write are newer.
+      for (const key of keys) this.#changedNotifications.add(key);
+      this.#changedQueue = new Map([...queue, ...this.#changedQueue]);
       const message = errorMessage(error);
       this.#options.events.emit({ type: 'store.failed', operation: 'save notifications', message });
     }
@@ -195,10 +213,10 @@ export class NotificationBook {
     this.#tellWaiting(receiver);
   }
 
-  /** Delayed by one turn: the sender of the event may be in a transaction. */
+  /** Delayed by one turn, so that changes of the same turn are one write. Receivers do not wait for the store. */
   #saveLater(): void {
     this.#saving ??= setImmediate(() => {
-      this.save();
+      void this.save();
       if (this.#isNews) for (const listener of this.#listeners) listener();
       this.#isNews = false;
     });

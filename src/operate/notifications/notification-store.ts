@@ -19,11 +19,16 @@ export interface QueuedNotification {
   readonly kept: KeptNotification;
 }
 
+export interface StoredNotifications {
+  readonly notifications: readonly KeptNotification[];
+  readonly queue: readonly QueuedNotification[];
+}
+
 export interface NotificationStore {
-  load(): { readonly notifications: readonly KeptNotification[]; readonly queue: readonly QueuedNotification[] };
-  /** Saves all changes or none; undefined removes. @throws {Error} if the store cannot be written */
+  load(): Promise<StoredNotifications>;
+  /** Saves all changes or none; undefined removes. Rejects if the store cannot be written. */
   save(changes: {
     readonly notifications: ReadonlyMap<string, KeptNotification | undefined>;
     readonly queue: ReadonlyMap<number, QueuedNotification | undefined>;
-  }): void;
+  }): Promise<void>;
 }

@@ -9,7 +9,7 @@ import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { sendToAlertmanager } from './alertmanager.ts';
 import { NotificationBook } from './notification-book.ts';
-import type { NotificationStore } from './notification-store.ts';
+import type { NotificationStore, StoredNotifications } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
@@ -20,7 +20,9 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export interface NotifierDeps {
   readonly settings: NotificationSettings;
-  readonly store: NotificationStore;
+  readonly store: Pick<NotificationStore, 'save'>;
+  /** Content of the store. */
+  readonly stored: StoredNotifications;
   readonly clock: Clock;
   readonly events: EventBus;
 }
@@ -30,22 +32,21 @@ export interface Notifier extends AsyncDisposable {
   activeConditions(): readonly Notification[];
 }
 
-export function createNotifier({ settings, store, clock, events }: NotifierDeps): Notifier {
+export function createNotifier({ settings, store, stored, clock, events }: NotifierDeps): Notifier {
   const alertmanager = settings.alertmanager && {
     ...settings.alertmanager,
     receiver: receiverOf('alertmanager', settings.alertmanager),
   };
   const webhooks = webhooksOf(settings);
-  const book = new NotificationBook(
-    {
-      store,
-      events,
-      keepsEnded: alertmanager !== undefined,
-      infoAfterMs: settings.infoAfter,
-      receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
-    },
-    [...webhooks.keys()],
-  );
+  const book = new NotificationBook({
+    store,
+    stored,
+    receivers: [...webhooks.keys()],
+    events,
+    keepsEnded: alertmanager !== undefined,
+    infoAfterMs: settings.infoAfter,
+    receiverOf: ({ owner }) => [`webhook/${owner}`, 'webhook'].find((name) => webhooks.has(name)),
+  });
   const post = createHttpPost({ clock, timeoutMs: TIMEOUT_MS });
   const stop = new AbortController();
   const senders: Promise<unknown>[] = [];
@@ -83,7 +84,7 @@ export function createNotifier({ settings, store, clock, events }: NotifierDeps)
       subscription[Symbol.dispose]();
       stop.abort(new Error('the daemon is stopping'));
       await Promise.all(senders);
-      book.save();
+      await book.save();
       post[Symbol.dispose]();
     },
   };

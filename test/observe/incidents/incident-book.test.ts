@@ -5,20 +5,30 @@ import { RATE_STEPS } from '#foundation/domain/failure-rate.ts';
 import { membersNow, type Incident } from '#foundation/domain/incident.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { IncidentBook, type DeadLetterReading } from '#observe/incidents/incident-book.ts';
+import type { IncidentStore } from '#observe/incidents/incident-store.ts';
 import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { planted, readingOfDeadLetters, readingOfRuns, run, START } from './planted.ts';
 
 const MINUTE = 60_000;
 
-function world(most?: number) {
+async function world(most?: number) {
   const store = openMemoryStore('here');
-  const incidents = createIncidentStore(store);
-  return { db: store.db, store: incidents, book: new IncidentBook(incidents, most) };
+  const real = createIncidentStore(store);
+  /** Commits wait for `until`. */
+  const held: { until?: Promise<void> } = {};
+  const incidents: IncidentStore = {
+    ...real,
+    async commit(commit) {
+      await held.until;
+      await real.commit(commit);
+    },
+  };
+  return { db: store.db, store: incidents, held, book: await IncidentBook.open(incidents, most) };
 }
 
-function take<Row>(book: IncidentBook, reading: DeadLetterReading<Row>): void {
-  for (const _part of book.take(reading));
+async function take<Row>(book: IncidentBook, reading: DeadLetterReading<Row>): Promise<void> {
+  for await (const _part of book.take(reading));
 }
 
 /** Ids of the members of each incident. */
@@ -56,12 +66,12 @@ const only = (book: IncidentBook): Incident => {
   return all[0]!;
 };
 
-describe('planted incidents', () => {
-  test('every dead letter is in the right group: precision and recall are 1', () => {
-    const { book } = world();
+describe('planted incidents', async () => {
+  test('every dead letter is in the right group: precision and recall are 1', async () => {
+    const { book } = await world();
     const { runs, deadLetters, truth } = planted();
-    take(book, readingOfRuns(runs));
-    take(book, readingOfDeadLetters(deadLetters));
+    await take(book, readingOfRuns(runs));
+    await take(book, readingOfDeadLetters(deadLetters));
     const found = [...groups(book).values()];
     // Precision: no group has dead letters of two incidents. Recall: no incident is in two groups.
     const names = found.map((ids) => [...new Set(ids.map((id) => truth.get(id)))]);
@@ -71,17 +81,17 @@ describe('planted incidents', () => {
     expect([...book.present.all()].map(membersNow).reduce((a, b) => a + b)).toBe(truth.size);
   });
 
-  test('the groups do not depend on the order of dead letters or on the borders of readings', () => {
+  test('the groups do not depend on the order of dead letters or on the borders of readings', async () => {
     const { runs } = planted(12);
-    const whole = world().book;
-    take(whole, readingOfRuns(runs));
+    const whole = (await world()).book;
+    await take(whole, readingOfRuns(runs));
     const pages = fc.shuffledSubarray(runs as WorkflowDlqEntry[], { minLength: runs.length });
-    fc.assert(
-      fc.property(pages, fc.array(fc.nat(runs.length), { maxLength: 6 }), (shuffled, borders) => {
-        const { book } = world();
+    await fc.assert(
+      fc.asyncProperty(pages, fc.array(fc.nat(runs.length), { maxLength: 6 }), async (shuffled, borders) => {
+        const { book } = await world();
         // Each reading has everything that the previous one had.
         for (const border of [...borders.toSorted((a, b) => a - b), runs.length]) {
-          take(book, readingOfRuns(shuffled.slice(0, border)));
+          await take(book, readingOfRuns(shuffled.slice(0, border)));
         }
         expect(partition(book)).toEqual(partition(whole));
         expect(summaries(book)).toEqual(summaries(whole));
@@ -90,14 +100,14 @@ describe('planted incidents', () => {
     );
   });
 
-  test('a gap shorter than 30 minutes joins, also when the failure in between arrives last', () => {
+  test('a gap shorter than 30 minutes joins, also when the failure in between arrives last', async () => {
     const times = fc.array(fc.integer({ min: 0, max: 600 }), { minLength: 1, maxLength: 30 });
-    fc.assert(
-      fc.property(times, (minutes) => {
-        const { book } = world();
+    await fc.assert(
+      fc.asyncProperty(times, async (minutes) => {
+        const { book } = await world();
         for (const n of minutes.keys()) {
           const rows = minutes.slice(0, n + 1).map((at, m) => run({ dlqId: `d${m}`, createdAt: START + at * MINUTE }));
-          take(book, readingOfRuns(rows));
+          await take(book, readingOfRuns(rows));
         }
         const sorted = minutes.toSorted((a, b) => a - b);
         const onsets = sorted.filter((at, n) => n === 0 || at - sorted[n - 1]! >= 30);
@@ -110,61 +120,61 @@ describe('planted incidents', () => {
   });
 });
 
-describe('members', () => {
-  test('members that left count as ever, and expired ones separately', () => {
-    const { book } = world();
+describe('members', async () => {
+  test('members that left count as ever, and expired ones separately', async () => {
+    const { book } = await world();
     const rows = ['a', 'b', 'c'].map((dlqId) => run({ dlqId }));
-    take(book, readingOfRuns(rows, { at: START + MINUTE, retentionMs: 60 * MINUTE }));
-    take(book, readingOfRuns(rows.slice(1), { at: START + 2 * MINUTE, retentionMs: 60 * MINUTE }));
-    take(book, readingOfRuns(rows.slice(2), { at: START + 61 * MINUTE, retentionMs: 60 * MINUTE }));
+    await take(book, readingOfRuns(rows, { at: START + MINUTE, retentionMs: 60 * MINUTE }));
+    await take(book, readingOfRuns(rows.slice(1), { at: START + 2 * MINUTE, retentionMs: 60 * MINUTE }));
+    await take(book, readingOfRuns(rows.slice(2), { at: START + 61 * MINUTE, retentionMs: 60 * MINUTE }));
     expect(only(book)).toMatchObject({ now: { workflow: 1 }, ever: 3, expired: 1 });
   });
 
-  test('a reading that may lack entries removes no member', () => {
-    const { book } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
-    take(book, readingOfRuns([], { completeFrom: Infinity }));
+  test('a reading that may lack entries removes no member', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await take(book, readingOfRuns([], { completeFrom: Infinity }));
     expect(only(book).now.workflow).toBe(1);
-    take(book, readingOfRuns([], { completeFrom: START + 1 }));
+    await take(book, readingOfRuns([], { completeFrom: START + 1 }));
     expect(only(book).now.workflow).toBe(1);
-    take(book, readingOfRuns([], { completeFrom: START }));
+    await take(book, readingOfRuns([], { completeFrom: START }));
     expect(only(book).now.workflow).toBe(0);
   });
 
-  test('an id that now belongs to a later failure is a new member', () => {
-    const { book } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
-    take(book, readingOfRuns([run({ dlqId: 'a', createdAt: START + MINUTE })]));
+  test('an id that now belongs to a later failure is a new member', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await take(book, readingOfRuns([run({ dlqId: 'a', createdAt: START + MINUTE })]));
     expect(only(book)).toMatchObject({ now: { workflow: 1 }, ever: 2, lastAt: START + MINUTE });
   });
 
-  test('a run that was resumed and failed again returns to its incident after the gap', () => {
-    const { book } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
+  test('a run that was resumed and failed again returns to its incident after the gap', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
     const again = run({ dlqId: 'b', createdAt: START + 120 * MINUTE, labels: ['opsd:x:l1:1'] });
-    take(book, readingOfRuns([again]));
+    await take(book, readingOfRuns([again]));
     expect(only(book)).toMatchObject({ ever: 2, now: { workflow: 1 } });
     // A run without a stamp is a new failure.
-    take(book, readingOfRuns([again, run({ dlqId: 'c', createdAt: START + 240 * MINUTE })]));
+    await take(book, readingOfRuns([again, run({ dlqId: 'c', createdAt: START + 240 * MINUTE })]));
     expect([...book.present.all()]).toHaveLength(2);
   });
 
-  test('the sparkline has a fixed number of steps, and all members', () => {
-    const { book } = world();
+  test('the sparkline has a fixed number of steps, and all members', async () => {
+    const { book } = await world();
     const rows = Array.from({ length: 200 }, (_, n) => run({ dlqId: `d${n}`, createdAt: START + n * 29 * MINUTE }));
-    for (const end of [1, 50, 200]) take(book, readingOfRuns(rows.slice(0, end)));
+    for (const end of [1, 50, 200]) await take(book, readingOfRuns(rows.slice(0, end)));
     const { rate } = only(book);
     expect(rate!.counts.length).toBeLessThanOrEqual(RATE_STEPS);
     expect(rate!.counts.reduce((a, b) => a + b)).toBe(200);
   });
 });
 
-test('at the limit, further kinds are members of one overflow incident, the largest kinds are not', () => {
-  const { book } = world(3);
+test('at the limit, further kinds are members of one overflow incident, the largest kinds are not', async () => {
+  const { book } = await world(3);
   const rows = ['a', 'a', 'a', 'b', 'b', 'c', 'c', 'd', 'e'].map((host, n) =>
     run({ dlqId: `d${n}`, workflowUrl: `https://${host}.example/` }),
   );
-  take(book, readingOfRuns(rows));
+  await take(book, readingOfRuns(rows));
   const places = [...book.present.all()].map(({ kind, place, ever }) => [kind, place, ever]);
   expect(places.toSorted((a, b) => (String(a) < String(b) ? -1 : 1))).toEqual([
     ['overflow', 'other', 2],
@@ -174,69 +184,103 @@ test('at the limit, further kinds are members of one overflow incident, the larg
   ]);
 });
 
-describe('the store', () => {
-  test('after a restart, nothing is opened or counted twice', () => {
-    const { book, store } = world();
+describe('the store', async () => {
+  test('after a restart, nothing is opened or counted twice', async () => {
+    const { book, store } = await world();
     const { runs, deadLetters } = planted(5);
-    take(book, readingOfRuns(runs));
-    take(book, readingOfDeadLetters(deadLetters));
+    await take(book, readingOfRuns(runs));
+    await take(book, readingOfDeadLetters(deadLetters));
     const before = [...book.present.all()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    const again = new IncidentBook(store);
-    take(again, readingOfRuns(runs));
-    take(again, readingOfDeadLetters(deadLetters));
+    const again = await IncidentBook.open(store);
+    await take(again, readingOfRuns(runs));
+    await take(again, readingOfDeadLetters(deadLetters));
     expect([...again.present.all()].toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(before);
     expect(partition(again)).toEqual(partition(book));
   });
 
-  test('a crash between two commits of a reading loses nothing and doubles nothing', () => {
+  test('a crash between two commits of a reading loses nothing and doubles nothing', async () => {
     const rows = Array.from({ length: 5_000 }, (_, n) => run({ dlqId: `d${n}`, createdAt: START + n }));
-    const { book, store } = world();
+    const { book, store } = await world();
     const parts = book.take(readingOfRuns(rows));
-    while ([...book.present.all()].length === 0) expect(parts.next().done).toBe(false);
-    const again = new IncidentBook(store);
+    while ([...book.present.all()].length === 0) expect((await parts.next()).done).toBe(false);
+    const again = await IncidentBook.open(store);
     expect(only(again).ever).toBe(2_000);
-    take(again, readingOfRuns(rows));
+    await take(again, readingOfRuns(rows));
     expect(only(again)).toMatchObject({ ever: 5_000, now: { workflow: 5_000 }, id: only(book).id });
   });
 
-  test('after a failed commit, memory and store agree again', () => {
-    const { book, store, db } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
+  test('after a failed commit, memory and store agree again', async () => {
+    const { book, store, db } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
     db.exec('ALTER TABLE incident_members RENAME TO gone');
-    expect(() => take(book, readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]))).toThrow('incident_members');
+    const reading = readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]);
+    await expect(take(book, reading)).rejects.toThrow('incident_members');
     expect(only(book).ever).toBe(1);
     db.exec('ALTER TABLE gone RENAME TO incident_members');
-    take(book, readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]));
+    await take(book, readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]));
     expect(only(book).ever).toBe(2);
-    expect(new IncidentBook(store).present.get(only(book).id)).toEqual(only(book));
+    expect((await IncidentBook.open(store)).present.get(only(book).id)).toEqual(only(book));
   });
 
-  test('an incident that became part of another one is found under its former id', () => {
-    const { book, store } = world();
+  test('an acknowledgment during a commit is decided on its result, and neither is lost', async () => {
+    const { book, store, held } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    const { id } = only(book);
+    const commit = Promise.withResolvers<void>();
+    held.until = commit.promise;
+    const taken = take(book, readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]));
+    await Promise.resolve();
+    const acknowledged = book.acknowledge(id, { by: 'anna', note: 'seen', at: START }, START);
+    commit.resolve();
+    await Promise.all([taken, acknowledged]);
+    expect(await acknowledged).toMatchObject({ ever: 2, state: 'acknowledged' });
+    expect((await IncidentBook.open(store)).present.get(id)).toMatchObject({ ever: 2, acknowledged: { by: 'anna' } });
+  });
+
+  test('members stay if the state is loaded again in the middle of a reading', async () => {
+    const { book, db } = await world();
+    const rows = Array.from({ length: 10_001 }, (_, n) => run({ dlqId: `d${n}`, createdAt: START + n }));
+    await take(book, readingOfRuns(rows));
+    const { id } = only(book);
+    const acknowledge = () => book.acknowledge(id, { by: 'anna', note: 'seen', at: START }, START);
+    const again = book.take(readingOfRuns(rows));
+    expect((await again.next()).done).toBe(false);
+    db.exec('ALTER TABLE incidents RENAME TO gone');
+    await expect(acknowledge()).rejects.toThrow('incidents');
+    db.exec('ALTER TABLE gone RENAME TO incidents');
+    await acknowledge();
+    for await (const _part of again);
+    expect(only(book)).toMatchObject({ now: { workflow: 10_001 }, ever: 10_001 });
+    await take(book, readingOfRuns(rows));
+    expect(only(book)).toMatchObject({ now: { workflow: 10_001 }, ever: 10_001 });
+  });
+
+  test('an incident that became part of another one is found under its former id', async () => {
+    const { book, store } = await world();
     const row = (dlqId: string, minute: number) => run({ dlqId, createdAt: START + minute * MINUTE });
-    take(book, readingOfRuns([row('a', 0), row('b', 40)]));
+    await take(book, readingOfRuns([row('a', 0), row('b', 40)]));
     const ids = [...book.present.all()].map(({ id }) => id);
     expect(ids).toHaveLength(2);
-    take(book, readingOfRuns([row('a', 0), row('b', 40), row('c', 20)]));
-    for (const present of [book, new IncidentBook(store)]) {
+    await take(book, readingOfRuns([row('a', 0), row('b', 40), row('c', 20)]));
+    for (const present of [book, await IncidentBook.open(store)]) {
       expect(ids.map((id) => present.present.get(id)?.id)).toEqual([only(present).id, only(present).id]);
       expect(groups(present).get(only(present).id)?.toSorted()).toEqual(['a', 'b', 'c']);
     }
   });
 
-  test('resolved incidents are forgotten after 30 days', () => {
-    const { book, store } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
-    take(book, readingOfRuns([]));
-    book.review(START + MINUTE, new Map());
+  test('resolved incidents are forgotten after 30 days', async () => {
+    const { book, store } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await take(book, readingOfRuns([]));
+    await book.review(START + MINUTE, new Map());
     expect(only(book)).toMatchObject({ state: 'resolved', resolvedAt: START + MINUTE });
-    book.review(START + 2 * MINUTE + 30 * 86_400_000, new Map());
+    await book.review(START + 2 * MINUTE + 30 * 86_400_000, new Map());
     expect([...book.present.all()]).toEqual([]);
-    expect(store.load()).toEqual([]);
+    expect(await store.load()).toEqual([]);
   });
 });
 
-describe('states', () => {
+describe('states', async () => {
   interface Case {
     readonly verifying?: true;
     readonly note?: true;
@@ -254,30 +298,30 @@ describe('states', () => {
     ['acknowledged', { note: true, hours: 23 }],
     ['resolved', { note: true, hours: 24 }],
     ['open', { hours: 24 }],
-  ])('%s: %j', (state, { verifying, note, left, hours = 0 }) => {
-    const { book } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
+  ])('%s: %j', async (state, { verifying, note, left, hours = 0 }) => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
     const { id } = only(book);
-    if (note) book.acknowledge(id, { by: 'anna', note: 'seen', at: START }, START);
-    if (left) take(book, readingOfRuns([]));
-    book.review(START + hours * 60 * MINUTE, new Map(verifying ? [[id, ['p/1']]] : []));
+    if (note) await book.acknowledge(id, { by: 'anna', note: 'seen', at: START }, START);
+    if (left) await take(book, readingOfRuns([]));
+    await book.review(START + hours * 60 * MINUTE, new Map(verifying ? [[id, ['p/1']]] : []));
     expect(only(book).state).toBe(state);
     expect(only(book).campaigns).toEqual(verifying ? ['p/1'] : []);
   });
 
-  test('a resolved incident with a new member is open again', () => {
-    const { book } = world();
-    take(book, readingOfRuns([run({ dlqId: 'a' })]));
-    take(book, readingOfRuns([]));
-    book.review(START, new Map());
-    take(book, readingOfRuns([run({ dlqId: 'b', createdAt: START + MINUTE })]));
-    book.review(START, new Map());
+  test('a resolved incident with a new member is open again', async () => {
+    const { book } = await world();
+    await take(book, readingOfRuns([run({ dlqId: 'a' })]));
+    await take(book, readingOfRuns([]));
+    await book.review(START, new Map());
+    await take(book, readingOfRuns([run({ dlqId: 'b', createdAt: START + MINUTE })]));
+    await book.review(START, new Map());
     expect(only(book)).toMatchObject({ state: 'open', ever: 2 });
     expect(only(book).resolvedAt).toBeUndefined();
   });
 });
 
-describe('failing destinations', () => {
+describe('failing destinations', async () => {
   const kind = {
     account: 'production',
     kind: 'destination',
@@ -288,18 +332,18 @@ describe('failing destinations', () => {
   const deliveries = { failed: 20, lost: 3, since: START, lastAt: START + MINUTE, isFailing: true };
   const at = { at: START, isKnown: () => true };
 
-  test('dead letters and failing deliveries of a destination are one incident', () => {
-    const { book } = world();
-    book.takeDestinations('production', [{ ...kind, deliveries }], at);
+  test('dead letters and failing deliveries of a destination are one incident', async () => {
+    const { book } = await world();
+    await book.takeDestinations('production', [{ ...kind, deliveries }], at);
     const { deadLetters } = planted(3);
-    take(book, readingOfDeadLetters(deadLetters.filter(({ dlqId }) => dlqId.startsWith('crm'))));
+    await take(book, readingOfDeadLetters(deadLetters.filter(({ dlqId }) => dlqId.startsWith('crm'))));
     expect(only(book)).toMatchObject({ ever: 3, deliveries: { failed: 20 } });
   });
 
-  test('another most frequent reason does not open another incident', () => {
-    const { book } = world();
-    book.takeDestinations('production', [{ ...kind, deliveries }], at);
-    book.takeDestinations(
+  test('another most frequent reason does not open another incident', async () => {
+    const { book } = await world();
+    await book.takeDestinations('production', [{ ...kind, deliveries }], at);
+    await book.takeDestinations(
       'production',
       [{ ...kind, reason: 'timeout', deliveries: { ...deliveries, failed: 90 } }],
       at,
@@ -307,16 +351,16 @@ describe('failing destinations', () => {
     expect(only(book)).toMatchObject({ reason: 'HTTP 500', deliveries: { failed: 90 } });
   });
 
-  test('it resolves once the destination delivers, not while that is unknown', () => {
-    const { book } = world();
-    book.takeDestinations('production', [{ ...kind, deliveries }], at);
-    book.review(START, new Map());
+  test('it resolves once the destination delivers, not while that is unknown', async () => {
+    const { book } = await world();
+    await book.takeDestinations('production', [{ ...kind, deliveries }], at);
+    await book.review(START, new Map());
     expect(only(book).state).toBe('open');
-    book.takeDestinations('production', [], { at: START, isKnown: () => false });
-    book.review(START, new Map());
+    await book.takeDestinations('production', [], { at: START, isKnown: () => false });
+    await book.review(START, new Map());
     expect(only(book).state).toBe('open');
-    book.takeDestinations('production', [], at);
-    book.review(START, new Map());
+    await book.takeDestinations('production', [], at);
+    await book.review(START, new Map());
     expect(only(book).state).toBe('resolved');
   });
 });

@@ -6,6 +6,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Conditions } from '#automate/engine/conditions.ts';
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
@@ -30,7 +31,7 @@ function world() {
   const facts: Facts = { deadLetters: [], outages: [], openResumes: [] };
   const told: string[] = [];
 
-  function start(account = 'production') {
+  async function start(account = 'production') {
     const events = new EventBus();
     const board = new ObservationBoard(clock);
     board.register({
@@ -41,16 +42,16 @@ function world() {
       maxStalenessMs: 5 * MINUTE,
     });
     const conditions = new Conditions({ clock, events });
-    const book = new NotificationBook(
-      {
-        store: createNotificationStore(store),
-        events,
-        keepsEnded: false,
-        infoAfterMs: 0,
-        receiverOf: () => 'webhook',
-      },
-      ['webhook'],
-    );
+    const notifications = createNotificationStore(store);
+    const book = new NotificationBook({
+      store: notifications,
+      stored: await notifications.load(),
+      receivers: ['webhook'],
+      events,
+      keepsEnded: false,
+      infoAfterMs: 0,
+      receiverOf: () => 'webhook',
+    });
     conditions.restore(book.kept().map(({ notification, startedAt }) => ({ ...notification, since: startedAt })));
     events.subscribe((event) => {
       if (event.type !== 'notification') return;
@@ -59,7 +60,7 @@ function world() {
       book.hear(notification);
     });
     const watch = new IncidentWatch({
-      store: createIncidentStore(store),
+      book: await IncidentBook.open(createIncidentStore(store)),
       board,
       attempts: { outages: () => facts.outages, of: () => ({ delivered: 0, all: 0 }) },
       clock,
@@ -74,7 +75,7 @@ function world() {
       },
       link: (path) => `https://opsd.example${path}`,
     });
-    onTestFinished(() => watch[Symbol.dispose]());
+    onTestFinished(() => watch[Symbol.asyncDispose]());
     return {
       watch,
       events,
@@ -103,7 +104,7 @@ const hosts = (count: number) =>
 describe('reports', () => {
   test('one condition when it opens, with count, expiry and link, and one when it is resolved', async () => {
     const { start, told } = world();
-    const { publish, watch, conditions } = start();
+    const { publish, watch, conditions } = await start();
     await publish([run({ dlqId: 'a' }), run({ dlqId: 'b' })]);
     const { id } = watch.all()[0]!;
     expect(conditions.active()).toEqual([
@@ -124,14 +125,14 @@ describe('reports', () => {
 
   test('the text of the service is not in the notification', async () => {
     const { start } = world();
-    const { publish, conditions } = start();
+    const { publish, conditions } = await start();
     await publish([run({ dlqId: 'a', responseText: 'card of Anna Smith declined' })]);
     expect(JSON.stringify(conditions.active())).not.toContain('Smith');
   });
 
   test('a full DLQ at the start is one notification', async () => {
     const { start, told } = world();
-    const { publish, watch, conditions } = start();
+    const { publish, watch, conditions } = await start();
     await publish(hosts(20));
     expect(watch.all()).toHaveLength(20);
     expect(told).toHaveLength(1);
@@ -142,7 +143,7 @@ describe('reports', () => {
 
   test('five at the same time are reported individually, and more than ten in an hour together', async () => {
     const { start, told, clock } = world();
-    const { publish } = start();
+    const { publish } = await start();
     for (const count of [5, 10, 12]) await publish(hosts(count));
     expect(told.map((line) => line.split('/').length)).toEqual([...Array.from({ length: 10 }, () => 2), 3]);
     // The next ones wait until 10 minutes have passed.
@@ -155,12 +156,12 @@ describe('reports', () => {
 
   test('a restart notifies of nothing again, and resolves what ended in between', async () => {
     const { start, told } = world();
-    const before = start();
+    const before = await start();
     await before.publish(hosts(3));
-    before.save();
-    before.watch[Symbol.dispose]();
+    await before.save();
+    await before.watch[Symbol.asyncDispose]();
     expect(told).toHaveLength(3);
-    const after = start();
+    const after = await start();
     await after.publish(hosts(2));
     expect(told.slice(3)).toEqual([expect.stringMatching(/^incident\/\w+ resolved$/)]);
     expect(after.watch.all()).toHaveLength(3);
@@ -168,11 +169,11 @@ describe('reports', () => {
 
   test('a removed account has no incidents, and its conditions end', async () => {
     const { start, told } = world();
-    const before = start();
+    const before = await start();
     await before.publish(hosts(1));
-    before.save();
-    before.watch[Symbol.dispose]();
-    const after = start('staging');
+    await before.save();
+    await before.watch[Symbol.asyncDispose]();
+    const after = await start('staging');
     await after.review();
     expect(after.watch.all()).toEqual([]);
     expect(told[1]).toMatch(/resolved$/);
@@ -180,18 +181,18 @@ describe('reports', () => {
 
   test('a resolved incident that opens again is reported again', async () => {
     const { start, told } = world();
-    const { publish } = start();
+    const { publish } = await start();
     for (const rows of [hosts(1), [], hosts(1)]) await publish(rows);
     expect(told.map((line) => line.split(' ')[1])).toEqual(['active', 'resolved', 'active']);
   });
 
   test('after a crash before the notification was stored, the next start notifies', async () => {
     const { start, told } = world();
-    const before = start();
+    const before = await start();
     await before.publish(hosts(1));
-    before.watch[Symbol.dispose]();
+    await before.watch[Symbol.asyncDispose]();
     const [first] = told.splice(0);
-    await start().review();
+    await (await start()).review();
     expect(told).toEqual([first]);
   });
 });
@@ -199,7 +200,7 @@ describe('reports', () => {
 describe('states', () => {
   test('recovering while resumed runs are not verified, then resolved', async () => {
     const { start, facts } = world();
-    const { publish, review, watch } = start();
+    const { publish, review, watch } = await start();
     await publish([run({ dlqId: 'a' })]);
     facts.openResumes = [
       {
@@ -224,7 +225,7 @@ describe('states', () => {
     ['another time', { failedAt: START - 1 }],
   ])('a resume of %s does not concern it', async (_what, other) => {
     const { start, facts } = world();
-    const { publish, watch } = start();
+    const { publish, watch } = await start();
     await publish([run({ dlqId: 'a' })]);
     const resume = { dlqId: 'x', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
     facts.openResumes = [{ ...resume, ...other }];
@@ -247,7 +248,7 @@ describe('sources', () => {
 
   test('an outage and the dead letters of its destination are one incident', async () => {
     const { start, facts } = world();
-    const { review, watch, events } = start();
+    const { review, watch, events } = await start();
     facts.outages = [outage];
     await review();
     expect(watch.all()).toMatchObject([{ kind: 'destination', place: 'crm.vendor.example', reason: 'HTTP 500' }]);
@@ -261,7 +262,7 @@ describe('sources', () => {
 
   test('unknown attempts resolve nothing', async () => {
     const { start, facts } = world();
-    const { review, watch } = start();
+    const { review, watch } = await start();
     facts.outages = [outage];
     await review();
     facts.outages = undefined;
@@ -274,7 +275,7 @@ describe('sources', () => {
 
   test('a dead letter expires without an event', async () => {
     const { start, facts, clock } = world();
-    const { review, watch } = start();
+    const { review, watch } = await start();
     facts.deadLetters = [deadLetter({ dlqId: 'm1' })];
     await review();
     expect(watch.firstExpiresAt(watch.all()[0]!)).toBe(START + DAY);
@@ -285,7 +286,7 @@ describe('sources', () => {
 
   test('an incident is found by a prefix that only it has', async () => {
     const { start } = world();
-    const { publish, watch } = start();
+    const { publish, watch } = await start();
     await publish([run({ dlqId: 'a' })]);
     const { id } = watch.all()[0]!;
     expect([watch.find(id)?.id, watch.find(id.slice(0, 4))?.id, watch.find(id.slice(0, 3))]).toEqual([

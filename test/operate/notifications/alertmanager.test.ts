@@ -22,7 +22,7 @@ function came(sink: HttpSink, count: number): Promise<true> {
 test('an alert has its own labels and a future end, and is sent again while it is active', async () => {
   const sink = await httpSink();
   const { start, tell, clock } = notificationWorld();
-  start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
+  await start({ alertmanager: { url: `${sink.url}/am/`, labels: { cluster: 'eu' } } });
   tell();
   await came(sink, 1);
   expect(sink.requests[0]!.url).toBe('/am/api/v2/alerts');
@@ -50,7 +50,7 @@ test('an alert has its own labels and a future end, and is sent again while it i
 test('a hold that passes from one guard to another stays one alert, and ends as one', async () => {
   const sink = await httpSink();
   const { start, tell } = notificationWorld();
-  start({ alertmanager: { url: sink.url } });
+  await start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
   tell({ guard: 'clock', summary: 'clock holds resume-billing' });
@@ -65,7 +65,7 @@ test('a hold that passes from one guard to another stays one alert, and ends as 
 test('an end is sent with its time until it is accepted, and then nothing', async () => {
   const sink = await httpSink();
   const { start, tell, clock, store, turn } = notificationWorld();
-  start({ alertmanager: { url: sink.url } });
+  await start({ alertmanager: { url: sink.url } });
   tell();
   tell({ key: 'other' });
   await came(sink, 1);
@@ -84,7 +84,7 @@ test('an end is sent with its time until it is accepted, and then nothing', asyn
   ]);
   await until({ what: 'the wait' }, () => clock.nextIn === 60_000);
   await turn();
-  expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['other']);
+  expect((await store.load()).notifications.map(({ notification }) => notification.key)).toEqual(['other']);
   tell({ key: 'other', isResolved: true });
   await came(sink, 4);
   expect(posts(sink)[3]).toHaveLength(1);
@@ -96,7 +96,7 @@ test('an end is sent with its time until it is accepted, and then nothing', asyn
 test('active and resolved conditions survive a restart', async () => {
   const sink = await httpSink();
   const world = notificationWorld();
-  const before = world.start({ alertmanager: { url: sink.url } });
+  const before = await world.start({ alertmanager: { url: sink.url } });
   world.tell();
   world.tell({ key: 'stands' });
   await came(sink, 1);
@@ -105,7 +105,7 @@ test('active and resolved conditions survive a restart', async () => {
   await came(sink, 2);
   await before[Symbol.asyncDispose]();
   sink.answerWith((_request, response) => void response.end());
-  world.start({ alertmanager: { url: sink.url } });
+  await world.start({ alertmanager: { url: sink.url } });
   await came(sink, 3);
   expect(posts(sink)[2]!.map(({ labels, endsAt }) => `${labels['condition']} ${endsAt.slice(11, 19)}`)).toEqual([
     'held/resume-billing 10:30:00',
@@ -116,7 +116,7 @@ test('active and resolved conditions survive a restart', async () => {
 test('a condition that restarts before its end was accepted is active', async () => {
   const sink = await httpSink((_request, response) => void response.writeHead(503).end());
   const { start, tell, clock } = notificationWorld();
-  const notifier = start({ alertmanager: { url: sink.url } });
+  const notifier = await start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
   tell({ isResolved: true });
@@ -132,26 +132,26 @@ test('a condition that restarts before its end was accepted is active', async ()
 test('an end that is never accepted is dropped after an hour: by then the alert has ended by itself', async () => {
   const sink = await httpSink();
   const { start, tell, clock, store, turn } = notificationWorld();
-  start({ alertmanager: { url: sink.url } });
+  await start({ alertmanager: { url: sink.url } });
   tell();
   await came(sink, 1);
   sink.answerWith((_request, response) => void response.writeHead(503).end());
   tell({ isResolved: true });
   await came(sink, 2);
-  expect(store.load().notifications).toHaveLength(1);
+  expect((await store.load()).notifications).toHaveLength(1);
   clock.jump(3_600_001);
   await until({ what: 'it is forgotten' }, async () => {
     await clock.advance(60_000);
     await turn();
-    return store.load().notifications.length === 0;
+    return (await store.load()).notifications.length === 0;
   });
-  expect(store.load().notifications).toEqual([]);
+  expect((await store.load()).notifications).toEqual([]);
 });
 
 test('a condition of severity info is not an alert before it has lasted', async () => {
   const sink = await httpSink();
   const { start, tell, clock } = notificationWorld();
-  start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
+  await start({ alertmanager: { url: sink.url }, infoAfter: '30s' });
   tell({ severity: 'info' });
   tell({ key: 'other' });
   await came(sink, 1);

@@ -21,7 +21,7 @@ describe('a condition', () => {
   test('is notified when it begins and when it ends', async () => {
     const sink = await httpSink();
     const { start, tell, clock } = notificationWorld();
-    start({ webhook: { url: `${sink.url}/hook?key=1`, headers: { 'X-Team': 'sre' } } });
+    await start({ webhook: { url: `${sink.url}/hook?key=1`, headers: { 'X-Team': 'sre' } } });
     tell();
     await came(sink, 1);
     await clock.advance(60_000);
@@ -59,7 +59,7 @@ describe('a condition', () => {
   test('that continues is not notified again, nor is the end of a condition that had not begun', async () => {
     const sink = await httpSink();
     const { start, tell, turn } = notificationWorld();
-    const notifier = start({ webhook: { url: sink.url } });
+    const notifier = await start({ webhook: { url: sink.url } });
     tell({ isResolved: true });
     tell();
     tell({ at: NOW + 5, detail: 'Still 429.' });
@@ -77,7 +77,7 @@ describe('a condition', () => {
   test('that becomes worse is notified again', async () => {
     const sink = await httpSink();
     const { start, tell } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell();
     tell({ severity: 'critical' });
     tell({ severity: 'warning' });
@@ -93,7 +93,7 @@ describe('a condition', () => {
   test('of severity info is notified when it lasts, and is not when it ends before', async () => {
     const sink = await httpSink();
     const { start, tell, clock, store, turn } = notificationWorld();
-    const notifier = start({
+    const notifier = await start({
       webhook: { url: sink.url },
       alertmanager: { url: 'http://127.0.0.1:1' },
       infoAfter: '10m',
@@ -105,7 +105,7 @@ describe('a condition', () => {
     tell({ severity: 'info', key: 'short', isResolved: true });
     await turn();
     expect(sink.requests).toEqual([]);
-    expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['long']);
+    expect((await store.load()).notifications.map(({ notification }) => notification.key)).toEqual(['long']);
     await clock.advance(1);
     await came(sink, 1);
     tell({ severity: 'info', key: 'long', isResolved: true });
@@ -119,7 +119,7 @@ describe('a condition', () => {
   test('of severity info that becomes worse is notified at once', async () => {
     const sink = await httpSink();
     const { start, tell } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell({ severity: 'info' });
     tell({ severity: 'warning' });
     await came(sink, 1);
@@ -129,7 +129,7 @@ describe('a condition', () => {
   test('goes to the webhook of its owner, others to the common one', async () => {
     const [all, own] = [await httpSink(), await httpSink()];
     const { start, tell } = notificationWorld();
-    start({ webhook: { url: all.url }, owners: { payments: { webhook: { url: own.url } } } });
+    await start({ webhook: { url: all.url }, owners: { payments: { webhook: { url: own.url } } } });
     tell();
     tell({ key: 'b', owner: 'growth' });
     tell({ key: 'c', owner: undefined as never });
@@ -143,7 +143,7 @@ describe('a receiver', () => {
   test('that fails is retried, with growing intervals, and the order stays', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
     const { start, tell, clock, said, log } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell();
     tell({ isResolved: true });
     await came(sink, 1);
@@ -169,7 +169,7 @@ describe('a receiver', () => {
   test('that requests a pause gets it, five minutes at most', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end());
     const { start, tell, clock } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell();
     await came(sink, 1);
     await until({ what: 'the wait' }, () => clock.nextIn === 300_000);
@@ -181,7 +181,7 @@ describe('a receiver', () => {
       response.writeHead(request.body.includes('"key":"bad"') ? 422 : 200).end();
     });
     const { start, tell, lost } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell({ key: 'bad' });
     tell({ key: 'good' });
     await came(sink, 2);
@@ -194,7 +194,7 @@ describe('a receiver', () => {
     const folder = tempDir();
     const [urlFile, tokenFile] = [join(folder, 'url'), join(folder, 'token')];
     writeFileSync(tokenFile, 't1\n');
-    start({ webhook: { urlFile, tokenFile } });
+    await start({ webhook: { urlFile, tokenFile } });
     tell();
     await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
     expect(said).toContainEqual({ type: 'notification.failed', receiver: 'webhook', reason: 'ENOENT' });
@@ -212,7 +212,7 @@ describe('a receiver', () => {
     const other = await httpSink();
     const sink = await httpSink((_request, response) => void response.writeHead(307, { Location: other.url }).end());
     const { start, tell, clock } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     tell();
     await until({ what: 'the wait' }, () => clock.nextIn === 1_000);
     expect(other.requests).toEqual([]);
@@ -223,20 +223,20 @@ describe('a restart', () => {
   test('forgets no undelivered notification, and repeats none', async () => {
     const sink = await httpSink((_request, response) => void response.writeHead(503).end());
     const world = notificationWorld();
-    const before = world.start({ webhook: { url: sink.url } });
+    const before = await world.start({ webhook: { url: sink.url } });
     world.tell();
     await came(sink, 1);
     await before[Symbol.asyncDispose]();
     const tried = sink.requests.length;
     sink.answerWith((_request, response) => void response.end());
-    const after = world.start({ webhook: { url: sink.url } });
+    const after = await world.start({ webhook: { url: sink.url } });
     await came(sink, tried + 1);
     expect(after.activeConditions()).toMatchObject([{ key: 'held/resume-billing', at: NOW }]);
     world.tell();
     await world.turn();
     await after[Symbol.asyncDispose]();
 
-    world.start({ webhook: { url: sink.url } });
+    await world.start({ webhook: { url: sink.url } });
     world.tell({ isResolved: true });
     await came(sink, tried + 2);
     expect(bodies(sink).at(-1)).toMatchObject({ status: 'resolved' });
@@ -245,25 +245,25 @@ describe('a restart', () => {
 
   test('reports the losses of a removed receiver', async () => {
     const world = notificationWorld();
-    const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1' } });
     world.tell();
     await world.turn();
     await before[Symbol.asyncDispose]();
-    world.start({});
+    await world.start({});
     expect(world.lost()).toEqual(['webhook no_receiver']);
     await world.turn();
-    expect(world.store.load().queue).toEqual([]);
+    expect((await world.store.load()).queue).toEqual([]);
   });
 
   test('after a day skips outdated notifications', async () => {
     const sink = await httpSink();
     const world = notificationWorld();
-    const before = world.start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const before = await world.start({ webhook: { url: 'http://127.0.0.1:1' } });
     world.tell();
     await world.turn();
     await before[Symbol.asyncDispose]();
     world.clock.jump(86_400_001);
-    world.start({ webhook: { url: sink.url } });
+    await world.start({ webhook: { url: sink.url } });
     world.tell({ key: 'new' });
     await came(sink, 1);
     expect(bodies(sink).map(({ key }) => key)).toEqual(['new']);
@@ -274,20 +274,20 @@ describe('a restart', () => {
 describe('a caller that raises a condition', () => {
   test('does not wait: nothing is written in its turn, not even in the middle of its transaction', async () => {
     const { start, tell, turn, db, store } = notificationWorld();
-    start({ webhook: { url: 'http://127.0.0.1:1' } });
+    await start({ webhook: { url: 'http://127.0.0.1:1' } });
     db.exec('BEGIN IMMEDIATE');
     tell();
-    expect(store.load().notifications).toEqual([]);
+    expect((await store.load()).notifications).toEqual([]);
     db.exec('ROLLBACK');
     await turn();
-    expect(store.load().notifications).toHaveLength(1);
-    expect(store.load().queue).toHaveLength(1);
+    expect((await store.load()).notifications).toHaveLength(1);
+    expect((await store.load()).queue).toHaveLength(1);
   });
 
   test('is heard when the store cannot be written, and it is written when it can', async () => {
     const sink = await httpSink();
     const { start, tell, turn, broken, store, said } = notificationWorld();
-    start({ webhook: { url: sink.url } });
+    await start({ webhook: { url: sink.url } });
     broken.isBroken = true;
     tell({ key: 'paused/engine', severity: 'critical' });
     await came(sink, 1);
@@ -295,19 +295,48 @@ describe('a caller that raises a condition', () => {
     broken.isBroken = false;
     tell({ key: 'other' });
     await turn();
-    expect(store.load().notifications.map(({ notification }) => notification.key)).toEqual(['other', 'paused/engine']);
+    expect((await store.load()).notifications.map(({ notification }) => notification.key)).toEqual([
+      'other',
+      'paused/engine',
+    ]);
+  });
+
+  test.each([false, true])('changes during a write that fails (%s) are stored by the next one', async (isBroken) => {
+    const { start, tell, turn, broken, store } = notificationWorld();
+    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const held = Promise.withResolvers<void>();
+    broken.until = held.promise;
+    tell({ key: 'a' });
+    tell({ key: 'b' });
+    await turn();
+    tell({ key: 'a', isResolved: true });
+    tell({ key: 'c' });
+    await turn();
+    broken.isBroken = isBroken;
+    held.resolve();
+    await turn();
+    broken.isBroken = false;
+    await notifier[Symbol.asyncDispose]();
+    const { notifications, queue } = await store.load();
+    expect(notifications.map(({ notification }) => notification.key)).toEqual(['b', 'c']);
+    expect(queue.map(({ kept: { notification, endedAt } }) => [notification.key, endedAt !== undefined])).toEqual([
+      ['a', false],
+      ['b', false],
+      ['a', true],
+      ['c', false],
+    ]);
   });
 
   test('an overflow drops the oldest waiting notification, and counts it', async () => {
     const { start, tell, lost, store, turn } = notificationWorld();
-    const notifier = start({ webhook: { url: 'http://127.0.0.1:1' } });
+    const notifier = await start({ webhook: { url: 'http://127.0.0.1:1' } });
     for (let n = 0; n < 700; n++) {
       tell({ key: `k${n}` });
       tell({ key: `k${n}`, isResolved: true });
     }
     await turn();
     expect(lost()).toHaveLength(400);
-    expect(store.load().queue).toHaveLength(1_000);
+    expect((await store.load()).queue).toHaveLength(1_000);
     for (let n = 0; n < 1_001; n++) tell({ key: `s${n}`, owner: 'x' });
     expect(notifier.activeConditions()).toHaveLength(1_000);
     expect(lost()).toContain('all full');
@@ -319,7 +348,7 @@ test('no secret in any line of the log, event or row', async () => {
   const world = notificationWorld();
   const sink = await httpSink((_request, response) => void response.writeHead(500).end());
   const receiver = { token: canaries[1]!, headers: { 'X-Key': canaries[2]! } };
-  const notifier = world.start({
+  const notifier = await world.start({
     webhook: { ...receiver, url: `${sink.url}/${canaries[0]}` },
     owners: { growth: { webhook: { ...receiver, url: `http://127.0.0.1:1/${canaries[0]}` } } },
   });
@@ -329,6 +358,6 @@ test('no secret in any line of the log, event or row', async () => {
   await until({ what: 'both have failed' }, () => world.log.filter((line) => line.includes('will retry')).length === 2);
   await notifier[Symbol.asyncDispose]();
   expect(sink.requests[0]!.url).toContain(canaries[0]);
-  const seen = [world.log.join(''), JSON.stringify(world.said), JSON.stringify(world.store.load())].join('');
+  const seen = [world.log.join(''), JSON.stringify(world.said), JSON.stringify(await world.store.load())].join('');
   for (const canary of canaries) expect(seen.includes(canary), canary).toBe(false);
 });

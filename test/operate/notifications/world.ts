@@ -28,7 +28,8 @@ export const NOTIFICATION: Notification = {
 };
 
 export function notificationWorld() {
-  const { db } = memoryStore();
+  const opened = memoryStore();
+  const { db } = opened;
   const clock = new ManualClock(NOW);
   const events = new EventBus();
   const said: OpsEvent[] = [];
@@ -36,13 +37,14 @@ export function notificationWorld() {
   events.subscribe((event) => void said.push(event));
   const logger = createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } });
   logEvents(events, logger);
-  const real = createNotificationStore({ db });
-  const broken = { isBroken: false };
+  const real = createNotificationStore(opened);
+  const broken: { isBroken: boolean; until?: Promise<void> } = { isBroken: false };
   const store: NotificationStore = {
     load: () => real.load(),
-    save(changes) {
+    async save(changes) {
+      await broken.until;
       if (broken.isBroken) throw new Error('disk full');
-      real.save(changes);
+      await real.save(changes);
     },
   };
   return {
@@ -51,11 +53,12 @@ export function notificationWorld() {
     events,
     said,
     log,
+    /** Failure of the store, and what its writes wait for. */
     broken,
     store,
-    start: (settings: Readonly<Record<string, unknown>>): Notifier => {
+    start: async (settings: Readonly<Record<string, unknown>>): Promise<Notifier> => {
       const parsed: NotificationSettings = notificationSettings.parse(settings);
-      const notifier = createNotifier({ settings: parsed, store, clock, events });
+      const notifier = createNotifier({ settings: parsed, store, stored: await store.load(), clock, events });
       onTestFinished(() => notifier[Symbol.asyncDispose]());
       return notifier;
     },

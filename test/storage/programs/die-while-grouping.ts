@@ -8,12 +8,12 @@ const [path = '', commits = '0'] = process.argv.slice(2);
 const store = openStore(path);
 let left = Number(commits);
 const incidents = createIncidentStore(store);
-const book = new IncidentBook({
+const book = await IncidentBook.open({
   ...incidents,
-  commit(commit) {
+  async commit(commit) {
     if (left === 0) process.kill(process.pid, 'SIGKILL');
     left -= 1;
-    incidents.commit(commit);
+    await incidents.commit(commit);
   },
 });
-for (const _part of book.take(groupedReading()));
+for await (const _part of book.take(groupedReading()));
