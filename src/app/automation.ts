@@ -43,7 +43,7 @@ export interface PoliciesDeps {
 export interface Policies {
   readonly engine: Engine;
   readonly compiled: readonly Policy[];
-  readonly statuses: () => PolicyStatus[];
+  readonly statuses: () => Promise<PolicyStatus[]>;
   /** Runs a policy now, in its turn. A policy that does not exist is ignored. */
   runSoon(policy: string, trigger: Trigger): void;
   /** Returns the runs that were requested after the stop. */
@@ -95,8 +95,8 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     engine,
     compiled,
     runSoon,
-    statuses: () =>
-      engine.statuses().map((status) => {
+    statuses: async () =>
+      (await engine.statuses()).map((status) => {
         const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
         return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
       }),

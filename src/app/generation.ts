@@ -20,7 +20,7 @@ import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import { markStart, watchIncidents } from './incidents.ts';
-import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleUpkeep } from './maintenance.ts';
+import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
 import type { DaemonOptions, Handover } from './options.ts';
@@ -184,6 +184,7 @@ function scheduleMaintenance(deps: GenerationDeps, { scheduler, engine, metrics,
   const { clock, logger } = deps.options;
   const upkeep = { scheduler, conditions: engine.others, events, logger };
   parts.defer(scheduleLabels({ scheduler, metrics, events }));
+  scheduleReadings(scheduler, metrics);
   scheduleUpkeep({ ...upkeep, store, ledger, audit, clock: verified });
   if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
 }

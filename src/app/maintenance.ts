@@ -23,6 +23,8 @@ const NEXT_BATCH_MS = 5_000;
 /** Interval of checks while no response of the service confirms the clock. */
 const UNVERIFIED_MS = 60_000;
 const WATCH_EVERY_MS = 10_000;
+/** Interval of reading the policies and the engine for the metrics. Windows and expiries change without events. */
+const READ_STORE_EVERY_MS = 10_000;
 /** Interval of saving label values: a crash loses the places since the last save. */
 const TIDY_LABELS_EVERY_MS = 10_000;
 /** The scheduler counts as stuck if its heartbeat is older. */
@@ -163,6 +165,18 @@ export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () =>
     run: async () => tidy(),
   });
   return tidy;
+}
+
+/** Schedules reading what the metrics show of the store. */
+export function scheduleReadings(scheduler: UpkeepDeps['scheduler'], metrics: Pick<Metrics, 'readStore'>): void {
+  scheduler.add({
+    name: 'readings',
+    schedule: { every: READ_STORE_EVERY_MS },
+    timeoutMs: READ_STORE_EVERY_MS,
+    jitter: 0,
+    runAtStart: true,
+    run: () => metrics.readStore(),
+  });
 }
 
 /** @returns the health check of the scheduler */

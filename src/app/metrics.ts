@@ -55,6 +55,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
       currentSpan: () => spans.own.current(),
     }),
     usage: (account, api) => accounts.clients.get(account)!.usage(api),
+    configuredPolicies: policies.compiled,
     policies: () => policies.statuses(),
     incidents: () => incidents.counts(),
     engine: () => policies.engine.readings(),

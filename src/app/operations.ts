@@ -57,12 +57,10 @@ function depsOf(
     })),
     ledger,
     clock,
-    paused() {
-      const pauses = new Map([
-        ...policies.engine.unwrittenPauses(),
-        ...ledger.pauses().map((p) => [p.scope, p.reason] as const),
-      ]);
-      return pauses.get('engine') ?? (killSwitchFile && fileSwitch(killSwitchFile));
+    async paused() {
+      const stored = (await ledger.pauses()).find(({ scope }) => scope === 'engine');
+      const reason = stored?.reason ?? policies.engine.unwrittenPauses().get('engine');
+      return reason ?? (killSwitchFile && fileSwitch(killSwitchFile));
     },
     budget: budgetKnowledge(config, ledger),
     onUnrecorded: (message) => events.emit({ type: 'store.failed', operation: 'end of an operation', message }),

@@ -107,7 +107,7 @@ export interface LateRun {
 export interface Handover {
   readonly counts: HandedCounts;
   /** Pauses that could not be stored, by scope. */
-  readonly pauses: ReadonlyMap<string, string>;
+  readonly pauses: Map<string, string>;
   /** Runs that were requested after the policies had ended. */
   readonly late: readonly LateRun[];
   /** Counts of audit records, as in `counts`; absent if the log is opened again. */

@@ -1,32 +1,36 @@
 /** Pauses. Each stays active, with its first reason, until an operator lifts it. */
 import { standIn } from '#automate/ledger/audit-chain.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
+import { all, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
-export function createPauses({ db, change }: Journal): Pauses {
-  const insert = db.prepare('INSERT OR IGNORE INTO pauses (scope, reason, at, by) VALUES (?, ?, ?, ?)');
-  const select = db.prepare('SELECT scope, reason, at, by FROM pauses WHERE lifted_at IS NULL ORDER BY id');
-  const lift = db.prepare(
-    `UPDATE pauses SET lifted_at = ?1, lifted_reason = ?2, lifted_by = ?3
-     WHERE lifted_at IS NULL AND (?4 IS NULL OR scope = ?4) RETURNING scope`,
-  );
+const INSERT = `INSERT INTO pauses (scope, reason, at, by) VALUES (?, ?, ?, ?)
+  ON CONFLICT (scope) WHERE lifted_at IS NULL DO NOTHING`;
+const ACTIVE = 'SELECT scope, reason, at, by FROM pauses WHERE lifted_at IS NULL ORDER BY id';
+const LIFT = `UPDATE pauses SET lifted_at = ?1, lifted_reason = ?2, lifted_by = ?3
+  WHERE lifted_at IS NULL AND (CAST(?4 AS TEXT) IS NULL OR scope = ?4) RETURNING scope`;
 
+export function createPauses({ database, write }: Journal): Pauses {
   return {
     pause: ({ scope, reason, at, by }) =>
-      change((tell) => {
-        if (insert.run(scope, reason, at, by).changes > 0) tell({ type: 'pause', scope: told(scope), reason, by });
+      write(function* (tell) {
+        const paused = yield* run(INSERT, scope, reason, at, by);
+        if (paused > 0) yield* tell({ type: 'pause', scope: told(scope), reason, by });
       }),
-    pauses: () =>
-      select.all().map((row) => ({
-        scope: String(row['scope']),
-        reason: String(row['reason']),
-        at: Number(row['at']),
-        by: String(row['by']),
-      })),
+    pauses: async () => {
+      const rows = await database.read(all(ACTIVE));
+      return rows.map(({ scope, reason, at, by }) => ({
+        scope: String(scope),
+        reason: String(reason),
+        at: Number(at),
+        by: String(by),
+      }));
+    },
     unpause: ({ scope, at, reason, by }) =>
-      change((tell) => {
-        const scopes = lift.all(at, reason, by, scope ?? null).map((row) => String(row['scope']));
-        if (scopes.length > 0) tell({ type: 'unpause', scopes: scopes.map(told), reason, by });
+      write(function* (tell) {
+        const lifted = yield* all(LIFT, at, reason, by, scope ?? null);
+        const scopes = lifted.map((row) => told(String(row['scope'])));
+        if (scopes.length > 0) yield* tell({ type: 'unpause', scopes, reason, by });
         return scopes.length;
       }),
   };

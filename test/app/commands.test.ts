@@ -52,7 +52,7 @@ test('a command during the exchange is answered by the next engine; a pause does
     commands.reject('1', PERSON),
     commands.unpause({ reason: 'r', by: 'local' }),
   ]);
-  commands.pause({ reason: 'r', by: 'local' });
+  await commands.pause({ reason: 'r', by: 'local' });
   expect(asked).toEqual(['old pause']);
   exchange();
   held[Symbol.dispose]();

@@ -42,9 +42,9 @@ test('every state change is a record, and none contains the data of an entry', a
   const id = reserved.ok ? reserved.intent.id : 0;
   ledger.recordOutcome(id, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new', detail: 'Bearer abc', done: 1 });
   ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
-  ledger.pause({ scope: 'engine', reason: 'outcome_mismatch', at: 1_300, by: 'engine' });
-  ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
-  ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
+  await ledger.pause({ scope: 'engine', reason: 'outcome_mismatch', at: 1_300, by: 'engine' });
+  await ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
+  await ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
   ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
   ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
@@ -91,7 +91,7 @@ test('a rejected or ineffective change is not a record', async () => {
   intentFor(ledger, 'a');
   const before = (await records()).length;
   ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
-  ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
+  await ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
   ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
   ledger.noteMatches('p', ['a'], 1);
   expect(await records()).toHaveLength(before);
@@ -177,7 +177,7 @@ test('a change whose transaction fails after its record is followed by a record 
   store.db.exec(`CREATE TEMP TRIGGER refuse BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no room'); END`);
   expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow('no room');
   store.db.exec('DROP TRIGGER refuse');
-  ledger.pause({ scope: 'engine', reason: 'x', at: 1, by: 'anna' });
+  await ledger.pause({ scope: 'engine', reason: 'x', at: 1, by: 'anna' });
   const all = await records();
   expect(typesOf(all)).toEqual(['store.opened', 'run.begun', 'intent', 'audit.not_committed', 'pause']);
   expect(all[3]).toMatchObject({ record: 3 });

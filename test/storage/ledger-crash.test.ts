@@ -87,10 +87,10 @@ class Mortal {
    *
    * @returns undefined when the process ended first
    */
-  attempt<T>(moment: Moment, work: (ledger: Ledger) => T): T | undefined {
+  async attempt<T>(moment: Moment, work: (ledger: Ledger) => T | Promise<T>): Promise<T | undefined> {
     this.#moment = moment;
     try {
-      const result = work(this.ledger);
+      const result = await work(this.ledger);
       if (moment === 'after-commit') this.#die();
       return result;
     } catch (error) {
@@ -192,7 +192,7 @@ test('after any sequence of changes and crashes the log is valid and agrees with
       const mortal = new Mortal();
       const times = new Map<string, number>();
       let now = 10_000_000;
-      mortal.attempt('never', (ledger) => ledger.beginRun(planOf(), now));
+      await mortal.attempt('never', (ledger) => ledger.beginRun(planOf(), now));
       for (const [index, { op, moment, n, items, wait, outcome }] of steps.entries()) {
         now += wait;
         const policy = n % 2 === 0 ? 'even' : 'odd';
@@ -200,7 +200,7 @@ test('after any sequence of changes and crashes the log is valid and agrees with
         switch (op) {
           case 'reserve':
             times.set(`${index}`, now);
-            mortal.attempt(moment, (ledger) =>
+            await mortal.attempt(moment, (ledger) =>
               ledger.reserve(1, resumeOf(target, { policy, items, lineage: String(index) }), now, CAPS),
             );
             break;
@@ -208,26 +208,30 @@ test('after any sequence of changes and crashes the log is valid and agrees with
             const open = mortal.ledger.recentActions(50);
             const intent = open[n % Math.max(1, open.length)];
             if (intent !== undefined)
-              mortal.attempt(moment, (ledger) => ledger.recordOutcome(intent.id, { at: now, outcome }));
+              await mortal.attempt(moment, (ledger) => ledger.recordOutcome(intent.id, { at: now, outcome }));
             break;
           }
           case 'pause':
-            mortal.attempt(moment, (ledger) => ledger.pause({ scope: `policy/${n}`, reason: 'x', at: now, by: 'p' }));
+            await mortal.attempt(moment, (ledger) =>
+              ledger.pause({ scope: `policy/${n}`, reason: 'x', at: now, by: 'p' }),
+            );
             break;
           case 'unpause':
-            mortal.attempt(moment, (ledger) => ledger.unpause({ at: now, reason: 'x', by: 'p' }));
+            await mortal.attempt(moment, (ledger) => ledger.unpause({ at: now, reason: 'x', by: 'p' }));
             break;
           case 'plan': {
             const plan = planOf({ id: `${n}aaaaa`, hash: `${n}`.padEnd(64, 'a') });
             const stored = { plan, targets: [], savedAt: now, expiresAt: now + 1_000_000, state: 'pending' } as const;
-            mortal.attempt(moment, (ledger) => ledger.savePlan(stored));
+            await mortal.attempt(moment, (ledger) => ledger.savePlan(stored));
             break;
           }
           case 'decide':
-            mortal.attempt(moment, (ledger) => ledger.decidePlan(`${n}aaaaa`, { state: 'applied', at: now, by: 'p' }));
+            await mortal.attempt(moment, (ledger) =>
+              ledger.decidePlan(`${n}aaaaa`, { state: 'applied', at: now, by: 'p' }),
+            );
             break;
           case 'trigger':
-            mortal.attempt(moment, (ledger) =>
+            await mortal.attempt(moment, (ledger) =>
               ledger.recordTrigger({
                 policy,
                 account: 'production',
@@ -244,7 +248,7 @@ test('after any sequence of changes and crashes the log is valid and agrees with
       expect(verdict).toEqual({ records: mortal.knownHead!.sequence, head: mortal.knownHead, isTorn: false });
       const records = await Array.fromAsync(readAudit(mortal.auditPath));
       const withdrawn = new Set(records.filter(({ type }) => type === 'audit.not_committed').map((r) => r['record']));
-      countsAgree(
+      await countsAgree(
         ledger,
         records.filter(({ sequence }) => !withdrawn.has(sequence)),
         times,
@@ -256,7 +260,11 @@ test('after any sequence of changes and crashes the log is valid and agrees with
 }, 120_000);
 
 /** Checks that the sums of the records are those of the ledger. */
-function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: ReadonlyMap<string, number>): void {
+async function countsAgree(
+  ledger: Ledger,
+  records: readonly AuditRecord[],
+  times: ReadonlyMap<string, number>,
+): Promise<void> {
   const intents = new Map<unknown, Told>();
   const outcomes = new Map<unknown, unknown>();
   const scopes = new Set<unknown>();
@@ -295,7 +303,7 @@ function countsAgree(ledger: Ledger, records: readonly AuditRecord[], times: Rea
     [...intents.keys()].toSorted((a, b) => Number(a) - Number(b)),
   );
   for (const { id, outcome } of actions) expect(outcome).toBe(outcomes.get(id));
-  expect(new Set(ledger.pauses().map(({ scope }) => scope))).toEqual(scopes);
+  expect(new Set((await ledger.pauses()).map(({ scope }) => scope))).toEqual(scopes);
   const claims = [...intents.values()].filter(({ active }) => active);
   expect(ledger.used({}, 0)).toBe(claims.reduce((total, { items }) => total + items, 0));
 }

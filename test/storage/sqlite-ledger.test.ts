@@ -201,30 +201,30 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
   );
 });
 
-test('a pause keeps its first reason, across openings, until an operator lifts it', () => {
+test('a pause keeps its first reason, across openings, until an operator lifts it', async () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
   const first = createLedger(before, memoryAudit());
-  first.pause({ scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' });
-  first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
-  first.pause({ scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' });
-  first.pause({ scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' });
+  await first.pause({ scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' });
+  await first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
+  await first.pause({ scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' });
+  await first.pause({ scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' });
   before[Symbol.dispose]();
 
   const ledger = openLedger(path);
-  expect(ledger.pauses()).toEqual([
+  expect(await ledger.pauses()).toEqual([
     { scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' },
     { scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' },
     { scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' },
   ]);
   const lifted = { at: 4_000, reason: 'looked', by: 'anna' };
-  expect(ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(1);
-  expect(ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(0);
-  expect(ledger.pauses().map(({ scope }) => scope)).toEqual(['engine', 'group/p/https://a']);
-  expect(ledger.unpause(lifted)).toBe(2);
-  expect(ledger.pauses()).toEqual([]);
-  ledger.pause({ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' });
-  expect(ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
+  expect(await ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(1);
+  expect(await ledger.unpause({ scope: 'policy/p', ...lifted })).toBe(0);
+  expect((await ledger.pauses()).map(({ scope }) => scope)).toEqual(['engine', 'group/p/https://a']);
+  expect(await ledger.unpause(lifted)).toBe(2);
+  expect(await ledger.pauses()).toEqual([]);
+  await ledger.pause({ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' });
+  expect(await ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
 });
 
 test('a budget is raised under its own caps, and uses no other', () => {

@@ -66,8 +66,8 @@ export function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): 
 }
 
 /** Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. */
-export function announcePauses({ ledger, byName, conditions }: AnnounceDeps): void {
-  const pauses = ledger.pauses().filter(({ scope }) => !scope.startsWith('group/'));
+export async function announcePauses({ ledger, byName, conditions }: AnnounceDeps): Promise<void> {
+  const pauses = (await ledger.pauses()).filter(({ scope }) => !scope.startsWith('group/'));
   for (const { scope, reason, at, by } of pauses) {
     const policy = byName.get(scope.replace(/^policy\//, ''));
     conditions.raise({

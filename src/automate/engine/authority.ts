@@ -8,7 +8,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
-import type { Pauses } from '../ledger/pauses.ts';
+import type { Pause, Pauses } from '../ledger/pauses.ts';
 import type { PolicyMemory } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
@@ -32,11 +32,11 @@ export class Authority {
 
   constructor(deps: AuthorityDeps) {
     this.#deps = deps;
-    this.#unwritten = new Map(deps.unwrittenPauses);
+    this.#unwritten = deps.unwrittenPauses ?? new Map();
   }
 
   /** Pauses that could not be stored, by scope, with their reasons. They exist nowhere else. */
-  unwrittenPauses(): ReadonlyMap<string, string> {
+  unwrittenPauses(): Map<string, string> {
     return this.#unwritten;
   }
 
@@ -44,10 +44,10 @@ export class Authority {
    * Pauses a scope until an operator lifts the pause. The pause survives restarts: a restart must not restore the trust
    * in an automation.
    */
-  pause(scope: string, reason: string, by = 'engine'): void {
+  async pause(scope: string, reason: string, by = 'engine'): Promise<void> {
     const { ledger, clock, events } = this.#deps;
     try {
-      ledger.pause({ scope, reason, at: clock.now(), by });
+      await ledger.pause({ scope, reason, at: clock.now(), by });
     } catch (error) {
       this.#unwritten.set(scope, reason);
       events.emit({ type: 'store.failed', operation: 'pause', message: errorMessage(error) });
@@ -56,33 +56,47 @@ export class Authority {
   }
 
   /** @returns the number of lifted pauses */
-  unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): number {
+  async unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): Promise<number> {
     const { ledger, clock, events } = this.#deps;
     const unwritten = [...this.#unwritten.keys()].filter(
       (scope) => lifted.scope === undefined || scope === lifted.scope,
     );
-    const count = ledger.unpause({ ...lifted, at: clock.now() }) + unwritten.length;
+    const count = (await ledger.unpause({ ...lifted, at: clock.now() })) + unwritten.length;
     for (const scope of unwritten) this.#unwritten.delete(scope);
     events.emit({ type: 'engine.unpaused', lifted: count, reason: lifted.reason });
     return count;
   }
 
   /** Reason for a pause of this policy or of the engine. */
-  paused(policy: Policy): string | undefined {
-    return this.#pausedBy(['engine', policyScope(policy.name)]) ?? this.#killSwitch();
+  async paused(policy: Policy): Promise<string | undefined> {
+    return (await this.allPaused([policy])).get(policy.name);
   }
 
-  /** @param scope `engine`, or a scope from `policyScope` */
-  isPaused(scope: string): boolean {
-    return (this.#pausedBy([scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined)) !== undefined;
+  /** Reasons for pauses of policies or of the engine, by policy. */
+  async allPaused(policies: readonly Policy[]): Promise<ReadonlyMap<string, string | undefined>> {
+    const stored = await this.#storedPauses();
+    const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.#killSwitch();
+    return new Map(policies.map(({ name }) => [name, reason(name)]));
+  }
+
+  /**
+   * Returns whether each scope is paused itself.
+   *
+   * @param scopes `engine`, or scopes from `policyScope`
+   */
+  async arePaused(scopes: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
+    const stored = await this.#storedPauses();
+    const reason = (scope: string) =>
+      this.#pausedBy(stored, [scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined);
+    return new Map(scopes.map((scope) => [scope, reason(scope) !== undefined]));
   }
 
   /** @param at `first`: before the plan; else again before a request */
-  runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): RunFacts {
+  async runFacts(policy: Policy, at: { readonly first: boolean; readonly trigger?: Trigger }): Promise<RunFacts> {
     const { clock, ledger, facts } = this.#deps;
     const { trigger } = at;
+    const paused = await this.paused(policy);
     const now = clock.now();
-    const paused = this.paused(policy);
     // An unreadable store already counts as a pause, so it is not read again.
     const clockSkewMs = facts.clockSkewMs(policy.account);
     const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
@@ -144,17 +158,22 @@ export class Authority {
     ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
   }
 
+  /** Returns the pauses in the store, or the reason why they cannot be read. */
+  async #storedPauses(): Promise<readonly Pause[] | string> {
+    try {
+      return await this.#deps.ledger.pauses();
+    } catch (error) {
+      return `the store cannot be read: ${errorMessage(error)}`;
+    }
+  }
+
   /**
    * Returns the reason for a pause. An unreadable store counts as a pause: it may contain one, and a run could not be
    * recorded.
    */
-  #pausedBy(scopes: readonly string[]): string | undefined {
-    const pauses = new Map(this.#unwritten);
-    try {
-      for (const { scope, reason } of this.#deps.ledger.pauses()) pauses.set(scope, reason);
-    } catch (error) {
-      return `the store cannot be read: ${errorMessage(error)}`;
-    }
+  #pausedBy(stored: readonly Pause[] | string, scopes: readonly string[]): string | undefined {
+    if (typeof stored === 'string') return stored;
+    const pauses = new Map([...this.#unwritten, ...stored.map(({ scope, reason }) => [scope, reason] as const)]);
     const scope = scopes.find((one) => pauses.has(one));
     if (scope === undefined) return undefined;
     const option = scope === 'engine' ? '' : ` --policy ${scope.replace('policy/', '')}`;

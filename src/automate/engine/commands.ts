@@ -55,10 +55,10 @@ export async function makePlan(
 ): Promise<{ readonly ok: true; readonly plan: Plan; readonly missing?: readonly string[] }> {
   await hearClock(found.account, deps, signal);
   const at = deps.clock.now();
-  const context = contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
+  const context = await contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
   const stopped = firstDenial(
     guardsAt(deps.guards, 'run'),
-    deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
+    await deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
   );
   const { plan, targets, missing } = await decide(
     found,
@@ -106,7 +106,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
   if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
   deps.conditions.resolve(`approval/${found.name}`);
-  deps.manual.review();
+  await deps.manual.review();
   // A manual plan has no earlier steps, and its policy already has the overruled value.
   if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     overruleSettle(found, deps);

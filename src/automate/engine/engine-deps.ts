@@ -64,8 +64,8 @@ export interface EngineDeps<L = Ledger> {
   readonly ceiling?: PolicyMode;
   /** Reason why all policies are in audit mode now, despite the configuration. Checked before every request. */
   auditOnly?(): string | undefined;
-  /** Pauses that an earlier engine could not store. */
-  readonly unwrittenPauses?: ReadonlyMap<string, string>;
+  /** Pauses that an earlier engine could not store. It may still add one: a write of it may fail after its end. */
+  readonly unwrittenPauses?: Map<string, string>;
   /** Reason why everything is paused, or undefined. Checked before every request. An error counts as a pause. */
   killSwitch(): string | undefined;
   /** Milliseconds after which a lost request has arrived or never will; default 5 min. */

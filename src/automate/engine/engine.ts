@@ -34,9 +34,9 @@ export interface Engine extends EngineCommands {
   /** Returns true if the policy exists: in the configuration, or as a manual plan in progress. */
   has(policy: string): boolean;
   /** Statuses without `nextRunAt`, which only the scheduler knows. */
-  statuses(): readonly PolicyStatus[];
+  statuses(): Promise<readonly PolicyStatus[]>;
   /** Readings for metrics, apart from the policies. */
-  readings(): EngineReadings;
+  readings(): Promise<EngineReadings>;
   /**
    * Runs a policy once. An abort lets the request in flight finish, records its outcome and leaves the rest. Failures
    * are outcomes in the ledger and events; the promise does not reject.
@@ -45,7 +45,7 @@ export interface Engine extends EngineCommands {
   /** Conditions of other parts of the daemon, reported and shown like those of policies. */
   readonly others: Pick<Conditions, 'raise' | 'resolve'>;
   /** Pauses that could not be stored, for the next engine. */
-  unwrittenPauses(): ReadonlyMap<string, string>;
+  unwrittenPauses(): Map<string, string>;
   /** Restores conditions of an earlier process at the start. Those of policies that no longer run are resolved. */
   restore(told: readonly Condition[]): void;
   /** Recovers after a crash, before the first run: open intents become unknown, then reads resolve them. */
@@ -87,7 +87,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
-    manual.review();
+    await manual.review();
     abandonIntents(parts);
     noteAccounts(parts);
     await settleActions(parts, signal);
@@ -95,9 +95,9 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     for (const change of changes) announceCampaign(change, parts);
     announceUnknown(parts);
     announceApprovals(parts);
-    announcePauses(parts);
-    turns.reviewHolds();
-    manual.review();
+    await announcePauses(parts);
+    await turns.reviewHolds();
+    await manual.review();
     turns.continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
   }
 
@@ -109,8 +109,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   return {
-    statuses: () => deps.policies.map((policy) => statusOf(policy, parts)),
-    readings: () => readEngine(parts),
+    statuses: async () => statusesOf(parts),
+    readings: async () => readEngine(parts),
     conditions: () => conditions.active(),
     others: conditions,
     has: (policy) => byName.has(policy),
@@ -118,17 +118,18 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     plan: async (name, request, signal) => planPolicy(name, request, commands, signal),
     apply: async (id, person, signal) => applyPlan(id, person, commands, signal),
     planManually: async (request, signal) => planManually(request, commands, signal),
-    cancel: (id, person) => cancelPlan(id, person, commands),
+    cancel: async (id, person) => cancelPlan(id, person, commands),
     approve: (id, person) => approvePlan(id, person, commands),
     reject: (id, person) => rejectPlan(id, person, commands),
     explain: async (id, signal) => explain(id, commands, signal),
-    pause({ policy, reason, by }) {
-      authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
+    async pause({ policy, reason, by }) {
+      await authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
     },
-    unpause({ policy, group, reason, by }) {
+    async unpause({ policy, group, reason, by }) {
       const scope =
         policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
-      return authority.unpause({ ...(scope !== undefined && { scope }), reason, by }) + liftHalts(scope, commands);
+      const pauses = await authority.unpause({ ...(scope !== undefined && { scope }), reason, by });
+      return pauses + liftHalts(scope, commands);
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
@@ -166,13 +167,17 @@ function noteAccounts(deps: EngineDeps<Trust & Raises>): void {
   }
 }
 
-function statusOf(
-  policy: Policy,
-  deps: { authority: Authority; conditions: Conditions } & EngineDeps<Campaigns & Signals>,
-): PolicyStatus {
+type StatusDeps = EngineDeps<Campaigns & Signals> & { readonly authority: Authority; readonly conditions: Conditions };
+
+async function statusesOf(deps: StatusDeps): Promise<readonly PolicyStatus[]> {
+  const { policies, authority } = deps;
+  const paused = await authority.allPaused(policies);
+  return policies.map((policy) => statusOf(policy, paused.get(policy.name), deps));
+}
+
+function statusOf(policy: Policy, paused: string | undefined, deps: StatusDeps): PolicyStatus {
   const { authority, conditions, ledger } = deps;
   const { mode, reducedBy } = authority.mode(policy);
-  const paused = authority.paused(policy);
   const probationLeft = authority.probationLeft(policy);
   const by = paused === undefined ? reducedBy : `paused: ${paused}`;
   const held = conditions.active().find(({ key }) => key === holdKey(policy));

@@ -5,14 +5,15 @@ import type { Authority } from './authority.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 
-export function pauseIfMore(
+export async function pauseIfMore(
   proposal: Proposal,
   request: ActionRequest,
   result: ActResult,
   { guards, authority }: Pick<EngineDeps, 'guards'> & { readonly authority: Authority },
-): Denial | undefined {
+): Promise<Denial | undefined> {
   if (result.outcome !== 'accepted') return undefined;
   const surplus = firstDenial(guardsAt(guards, 'answer'), { asked: asked(request), done: result.done });
-  if (surplus !== undefined) authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
+  if (surplus !== undefined)
+    await authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
   return surplus;
 }

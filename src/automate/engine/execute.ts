@@ -99,7 +99,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
     const step = new GroupStep(policy, { group, settle: overruledSettle(policy, run.plan.overruled) }, deps);
     try {
       for (const planned of members) {
-        stopped = mayNotSend(policy, run, deps, signal) ?? othersDelete(policy, { inDlq, done }, deps);
+        stopped = (await mayNotSend(policy, run, deps, signal)) ?? othersDelete(policy, { inDlq, done }, deps);
         if (stopped !== undefined) break;
         const proposal = step.join(planned);
         const result = await one(policy, run, proposal, deps, signal);
@@ -157,19 +157,25 @@ class GroupStep {
   }
 }
 
-function mayNotSend(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Denial | undefined {
-  if (signal.aborted) return interrupted(signal);
+async function mayNotSend(
+  policy: Policy,
+  run: Run,
+  deps: ExecuteDeps,
+  signal: AbortSignal,
+): Promise<Denial | undefined> {
   const { needsApproval, trigger } = run.plan;
+  const denial = firstDenial(
+    guardsAt(deps.guards, 'run'),
+    await deps.authority.runFacts(policy, { first: false, trigger }),
+  );
+  if (signal.aborted) return interrupted(signal);
   const facts: AuthorityFacts = {
     mode: deps.authority.mode(policy).mode,
     isApproved: run.isApproved,
     ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
     probationLeft: run.probationLeft,
   };
-  return (
-    firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: false, trigger })) ??
-    firstDenial(guardsAt(deps.guards, 'act'), facts)
-  );
+  return denial ?? firstDenial(guardsAt(deps.guards, 'act'), facts);
 }
 
 function tooManyBad(inARow: number): Denial | undefined {
@@ -214,7 +220,7 @@ async function one(
     if (signal.aborted) return { stopped: interrupted(signal) };
     if (unprepared !== undefined) return { took: 'skipped', unprepared };
     // Preparation took time: a pause that came in between must hold this delete, not only the next one.
-    const objection = mayNotSend(policy, run, deps, signal);
+    const objection = await mayNotSend(policy, run, deps, signal);
     if (objection !== undefined) return { stopped: objection };
   }
   const { intent, instead } = reserve(policy, run, proposal, deps);
@@ -278,7 +284,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   const durationMs = clock.monotonic() - startedAt;
   // The intent's time was checked; the clock may have been set since.
   const at = intent.at + Math.round(durationMs);
-  const surplus = pauseIfMore(proposal, request, result, deps);
+  const surplus = await pauseIfMore(proposal, request, result, deps);
   const detail = result.outcome === 'accepted' ? surplus?.reason : result.detail;
   const newRunId = result.outcome === 'accepted' ? result.newRunId : undefined;
   const done = result.outcome === 'accepted' ? result.done : undefined;

@@ -65,9 +65,10 @@ async function verdictOf(
   if (missed !== undefined) return { verdict: 'left_out', denial: missed };
   await hearClock(policy.account, deps, signal);
   const trigger = { kind: 'hand' } as const;
-  const stopped = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
+  const stopped = firstDenial(guardsAt(deps.guards, 'run'), facts);
   const context = {
-    ...contextOf(policy, { at, trigger, signal }, deps),
+    ...(await contextOf(policy, { at, trigger, signal }, deps)),
     watched,
     ...(stopped !== undefined && { stopped }),
   };

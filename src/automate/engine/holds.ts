@@ -55,8 +55,8 @@ export function isAskedFirst(guard: string | undefined, { guards }: Pick<EngineD
 }
 
 /** Reason why a run would be held now, before it reads anything. */
-function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDeps): Denial | undefined {
-  const facts = deps.authority.runFacts(policy, { first: true, ...(trigger && { trigger }) });
+async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDeps): Promise<Denial | undefined> {
+  const facts = await deps.authority.runFacts(policy, { first: true, ...(trigger && { trigger }) });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
   if (denial !== undefined) return denial;
   const { mode, reducedBy } = deps.authority.mode(policy);
@@ -69,7 +69,7 @@ function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDe
  *
  * @returns the trigger that can have its run now
  */
-export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | undefined {
+export async function reviewHold(policy: Policy, deps: HoldDeps): Promise<PendingTrigger | undefined> {
   const { conditions } = deps;
   const [pending] = pendingTriggers(policy, deps);
   const hold = conditions.active().find(({ key }) => key === holdKey(policy));
@@ -79,7 +79,7 @@ export function reviewHold(policy: Policy, deps: HoldDeps): PendingTrigger | und
     if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.resolve(holdKey(policy));
     return undefined;
   }
-  const denial = denialBefore(policy, pending?.trigger, deps);
+  const denial = await denialBefore(policy, pending?.trigger, deps);
   const isHoldAskedFirst = isAskedFirst(hold?.guard, deps);
   if (denial === undefined) {
     if (isHoldAskedFirst) conditions.resolve(holdKey(policy));

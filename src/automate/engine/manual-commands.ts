@@ -35,7 +35,7 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
 }
 
 /** Cancels a manual plan: after the request in flight, nothing more is sent. */
-export function cancelPlan(id: string, person: Person, deps: CommandDeps): Decided {
+export async function cancelPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
   const stored = usable(id, ['draft', 'approved', 'applied'], deps);
   if ('ok' in stored) return stored;
   const { plan } = stored;
@@ -48,7 +48,7 @@ export function cancelPlan(id: string, person: Person, deps: CommandDeps): Decid
   if (!deps.ledger.decidePlan(plan.id, decision)) return decided(stored);
   const why = person.reason === undefined ? '' : `: ${person.reason}`;
   deps.manual.stop(plan.policy, `cancelled by ${person.by}${why}`);
-  deps.manual.review();
+  await deps.manual.review();
   return { ok: true, plan: { ...stored, state: 'cancelled', ...person } };
 }
 

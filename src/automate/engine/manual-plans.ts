@@ -20,6 +20,7 @@ import type { EngineDeps } from './engine-deps.ts';
 import type { Decision } from './plan-draft.ts';
 import { holdKey } from './report.ts';
 import { haltKey } from './shown-group.ts';
+import { Turns } from './turns.ts';
 
 interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & Reports> {
   readonly conditions: Conditions;
@@ -31,6 +32,7 @@ interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & R
 
 export class ManualPlans {
   readonly #deps: ManualDeps;
+  readonly #reviews = new Turns();
   readonly #stops = new Map<string, AbortController>();
   /** Number of runs in progress or waiting, by policy. */
   readonly #underWay = new Map<string, number>();
@@ -72,8 +74,12 @@ export class ManualPlans {
     return stored?.state === 'approved' ? stored : undefined;
   }
 
-  /** Registers the policies of plans in progress, and removes those of plans that are over. */
-  review(): void {
+  /** Registers the policies of plans in progress, and removes those of plans that are over. Reviews never overlap. */
+  async review(): Promise<void> {
+    return this.#reviews.take('review', () => this.#review());
+  }
+
+  async #review(): Promise<void> {
     const { byName, conditions, inStep } = this.#deps;
     const unsettled = this.#unsettled();
     const wanted = new Map<string, StoredPlan>();
@@ -93,12 +99,13 @@ export class ManualPlans {
       if (typeof policy !== 'string') byName.set(name, policy);
     }
     for (const [name, policy] of byName) {
-      if (policy.manual === undefined || wanted.has(name)) continue;
+      // A run that began during this review keeps its policy, and the signal that cancels it.
+      if (policy.manual === undefined || wanted.has(name) || this.isUnderWay(name)) continue;
       byName.delete(name);
       this.#stops.delete(name);
       conditions.resolve(holdKey(policy));
     }
-    this.#liftPauses(wanted);
+    await this.#liftPauses(wanted);
   }
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
@@ -178,13 +185,16 @@ export class ManualPlans {
     this.#deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
   }
 
-  /** Lifts the pauses of plans that are over. */
-  #liftPauses(wanted: ReadonlyMap<string, StoredPlan>): void {
-    const { authority, ledger } = this.#deps;
-    for (const { scope } of ledger.pauses()) {
+  /** Lifts the pauses of plans that are over. An undecided plan keeps its pause: it can be applied at any time. */
+  async #liftPauses(wanted: ReadonlyMap<string, StoredPlan>): Promise<void> {
+    const { authority, ledger, clock } = this.#deps;
+    for (const { scope } of await ledger.pauses()) {
       const name = scope.replace(/^policy\//, '');
-      if (scope !== policyScope(name) || manualPlanId(name) === undefined || wanted.has(name)) continue;
-      authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
+      const id = manualPlanId(name);
+      if (scope !== policyScope(name) || id === undefined || wanted.has(name)) continue;
+      const { state } = ledger.storedPlan(id, clock.now()) ?? {};
+      if (state === 'draft' || state === 'pending' || state === 'approved') continue;
+      await authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
     }
   }
 }

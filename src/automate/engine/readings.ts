@@ -12,7 +12,7 @@ import type { EngineDeps } from './engine-deps.ts';
 
 type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
 
-export function readEngine(deps: ReadingDeps & { readonly authority: Authority }): EngineReadings {
+export async function readEngine(deps: ReadingDeps & { readonly authority: Authority }): Promise<EngineReadings> {
   const { authority, clock, ledger, policies } = deps;
   const oldestIntentAt = ledger.oldestUnsettledAt();
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
@@ -26,7 +26,7 @@ export function readEngine(deps: ReadingDeps & { readonly authority: Authority }
       .storedPlans(['pending'], clock.now())
       .map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: capsOf(deps),
-    paused: new Map(scopes.map((scope) => [scope, authority.isPaused(scope)])),
+    paused: await authority.arePaused(scopes),
     isLeader: ledger.leaseLost() === undefined,
   };
 }

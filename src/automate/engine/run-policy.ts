@@ -87,8 +87,9 @@ interface Decided {
 async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
   const { trigger, signal } = options;
   const applied = policy.manual === undefined ? options.applied : appliedOf(policy, deps);
-  const context = contextOf(policy, { at, trigger, signal }, deps);
-  const denial = firstDenial(guardsAt(deps.guards, 'run'), deps.authority.runFacts(policy, { first: true, trigger }));
+  const context = await contextOf(policy, { at, trigger, signal }, deps);
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
+  const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
   if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
   if (applied !== undefined) {
     const only = new Set(applied.targets);
@@ -116,13 +117,14 @@ function appliedOf({ name }: Policy, { manual }: RunDeps): RunOptions['applied']
 }
 
 /** Context of a decision, before anything is read. */
-export function contextOf(
+export async function contextOf(
   policy: Policy,
   of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
   deps: Pick<RunDeps, 'authority'>,
-): PlanContext {
+): Promise<PlanContext> {
+  const paused = await deps.authority.paused(policy);
   const { mode } = deps.authority.mode(policy);
-  const effectiveMode = deps.authority.paused(policy) === undefined ? mode : leastMode(mode, 'off');
+  const effectiveMode = paused === undefined ? mode : leastMode(mode, 'off');
   return { ...of, effectiveMode };
 }
 
@@ -142,7 +144,7 @@ async function actOn(
     if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
     const totals = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
     const unbalanced = balance(plan, totals, deps);
-    if (unbalanced !== undefined) deps.authority.pause(policyScope(policy.name), unbalanced.reason);
+    if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     result = concluded(policy, plan, totals, unbalanced);
   }
   if (result.outcome === 'pending_approval' && policy.manual === undefined) requestApproval(policy, decision, deps);

@@ -76,10 +76,10 @@ export class RunTurns {
   }
 
   /** Runs policies whose triggers were held, or arrived just before a crash. */
-  reviewHolds(): void {
+  async reviewHolds(): Promise<void> {
     const { policies, clock } = this.#deps;
     for (const policy of policies) {
-      const pending = reviewHold(policy, this.#deps);
+      const pending = await reviewHold(policy, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
       // The hook that received a new trigger starts its run.
       if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;

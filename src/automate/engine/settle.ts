@@ -125,11 +125,11 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
     const age = formatDuration(repeatMs);
     return record(action, 'unresolvable', deps, `the request is more than ${age} old and is not repeated`);
   }
-  if (mayNotRepeat(proposal, deps)) return;
+  if (await mayNotRepeat(proposal, deps)) return;
   // The same absolute value, or the same id: a repeated request has the same effect as one.
   const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
   const result = await deps.actions.act(request);
-  pauseIfMore(proposal, request, result, deps);
+  await pauseIfMore(proposal, request, result, deps);
   if (result.outcome === 'accepted') return record(action, 'confirmed_applied', deps, 'repeated unchanged');
   if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
     return record(action, 'unknown', deps, result.detail);

@@ -104,7 +104,7 @@ export interface EngineCommands {
   /** Makes and saves a manual plan; never acts. Rejects with the signal's reason. */
   planManually(request: ManualRequest, signal: AbortSignal): Promise<Planned>;
   /** Cancels a manual plan: after the request in flight, nothing more is sent. */
-  cancel(planId: string, person: Person): Decided;
+  cancel(planId: string, person: Person): Promise<Decided>;
   /** Applies the actions of a plan that are still valid. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Decided;
@@ -112,7 +112,7 @@ export interface EngineCommands {
   /** Explains a dlqId, or the id of a run or a message. */
   explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;
   /** Pauses before the next request of any run. Without a policy: the whole engine. */
-  pause(pause: { readonly policy?: string; readonly reason: string; readonly by: string }): void;
+  pause(pause: { readonly policy?: string; readonly reason: string; readonly by: string }): Promise<void>;
   /**
    * Lifts pauses; with a policy, also the halts of its groups. The reason is recorded.
    *
@@ -123,5 +123,5 @@ export interface EngineCommands {
     readonly group?: string;
     readonly reason: string;
     readonly by: string;
-  }): number;
+  }): Promise<number>;
 }

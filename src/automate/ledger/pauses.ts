@@ -13,13 +13,13 @@ export interface Pause {
 /** Storage of pauses. */
 export interface Pauses {
   /** Pauses a scope durably. An existing pause keeps its reason. */
-  pause(pause: Pause): void;
-  pauses(): readonly Pause[];
+  pause(pause: Pause): Promise<void>;
+  pauses(): Promise<readonly Pause[]>;
   /** Lifts the pause of a scope, or all pauses; the reason is recorded. @returns the number of lifted pauses */
   unpause(lifted: {
     readonly scope?: string;
     readonly at: number;
     readonly reason: string;
     readonly by: string;
-  }): number;
+  }): Promise<number>;
 }

@@ -122,8 +122,8 @@ class Scenario {
       const why = this.#service.failAgain(dlqId);
       if (why !== undefined) throw new Error(why);
     }
-    if (pause !== undefined) this.#engine.pause({ reason: pause, by: 'test' });
-    if (unpause !== undefined) this.#engine.unpause({ reason: unpause, by: 'test' });
+    if (pause !== undefined) await this.#engine.pause({ reason: pause, by: 'test' });
+    if (unpause !== undefined) await this.#engine.unpause({ reason: unpause, by: 'test' });
     if (approve !== undefined) this.#approve(approve);
     this.#service.answers.push(...(answers ?? []));
     const decides = step.run ?? step.plan;

@@ -54,8 +54,10 @@ export interface MetricsDeps extends Readings {
   /** Returns the daemon's own current span for exemplars. */
   currentSpan?(): SpanRef | undefined;
   usage(account: string, api: Api): { readonly usedToday: number; readonly allowedPerDay: number };
-  policies(): readonly PolicyStatus[];
-  engine(): EngineReadings;
+  /** Policies of the configuration. */
+  readonly configuredPolicies: readonly Pick<PolicyStatus, 'account' | 'name'>[];
+  policies(): Promise<readonly PolicyStatus[]>;
+  engine(): Promise<EngineReadings>;
   /** Returns the known budget of an account; undefined if unknown. */
   budget?(account: string): BudgetKnowledge | undefined;
   /** Returns the current readings of the store's files. */
@@ -68,6 +70,8 @@ export interface MetricsDeps extends Readings {
 }
 
 export interface Metrics extends Disposable {
+  /** Reads the policies and the engine again, for the next scrapes. Must be called every few seconds. */
+  readStore(): Promise<void>;
   /** Returns the body of a scrape. Never rejects because of a source. */
   render(format: Format): Promise<ScrapeBody>;
   /**
@@ -133,6 +137,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     ...deps,
     families,
     health,
+    configured: deps.configuredPolicies,
     budget: (account) => deps.budget?.(account),
     onFailure,
   });
@@ -179,6 +184,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       readings.takeAudit();
       return families.handOver();
     },
+    readStore: () => self.readStore(),
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();

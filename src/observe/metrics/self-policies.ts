@@ -4,12 +4,15 @@ import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Families, Put } from './families.ts';
-import type { SelfPart } from './self-part.ts';
+import type { StoredPart } from './self-part.ts';
 import { flag, seconds } from './values.ts';
 
 const BREAKERS = { closed: 0, 'half-open': 1, open: 2 } as const;
 
-export function policyPart(families: Families, policies: () => readonly PolicyStatus[]): SelfPart {
+export function policyPart(
+  families: Families,
+  { configured, policies }: Pick<LedgerPartDeps, 'configured' | 'policies'>,
+): StoredPart {
   /** Policies whose counters exist. */
   const known = new Set<string>();
 
@@ -36,9 +39,9 @@ export function policyPart(families: Families, policies: () => readonly PolicySt
     }
   }
 
+  for (const { account, name } of configured) createCounters(account, name);
   return {
     source: 'policies',
-    isKept: true,
     gauges: [
       'opsd_policy_mode_info',
       'opsd_policy_next_run_timestamp_seconds',
@@ -46,23 +49,27 @@ export function policyPart(families: Families, policies: () => readonly PolicySt
       'opsd_campaign_step_items',
       'opsd_breaker_state',
     ],
-    fill(put) {
-      for (const status of policies()) fillPolicy(put, status);
+    async read() {
+      const statuses = await policies();
+      return (put) => {
+        for (const status of statuses) fillPolicy(put, status);
+      };
     },
   };
 }
 
 interface LedgerPartDeps {
   readonly accounts: readonly { readonly name: string }[];
-  readonly policies: () => readonly PolicyStatus[];
-  readonly engine: () => EngineReadings;
+  /** Policies of the configuration. */
+  readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
+  readonly policies: () => Promise<readonly PolicyStatus[]>;
+  readonly engine: () => Promise<EngineReadings>;
   readonly budget: (account: string) => BudgetKnowledge | undefined;
 }
 
-export function ledgerPart({ accounts, policies, engine, budget }: LedgerPartDeps): SelfPart {
+export function ledgerPart({ accounts, configured, engine, budget }: Omit<LedgerPartDeps, 'policies'>): StoredPart {
   return {
     source: 'ledger',
-    isKept: true,
     gauges: [
       'opsd_unknown_outcomes',
       'opsd_oldest_intent_timestamp_seconds',
@@ -74,11 +81,14 @@ export function ledgerPart({ accounts, policies, engine, budget }: LedgerPartDep
       'msgsvc_account_budget_dollars',
       'msgsvc_account_budget_asserted_timestamp_seconds',
     ],
-    fill(put) {
-      // Samples of one label set add up, so that a policy without an approval shows 0.
-      for (const { account, name: policy } of policies()) put('opsd_pending_plans', { account, policy }, 0);
-      fillEngine(put, engine());
-      for (const { name } of accounts) fillBudget(put, name, budget(name));
+    async read() {
+      const readings = await engine();
+      return (put) => {
+        // Samples of one label set add up, so that a policy without an approval shows 0.
+        for (const { account, name: policy } of configured) put('opsd_pending_plans', { account, policy }, 0);
+        fillEngine(put, readings);
+        for (const { name } of accounts) fillBudget(put, name, budget(name));
+      };
     },
   };
 }

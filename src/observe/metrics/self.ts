@@ -3,12 +3,11 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ObservationBoard } from '../observations/board.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus, OpsEvent } from '#foundation/events/events.ts';
 import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 import { collectorPart } from './self-collectors.ts';
-import type { SelfPart, SelfSource } from './self-part.ts';
+import type { SelfPart, SelfSource, StoredPart } from './self-part.ts';
 import { ledgerPart, policyPart } from './self-policies.ts';
 
 export interface SelfDeps {
@@ -22,9 +21,10 @@ export interface SelfDeps {
   }[];
   readonly usage: (account: string, api: Api) => { readonly usedToday: number };
   readonly events: EventBus;
-  readonly clock: Clock;
-  readonly policies: () => readonly PolicyStatus[];
-  readonly engine: () => EngineReadings;
+  /** Policies of the configuration. */
+  readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
+  readonly policies: () => Promise<readonly PolicyStatus[]>;
+  readonly engine: () => Promise<EngineReadings>;
   readonly budget: (account: string) => BudgetKnowledge | undefined;
   readonly onFailure: (source: SelfSource) => void;
 }
@@ -32,9 +32,11 @@ export interface SelfDeps {
 export interface SelfMetrics extends Disposable {
   /** Updates the metrics, synchronously. */
   refresh(): void;
+  /** Reads the facts in the store again, for the next scrapes. Calls at the same time share a reading. */
+  readStore(): Promise<void>;
 }
 
-/** Events after which the engine is read again at the next scrape. Windows and expiries change without events. */
+/** Events after which the store is read again. Windows and expiries change without events. */
 const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
   'policy.run',
   'action.outcome',
@@ -44,35 +46,57 @@ const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
   'engine.recovered',
   'notification',
 ]);
-const KEPT_MS = 10_000;
 
 export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
-  const { families, clock, policies } = deps;
-  const parts = [collectorPart(deps), quotaPart(deps), policyPart(families, policies), ledgerPart(deps)];
-
-  const readAt = new Map<SelfSource, number>();
+  const { families } = deps;
+  const parts = [collectorPart(deps), quotaPart(deps)];
+  const stored = [policyPart(families, deps), ledgerPart(deps)];
+  let isOutdated = false;
+  let reading: Promise<void> | undefined;
   const subscription = deps.events.subscribe(({ type }) => {
-    if (CHANGES.has(type)) readAt.clear();
+    if (CHANGES.has(type)) void readStore();
   });
 
-  function refresh({ source, gauges, fill, isKept }: SelfPart): void {
-    const now = clock.monotonic();
-    if (isKept && now - (readAt.get(source) ?? -Infinity) < KEPT_MS) return;
+  function refresh({ source, gauges, fill }: SelfPart): void {
     const { put, samples } = families.collect(source);
     try {
       fill(put);
       families.exchange(gauges, [samples]);
-      readAt.set(source, now);
     } catch {
       families.exchange(gauges, []);
       deps.onFailure(source);
     }
   }
 
+  async function readPart({ read, ...part }: StoredPart): Promise<void> {
+    const fill = await read().catch((error: unknown) => () => {
+      throw error;
+    });
+    refresh({ ...part, fill });
+  }
+
+  /** Reads until nothing has changed during the last reading. */
+  async function readWhileOutdated(): Promise<void> {
+    do {
+      // The caller may be in the middle of a change.
+      await Promise.resolve();
+      isOutdated = false;
+      await Promise.all(stored.map(readPart));
+    } while (isOutdated);
+    reading = undefined;
+  }
+
+  async function readStore(): Promise<void> {
+    isOutdated = true;
+    reading ??= readWhileOutdated();
+    return reading;
+  }
+
   return {
     refresh() {
       for (const part of parts) refresh(part);
     },
+    readStore,
     [Symbol.dispose]: () => subscription[Symbol.dispose](),
   };
 }

@@ -73,7 +73,7 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;
-  policies(): readonly PolicyStatus[];
+  policies(): Promise<readonly PolicyStatus[]>;
   /** Engine, for operators' commands. */
   readonly engine: Commands;
   readonly state: StateCommands;

@@ -34,8 +34,8 @@ const plansQuery = runsQuery.extend({
 });
 
 /** `Status` without its lists, and the number of items in each state. */
-function status({ deps }: ApiContext): Reply {
-  const { sources, policies, actions: _listed, plans, ...rest } = readStatus(deps, 1);
+async function status({ deps }: ApiContext): Promise<Reply> {
+  const { sources, policies, actions: _listed, plans, ...rest } = await readStatus(deps, 1);
   return json(200, {
     ...rest,
     pendingPlans: plans.length,
@@ -44,60 +44,60 @@ function status({ deps }: ApiContext): Reply {
   });
 }
 
-function sources({ deps }: ApiContext): Reply {
-  const { at, sources } = readStatus(deps, 0);
+async function sources({ deps }: ApiContext): Promise<Reply> {
+  const { at, sources } = await readStatus(deps, 0);
   return json(200, { at, sources });
 }
 
-function policies({ deps }: ApiContext): Reply {
-  const { at, policies, storeError } = readStatus(deps, 0);
+async function policies({ deps }: ApiContext): Promise<Reply> {
+  const { at, policies, storeError } = await readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, policies });
 }
 
 /** Active conditions, and pauses. */
-function conditions({ deps }: ApiContext): Reply {
-  const { at, conditions, pauses, storeError } = readStatus(deps, 0);
+async function conditions({ deps }: ApiContext): Promise<Reply> {
+  const { at, conditions, pauses, storeError } = await readStatus(deps, 0);
   refuseWithoutStore(storeError);
   return json(200, { at, conditions, pauses });
 }
 
 /** Stored plans, newest first. */
-function plans({ deps, query }: ApiContext): Reply {
+async function plans({ deps, query }: ApiContext): Promise<Reply> {
   const { state, policy, limit } = readQuery(query, plansQuery);
   const at = deps.clock.now();
-  const found = fromStore(() => deps.ledger.storedPlans(state, at))
+  const found = (await fromStore(() => deps.ledger.storedPlans(state, at)))
     .filter(({ plan }) => policy === undefined || plan.policy === policy)
     .slice(0, limit);
   return json(200, { at, plans: found.map(storedPlanView) });
 }
 
-function storedPlan({ deps, id }: ApiContext): Reply {
+async function storedPlan({ deps, id }: ApiContext): Promise<Reply> {
   const at = deps.clock.now();
-  const found = fromStore(() => deps.ledger.storedPlan(id, at));
+  const found = await fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
     throw new HttpError(404, 'unknown_plan', `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`);
   }
-  return json(200, { at, plan: fromStore(() => storedPlanDetail(found, deps)) });
+  return json(200, { at, plan: await fromStore(() => storedPlanDetail(found, deps)) });
 }
 
 /** Runs of policies, newest first. */
-function runs({ deps, query }: ApiContext): Reply {
+async function runs({ deps, query }: ApiContext): Promise<Reply> {
   const asked = readQuery(query, runsQuery);
-  const found = fromStore(() => deps.ledger.runs(asked));
+  const found = await fromStore(() => deps.ledger.runs(asked));
   return json(200, { at: deps.clock.now(), runs: found.map(runView) });
 }
 
-function actions({ deps, query }: ApiContext): Reply {
-  const { at, actions, storeError } = readStatus(deps, readQuery(query, actionsQuery).limit);
+async function actions({ deps, query }: ApiContext): Promise<Reply> {
+  const { at, actions, storeError } = await readStatus(deps, readQuery(query, actionsQuery).limit);
   refuseWithoutStore(storeError);
   return json(200, { at, actions });
 }
 
 /** One action by its number, with its proposal. */
-function action({ deps, id }: ApiContext): Reply {
+async function action({ deps, id }: ApiContext): Promise<Reply> {
   const number = Number(id);
-  const found = /^\d{1,15}$/.test(id) ? fromStore(() => deps.ledger.action(number)) : undefined;
+  const found = /^\d{1,15}$/.test(id) ? await fromStore(() => deps.ledger.action(number)) : undefined;
   if (found === undefined) {
     throw new HttpError(
       404,

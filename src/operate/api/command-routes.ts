@@ -94,8 +94,8 @@ async function pause(context: ApiContext): Promise<Reply> {
   const { by } = allow(context, 'operator', 'opsd pause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME"}; without a policy the whole engine is paused.';
   const { reason, policy } = await readJson(request, pauseBody, form);
-  requirePolicy(deps, policy);
-  deps.engine.pause({ reason, by, ...(policy !== undefined && { policy }) });
+  await requirePolicy(deps, policy);
+  await deps.engine.pause({ reason, by, ...(policy !== undefined && { policy }) });
   return json(200, { paused: policy === undefined ? 'engine' : `policy/${policy}` });
 }
 
@@ -119,19 +119,19 @@ async function unpause(context: ApiContext): Promise<Reply> {
   const { by } = allow(context, 'admin', 'opsd unpause --reason TEXT');
   const form = '{"reason": "TEXT", "policy": "NAME", "group": "GROUP"}; without a policy every pause is lifted.';
   const { reason, policy, group } = await readJson(request, unpauseBody, form);
-  requirePolicy(deps, policy);
+  await requirePolicy(deps, policy);
   const lifted = await deps.engine.unpause({
     reason,
     by,
     ...(policy !== undefined && { policy }),
-    ...(group !== undefined && { group: groupNamed(deps, policy!, group) }),
+    ...(group !== undefined && { group: await groupNamed(deps, policy!, group) }),
   });
   return json(200, { lifted });
 }
 
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
-export function requirePolicy(deps: ApiContext['deps'], name: string | undefined): void {
-  const known = deps.policies().map((policy) => policy.name);
+export async function requirePolicy(deps: ApiContext['deps'], name: string | undefined): Promise<void> {
+  const known = (await deps.policies()).map((policy) => policy.name);
   if (name === undefined || known.includes(name) || isManualInProgress(deps, name)) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
@@ -143,8 +143,8 @@ function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: string)
 }
 
 /** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
-export function groupNamed(deps: ApiContext['deps'], policy: string, name: string): string {
-  const shown = deps.policies().find((one) => one.name === policy)?.campaigns;
+export async function groupNamed(deps: ApiContext['deps'], policy: string, name: string): Promise<string> {
+  const shown = (await deps.policies()).find((one) => one.name === policy)?.campaigns;
   const campaigns = shown ?? deps.ledger.campaigns().filter((campaign) => campaign.policy === policy);
   const groups = campaigns.map(({ group }) => group);
   if (groups.includes(name)) return name;

@@ -2,9 +2,9 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { HttpError } from '../http/reply.ts';
 
 /** Reads the store. @throws {HttpError} 503 if that fails */
-export function fromStore<T>(read: () => T): T {
+export async function fromStore<T>(read: () => T | Promise<T>): Promise<T> {
   try {
-    return read();
+    return await read();
   } catch (error) {
     throw storeUnavailable(errorMessage(error));
   }

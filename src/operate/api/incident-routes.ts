@@ -27,7 +27,7 @@ async function incidents({ deps, query }: ApiContext): Promise<Reply> {
 
 async function incident({ deps, id }: ApiContext): Promise<Reply> {
   await deps.incidents.settled();
-  return json(200, { at: deps.clock.now(), incident: incidentDetail(deps, findIncident(deps, id)) });
+  return json(200, { at: deps.clock.now(), incident: await incidentDetail(deps, findIncident(deps, id)) });
 }
 
 const acknowledgeBody = z.strictObject({ incident: nameField('the id of an incident'), note: reasonField() });

@@ -182,7 +182,8 @@ export function findIncident({ incidents }: Pick<IncidentDeps, 'incidents'>, id:
   throw new HttpError(404, 'not_found', message);
 }
 
-export function incidentDetail(deps: IncidentDeps, incident: Incident): IncidentDetail {
+export async function incidentDetail(deps: IncidentDeps, incident: Incident): Promise<IncidentDetail> {
+  const statuses = await deps.policies();
   const { account, firstAt, place, kind } = incident;
   const members = membersOf(deps, incident);
   const ids = {
@@ -193,8 +194,8 @@ export function incidentDetail(deps: IncidentDeps, incident: Incident): Incident
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
   const plans = plansOf(deps, incident, members);
-  const policies = policiesOf(deps, incident, members);
-  const campaigns = campaignsOf(deps, incident, new Set(policies.map(({ name }) => name)));
+  const policies = policiesOf(deps, statuses, incident, members);
+  const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
   const view = incidentView(deps, incident);
   return {
     ...view,
@@ -266,6 +267,7 @@ function plansOf(
 
 function policiesOf(
   deps: IncidentDeps,
+  statuses: readonly PolicyStatus[],
   { account }: Incident,
   members: readonly FoundDeadLetter[],
 ): IncidentPolicyView[] {
@@ -273,7 +275,7 @@ function policiesOf(
   const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
   const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
   const counts = deps.incidents.selectedBy(account, { runs, deadLetters });
-  return deps.policies().flatMap((policy) => {
+  return statuses.flatMap((policy) => {
     const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
     if (selects === 0) return [];
     const { name, action, mode, effectiveMode, reducedBy, held, schedule, nextRunAt } = policy;
@@ -295,13 +297,13 @@ function policiesOf(
 
 /** Campaigns that resumed members, and those of policies that select members, in the group of the workflow. */
 function campaignsOf(
-  { policies }: IncidentDeps,
+  statuses: readonly PolicyStatus[],
   incident: Incident,
   selecting: ReadonlySet<string>,
 ): IncidentCampaignView[] {
   const { account: own, place } = incident;
   const isOfPlace = (group: string) => workflowLabel(group) === place || group === place.split('/', 1)[0];
-  return policies()
+  return statuses
     .filter(({ account }) => account === own)
     .flatMap((policy) => policy.campaigns)
     .filter(({ id, policy, group }) => incident.campaigns.includes(id) || (selecting.has(policy) && isOfPlace(group)))

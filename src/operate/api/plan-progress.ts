@@ -58,7 +58,7 @@ interface ProgressDeps {
   readonly engine: Pick<EngineCommands, 'conditions'>;
 }
 
-export function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): PlanProgress {
+export async function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): Promise<PlanProgress> {
   const { plan, targets } = stored;
   const actions = ledger.actionsOf(plan.policy);
   const live = ledger.campaigns().filter(({ policy }) => policy === plan.policy);
@@ -67,7 +67,8 @@ export function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDep
   const taken = new Set(actions.filter((action) => !isWithoutEffect(action)).map(({ proposal }) => proposal.target));
   const settling = live.filter(({ state }) => state === 'settling');
   const until = settling.flatMap(({ until }) => until ?? []);
-  const pause = ledger.pauses().find(({ scope }) => scope === 'engine' || scope === `policy/${plan.policy}`);
+  const pauses = await ledger.pauses();
+  const pause = pauses.find(({ scope }) => scope === 'engine' || scope === `policy/${plan.policy}`);
   const condition = engine.conditions().find(({ key }) => key === `held/${plan.policy}`);
   const held = stored.state !== 'approved' ? undefined : heldBy(pause, condition);
   const isOpen = actions.some(isUnsettled);

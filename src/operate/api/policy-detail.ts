@@ -36,11 +36,11 @@ const MOST_RUNS = 20;
 const MOST_PLANS = 20;
 
 /** @returns undefined if no policy has the name @throws if the store cannot be read */
-export function readPolicyDetail(
+export async function readPolicyDetail(
   deps: StatusDeps & Pick<ApiDeps, 'ledger' | 'policyScopes'>,
   name: string,
-): PolicyDetail | undefined {
-  const { at, policies, conditions, pauses, storeError } = readStatus(deps, 0);
+): Promise<PolicyDetail | undefined> {
+  const { at, policies, conditions, pauses, storeError } = await readStatus(deps, 0);
   if (storeError !== undefined) throw new Error(storeError);
   const policy = policies.find((one) => one.name === name);
   if (policy === undefined) return undefined;

@@ -43,12 +43,9 @@ function flowControl({ deps, query }: ApiContext): Reply {
   return json(200, readFlowControl(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
 }
 
-function spend({ deps, query }: ApiContext): Reply {
+async function spend({ deps, query }: ApiContext): Promise<Reply> {
   const account = knownAccount(deps, readQuery(query, accountQuery).account);
-  return json(
-    200,
-    fromStore(() => readSpend(deps, account)),
-  );
+  return json(200, await fromStore(() => readSpend(deps, account)));
 }
 
 async function audit(context: ApiContext): Promise<Reply> {
@@ -92,9 +89,9 @@ function configuration({ deps }: ApiContext): Reply {
   return json(200, readConfiguration(deps));
 }
 
-function policy({ deps, id }: ApiContext): Reply {
-  const found = fromStore(() => readPolicyDetail(deps, id));
+async function policy({ deps, id }: ApiContext): Promise<Reply> {
+  const found = await fromStore(() => readPolicyDetail(deps, id));
   if (found !== undefined) return json(200, found);
-  const known = deps.policies().map(({ name }) => name);
+  const known = (await deps.policies()).map(({ name }) => name);
   throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
 }

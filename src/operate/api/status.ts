@@ -41,11 +41,11 @@ export type StatusDeps = Pick<
 };
 
 /** @param actionLimit maximum number of actions, newest first */
-export function readStatus(deps: StatusDeps, actionLimit: number): Status {
+export async function readStatus(deps: StatusDeps, actionLimit: number): Promise<Status> {
+  const ledger = await readLedger(deps, actionLimit, deps.clock.now());
   const at = deps.clock.now();
   const health = deps.health();
   const readiness = deps.readiness();
-  const ledger = readLedger(deps, actionLimit, at);
   const conditions = deps.engine.conditions().toSorted(bySeverity);
   const facts = {
     at,
@@ -106,17 +106,17 @@ interface LedgerFacts {
  * Facts from the ledger. An unreadable store must not break the page, since operators look there first. The state of
  * policies (campaigns, pauses) is in the store as well.
  */
-function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): LedgerFacts {
+async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): Promise<LedgerFacts> {
   try {
     const runs = ledger.lastRuns();
     return {
-      policies: policies().map((policy) => policyView(policy, runs)),
+      policies: (await policies()).map((policy) => policyView(policy, runs)),
       actions: limit === 0 ? [] : ledger.recentActions(limit).map(actionView),
       unknown: ledger
         .unknownOutcomes()
         .values()
         .reduce((sum, count) => sum + count, 0),
-      pauses: ledger.pauses(),
+      pauses: await ledger.pauses(),
       plans: ledger.storedPlans(['pending'], at).map(storedPlanView),
     };
   } catch (error) {

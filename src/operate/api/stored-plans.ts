@@ -69,8 +69,11 @@ export function storedPlanView(stored: StoredPlan): StoredPlanView {
   };
 }
 
-export function storedPlanDetail(stored: StoredPlan, deps: Parameters<typeof planProgress>[1]): StoredPlanDetail {
+export async function storedPlanDetail(
+  stored: StoredPlan,
+  deps: Parameters<typeof planProgress>[1],
+): Promise<StoredPlanDetail> {
   const { plan, targets } = stored;
-  const progress = plan.manual === undefined ? {} : { progress: planProgress(stored, deps) };
+  const progress = plan.manual === undefined ? {} : { progress: await planProgress(stored, deps) };
   return { ...storedPlanView(stored), plan, targets, ...progress };
 }

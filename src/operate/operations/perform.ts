@@ -114,7 +114,7 @@ async function permitted(operation: Operation, values: OperationValues, context:
   const isConfirmed = needsConfirmation(operation, values, context);
   const { by } = asked.allow(isByFilter || isConfirmed ? 'admin' : leastRole(operation));
   if (operation.bulk !== undefined) {
-    const held = deps.paused() ?? ledger.mustBeAdopted;
+    const held = (await deps.paused()) ?? ledger.mustBeAdopted;
     if (held !== undefined) throw new OperationError('refused', `the engine is paused: ${held}; nothing was sent`);
   }
   if (isByFilter && ledger.intentsWithoutOutcome().some(({ proposal }) => proposal.account === context.account.name)) {

@@ -28,7 +28,7 @@ export interface OperationDeps {
   readonly ledger: Operations & Pick<Trust, 'leaseLost' | 'mustBeAdopted'> & Pick<Intents, 'intentsWithoutOutcome'>;
   readonly clock: Clock;
   /** Reason for a pause of the whole engine, the kill switch included. */
-  paused(): string | undefined;
+  paused(): Promise<string | undefined>;
   budget(account: string): BudgetKnowledge | undefined;
   /** Reports that the end of an operation could not be recorded. */
   onUnrecorded(message: string): void;

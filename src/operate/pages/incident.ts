@@ -32,9 +32,9 @@ import { table } from './table.ts';
 export async function incidentPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   await deps.incidents.settled();
-  const incident = withCommands(context, incidentDetail(deps, findIncident(deps, id)));
+  const incident = withCommands(context, await incidentDetail(deps, findIncident(deps, id)));
   const at = deps.clock.now();
-  const own = deps.policies().map((policy) => ({
+  const own = (await deps.policies()).map((policy) => ({
     ...policy,
     campaigns: policy.campaigns.filter((one) => incident.campaigns.some((c) => c.id === one.id)),
   }));
@@ -219,7 +219,7 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
     return goTo(incidentPath(id));
   }
   await deps.incidents.settled();
-  const { account, memberIds } = incidentDetail(deps, findIncident(deps, id));
+  const { account, memberIds } = await incidentDetail(deps, findIncident(deps, id));
   const ids = memberIds[act === 'delete-messages' ? 'message' : 'workflow'];
   return makeManualPlan(context, { account, action: act, ids }, { by: caller.by, reason });
 }

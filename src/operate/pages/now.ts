@@ -21,9 +21,9 @@ import { problemPath } from './paths.ts';
 
 const ACTIONS = 10;
 
-export function nowPage(context: PageContext): Reply {
+export async function nowPage(context: PageContext): Promise<Reply> {
   const { deps } = context;
-  const status = withCommands(context, readStatus(deps, ACTIONS));
+  const status = withCommands(context, await readStatus(deps, ACTIONS));
   const command = commandOf(context);
   return showPage(context, {
     title: 'Now',

@@ -72,8 +72,8 @@ async function pause(context: PageContext): Promise<Reply> {
   const form = await readForm(context, caller);
   const policy = textOf(form, 'policy');
   const reason = reasonOf(form);
-  requirePolicy(context.deps, policy);
-  context.deps.engine.pause({ reason, by: caller.by, ...(policy !== undefined && { policy }) });
+  await requirePolicy(context.deps, policy);
+  await context.deps.engine.pause({ reason, by: caller.by, ...(policy !== undefined && { policy }) });
   return goTo(policy === undefined ? '/' : policyPath(policy));
 }
 
@@ -83,12 +83,12 @@ async function lift(context: PageContext): Promise<Reply> {
   const policy = textOf(form, 'policy');
   const group = form.get('group');
   const reason = reasonOf(form);
-  requirePolicy(context.deps, policy);
+  await requirePolicy(context.deps, policy);
   await context.deps.engine.unpause({
     reason,
     by: caller.by,
     ...(policy !== undefined && { policy }),
-    ...(policy !== undefined && group !== null && { group: groupNamed(context.deps, policy, group) }),
+    ...(policy !== undefined && group !== null && { group: await groupNamed(context.deps, policy, group) }),
   });
   return goTo(policy === undefined ? '/' : policyPath(policy));
 }

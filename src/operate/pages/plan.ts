@@ -16,20 +16,20 @@ import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
 import { progressPart } from './plan-progress.ts';
 
-export function planPage(context: PageContext): Reply {
+export async function planPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   const at = deps.clock.now();
-  const found = fromStore(() => deps.ledger.storedPlan(id, at));
+  const found = await fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
     const message = `Plan ${id.slice(0, 80)} does not exist. Plans are made on the page of a policy, and expire.`;
     throw new HttpError(404, 'unknown_plan', message);
   }
-  const detail = withCommands(context, storedPlanDetail(found, deps));
+  const detail = withCommands(context, await storedPlanDetail(found, deps));
   return showPage(context, {
     title: `Plan ${detail.id}`,
     section: '/policies',
     main: html`${head(detail, at)} ${decision(context, detail)} ${progressPart(detail, at)}
-    ${progressForms(context, detail)} ${planMain(detail.plan)}`,
+    ${await progressForms(context, detail)} ${planMain(detail.plan)}`,
   });
 }
 
@@ -97,7 +97,10 @@ function decision(context: PageContext, { id, state: now, covers, plan }: Stored
 }
 
 /** Forms of a manual plan in progress. */
-function progressForms(context: PageContext, { id, policy, state: now, progress }: StoredPlanDetail): Html | undefined {
+async function progressForms(
+  context: PageContext,
+  { id, policy, state: now, progress }: StoredPlanDetail,
+): Promise<Html | undefined> {
   if (progress === undefined || now !== 'approved') return undefined;
   const cancel = formFor(context, {
     role: 'operator',
@@ -106,7 +109,8 @@ function progressForms(context: PageContext, { id, policy, state: now, progress 
     content: html`${reasonInput()} <button name="act" value="cancel" class="danger">Cancel the rest</button>`,
   });
   // A pause of all policies is lifted on the first page.
-  const isPaused = context.deps.ledger.pauses().some(({ scope }) => scope === `policy/${policy}`);
+  const pauses = await context.deps.ledger.pauses();
+  const isPaused = pauses.some(({ scope }) => scope === `policy/${policy}`);
   const pause = isPaused ? liftForm(context, policy) : pauseForm(context, policy, 'plan');
   return cancel && html`<div class="acts">${cancel} ${pause} ${haltForms(context, policy, progress.campaigns)}</div>`;
 }

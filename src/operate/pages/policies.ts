@@ -11,8 +11,8 @@ import { campaigns, policyLink } from './page-policies.ts';
 import { long, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { table } from './table.ts';
 
-export function policiesPage(context: PageContext): Reply {
-  const { policies: rows, at, storeError } = withCommands(context, readStatus(context.deps, 0));
+export async function policiesPage(context: PageContext): Promise<Reply> {
+  const { policies: rows, at, storeError } = withCommands(context, await readStatus(context.deps, 0));
   return showPage(context, {
     title: 'Policies',
     section: '/policies',

@@ -22,9 +22,9 @@ import { table } from './table.ts';
 
 export async function policyPage(context: PageContext): Promise<Reply> {
   const { deps, id, query } = context;
-  const found = fromStore(() => readPolicyDetail(deps, id));
+  const found = await fromStore(() => readPolicyDetail(deps, id));
   if (found === undefined) {
-    const known = deps.policies().map(({ name }) => name);
+    const known = (await deps.policies()).map(({ name }) => name);
     throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
   }
   const detail = withCommands(context, found);
@@ -135,7 +135,7 @@ export async function dryRun(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
   const caller = allow(context, 'operator', 'opsd plan POLICY');
   await readForm(context, caller);
-  requirePolicy(deps, id);
+  await requirePolicy(deps, id);
   context.mayTakeLong();
   const made = await deps.engine.plan(id, { by: caller.by, save: true }, signal);
   if (!made.ok) throw refused(made);

@@ -11,9 +11,9 @@ import { duration, moment, section, state, sub, time, type Tone } from './page-p
 import { reconciliation } from './reconciliation-table.ts';
 import { table } from './table.ts';
 
-export function sourcesPage(context: PageContext): Reply {
+export async function sourcesPage(context: PageContext): Promise<Reply> {
   const { deps } = context;
-  const status = withCommands(context, readStatus(deps, 0));
+  const status = withCommands(context, await readStatus(deps, 0));
   return showPage(context, {
     title: 'Sources',
     section: '/sources',

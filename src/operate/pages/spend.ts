@@ -14,10 +14,10 @@ import { table } from './table.ts';
 /** Maximum number of shown days. */
 const MOST_DAYS = 31;
 
-export function spendPage(context: PageContext): Reply {
+export async function spendPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   const account = knownAccount(deps, filtersOf(query).get('account') ?? undefined);
-  const { accounts, at } = fromStore(() => readSpend(deps, account));
+  const { accounts, at } = await fromStore(() => readSpend(deps, account));
   return showPage(context, {
     title: 'Spend',
     section: '/spend',

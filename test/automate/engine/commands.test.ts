@@ -162,7 +162,7 @@ describe('apply', () => {
     expect(await audit.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'mode' });
     const w = three();
     const plan = await shown(w);
-    w.engine.pause({ reason: 'freeze', by: 'tom' });
+    await w.engine.pause({ reason: 'freeze', by: 'tom' });
     expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({
       ok: true,
       result: { outcome: 'held', stopped: { guard: 'kill_switch' } },
@@ -184,15 +184,15 @@ describe('pauses', () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const w = three({ policies: [policyOf(), other] });
     w.dlq.add({ labels: ['other'] });
-    w.engine.pause({ policy: 'resume-billing', reason: 'freeze', by: 'tom' });
+    await w.engine.pause({ policy: 'resume-billing', reason: 'freeze', by: 'tom' });
     w.restart();
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
     await w.engine.run('other', NEVER);
     expect(sentIds(w)).toEqual(['dlq-004']);
-    expect(w.engine.unpause({ policy: 'other', reason: 'x', by: 'tom' })).toBe(0);
-    expect(w.engine.unpause({ policy: 'resume-billing', reason: 'over', by: 'tom' })).toBe(1);
-    expect(w.ledger.pauses()).toEqual([]);
+    expect(await w.engine.unpause({ policy: 'other', reason: 'x', by: 'tom' })).toBe(0);
+    expect(await w.engine.unpause({ policy: 'resume-billing', reason: 'over', by: 'tom' })).toBe(1);
+    expect(await w.ledger.pauses()).toEqual([]);
   });
 
   test('lifting a group’s halt allows one canary at once', async () => {
@@ -205,7 +205,7 @@ describe('pauses', () => {
     expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', until: START + 30 * MINUTE }]);
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
-    expect(w.engine.unpause({ policy: 'resume-billing', reason: 'mended', by: 'tom' })).toBe(1);
+    expect(await w.engine.unpause({ policy: 'resume-billing', reason: 'mended', by: 'tom' })).toBe(1);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
   });
@@ -227,16 +227,16 @@ describe('an engine that replaces another in the same process', () => {
     w.restart({
       ledger: {
         ...w.ledger,
-        pause: () => {
+        pause: async () => {
           throw new Error('disk full');
         },
       },
     });
-    w.engine.pause({ reason: 'freeze', by: 'tom' });
+    await w.engine.pause({ reason: 'freeze', by: 'tom' });
     w.restart({ unwrittenPauses: w.engine.unwrittenPauses() });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.engine.unpause({ reason: 'over', by: 'tom' })).toBe(1);
+    expect(await w.engine.unpause({ reason: 'over', by: 'tom' })).toBe(1);
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
   });
@@ -248,7 +248,7 @@ describe('an engine that replaces another in the same process', () => {
     w.restart({ auditOnly: () => why });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.engine.statuses()).toMatchObject([{ mode: 'enforce', effectiveMode: 'audit', reducedBy: 'a typo' }]);
+    expect(await w.engine.statuses()).toMatchObject([{ mode: 'enforce', effectiveMode: 'audit', reducedBy: 'a typo' }]);
     why = undefined;
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);

@@ -40,7 +40,7 @@ test('a condition of a removed policy is resolved at once', () => {
 
 test('a pause is active until it is lifted', async () => {
   const w = world();
-  w.engine.pause({ policy: 'resume-billing', reason: 'release night', by: 'kim' });
+  await w.engine.pause({ policy: 'resume-billing', reason: 'release night', by: 'kim' });
   await w.engine.settle(NEVER);
   await w.engine.settle(NEVER);
   expect(told(w)).toEqual(['paused/policy/resume-billing begins']);
@@ -52,7 +52,7 @@ test('a pause is active until it is lifted', async () => {
       detail: expect.stringContaining('release night'),
     },
   ]);
-  w.engine.unpause({ reason: 'done', by: 'kim' });
+  await w.engine.unpause({ reason: 'done', by: 'kim' });
   await w.engine.settle(NEVER);
   expect(told(w)).toEqual(['paused/policy/resume-billing begins', 'paused/policy/resume-billing ends']);
 });

@@ -148,7 +148,7 @@ describe('modes', () => {
     await run(byEngine);
     expect(byEngine.dlq.sent).toEqual([]);
     expect(byEngine.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'mode' } });
-    expect(byEngine.engine.statuses()).toEqual([
+    expect(await byEngine.engine.statuses()).toEqual([
       {
         name: 'resume-billing',
         account: 'production',
@@ -163,10 +163,10 @@ describe('modes', () => {
       },
     ]);
     const byEnvironment = world({ deps: { ceiling: 'approve' }, policy: { schedule: '*/10 * * * *' } });
-    expect(byEnvironment.engine.statuses()).toMatchObject([
+    expect(await byEnvironment.engine.statuses()).toMatchObject([
       { effectiveMode: 'approve', reducedBy: 'OPSD_MODE is approve', schedule: '*/10 * * * * UTC' },
     ]);
-    const lowered = world({ deps: { ceiling: 'enforce' }, policy: { mode: 'audit' } }).engine.statuses()[0]!;
+    const lowered = (await world({ deps: { ceiling: 'enforce' }, policy: { mode: 'audit' } }).engine.statuses())[0]!;
     expect(lowered).not.toHaveProperty('reducedBy');
   });
 });
@@ -450,7 +450,7 @@ describe('conditions that end a run', () => {
     w.restart({ ledger: { ...w.ledger, pauses: broken } });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.engine.statuses()[0]).toMatchObject({
+    expect((await w.engine.statuses())[0]).toMatchObject({
       effectiveMode: 'off',
       reducedBy: 'paused: the store cannot be read: disk I/O error',
     });
@@ -482,16 +482,16 @@ describe('conditions that end a run', () => {
       reason:
         'exceeded_request: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
     });
-    expect(w.engine.statuses().map((status) => status.effectiveMode)).toEqual(['off', 'off']);
-    expect(w.engine.statuses()[0]!.reducedBy).toMatch(/^paused: exceeded_request/);
+    expect((await w.engine.statuses()).map((status) => status.effectiveMode)).toEqual(['off', 'off']);
+    expect((await w.engine.statuses())[0]!.reducedBy).toMatch(/^paused: exceeded_request/);
 
     // A restart does not restore trust in the service. An operator does.
     w.restart();
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
     expect(w.lastRun()).toMatchObject({ outcome: 'held' });
-    expect(w.engine.unpause({ reason: 'spoke to the service', by: 'test' })).toBe(1);
-    expect(w.engine.unpause({ reason: 'again', by: 'test' })).toBe(0);
+    expect(await w.engine.unpause({ reason: 'spoke to the service', by: 'test' })).toBe(1);
+    expect(await w.engine.unpause({ reason: 'again', by: 'test' })).toBe(0);
     await run(w);
     expect(w.dlq.sent.length).toBeGreaterThan(1);
   });

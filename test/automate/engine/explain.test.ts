@@ -87,7 +87,7 @@ describe('what each policy would do', () => {
   test('is stopped while the policy is paused', async () => {
     const w = world();
     w.dlq.add();
-    w.engine.pause({ ...ME, reason: 'odd' });
+    await w.engine.pause({ ...ME, reason: 'odd' });
     const denial = { guard: 'kill_switch', reason: 'odd; `opsd unpause --reason TEXT` lifts it' };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });

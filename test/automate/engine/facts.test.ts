@@ -351,7 +351,7 @@ test('own messages of a day are the resumed runs, each with its maximum number o
   expect(facts.budget(ACCOUNT).spend.ownMessagesLastDay).toBe(1 + 2 + 4);
 });
 
-test('a prune with an unknown outcome is a fact of the next run', () => {
+test('a prune with an unknown outcome is a fact of the next run', async () => {
   const { ledger, clock, facts } = world();
   const settings = policySettings.parse({
     name: 'prune',
@@ -375,10 +375,10 @@ test('a prune with an unknown outcome is a fact of the next run', () => {
   };
   const reserved = ledger.reserve(run, prune, NOW - 5, []);
   if (!reserved.ok) throw new Error(reserved.reason);
-  expect(authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
+  expect(await authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
   for (const outcome of ['unknown', 'unresolvable'] as const) {
     ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome });
-    expect(authority.runFacts(policy, { first: true }).lastUnknownAt).toBe(NOW - 5);
-    expect(authority.runFacts(policy, { first: false }).lastUnknownAt).toBe(NOW - 5);
+    expect((await authority.runFacts(policy, { first: true })).lastUnknownAt).toBe(NOW - 5);
+    expect((await authority.runFacts(policy, { first: false })).lastUnknownAt).toBe(NOW - 5);
   }
 });

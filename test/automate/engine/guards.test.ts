@@ -367,7 +367,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
     look: async (w) => {
       await run(w);
-      return w.engine.statuses()[0]!.effectiveMode;
+      return (await w.engine.statuses())[0]!.effectiveMode;
     },
     held: 'off',
   },

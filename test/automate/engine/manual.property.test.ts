@@ -117,7 +117,7 @@ async function perform(w: World, action: Step, plans: string[], returned: Set<nu
       if (plans[action.index] !== undefined) await w.engine.apply(plans[action.index]!, { by: 'ann' }, NEVER);
       return;
     case 'cancel':
-      if (plans[action.index] !== undefined) w.engine.cancel(plans[action.index]!, { by: 'ann', reason: 'no' });
+      if (plans[action.index] !== undefined) await w.engine.cancel(plans[action.index]!, { by: 'ann', reason: 'no' });
       return;
     case 'crash': {
       const crashed = Promise.withResolvers<void>();
@@ -186,7 +186,7 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
           expect(active.length, target).toBeLessThanOrEqual(1);
         }
         expect(w.runs()).not.toContain('failed');
-        expect(w.ledger.pauses()).toEqual([]);
+        expect(await w.ledger.pauses()).toEqual([]);
       },
     ),
     { numRuns: 150 },

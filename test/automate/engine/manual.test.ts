@@ -218,7 +218,7 @@ describe('an applied plan of resumes', () => {
     );
     await follow(w, 60);
     expect(sentIds(w).length).toBeGreaterThan(1);
-    w.engine.cancel(plan.id, ME);
+    await w.engine.cancel(plan.id, ME);
     await follow(w, 10);
     expect(w.engine.conditions()).toEqual([]);
     expect(w.ledger.campaigns()).toEqual([]);
@@ -229,10 +229,10 @@ describe('an applied plan of resumes', () => {
     for (let i = 0; i < 3; i++) w.dlq.add();
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
-    w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
+    await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
     await follow(w, 20);
     expect(sentIds(w)).toHaveLength(1);
-    expect(w.engine.unpause({ policy: plan.policy, reason: 'fine', by: 'tom' })).toBe(1);
+    expect(await w.engine.unpause({ policy: plan.policy, reason: 'fine', by: 'tom' })).toBe(1);
     await follow(w, 20);
     expect(sentIds(w)).toHaveLength(3);
   });
@@ -256,7 +256,7 @@ describe('an applied plan of resumes', () => {
     w.dlq.answers = ['never_arrived'];
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
-    w.engine.run(plan.policy, NEVER).catch(() => undefined);
+    await w.engine.run(plan.policy, NEVER).catch(() => undefined);
     await follow(w, 30);
     expect(w.dlq.effects).toHaveLength(1);
     expect(stateOf(w, plan)).toBe('applied');
@@ -270,7 +270,7 @@ describe('an applied plan of resumes', () => {
     w.dlq.add();
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
-    w.engine.cancel(plan.id, { by: 'eve', reason: 'wrong' });
+    await w.engine.cancel(plan.id, { by: 'eve', reason: 'wrong' });
     const made = { policy: plan.policy, origin: 'manual', by: 'ann', reason: 'outage over' };
     const of = (type: string) => records.filter((record) => record.type === type);
     expect(of('plan.saved')).toEqual([expect.objectContaining(made)]);
@@ -336,8 +336,8 @@ describe('cancel', () => {
     const w = quiet();
     for (let i = 0; i < 5; i++) w.dlq.add();
     const plan = await make(w, { overrule: { 'ramp.start': '5' } });
-    w.dlq.onResume = () => {
-      if (w.dlq.sent.length === 1) expect(w.engine.cancel(plan.id, ME)).toMatchObject({ ok: true });
+    w.dlq.onResume = async () => {
+      if (w.dlq.sent.length === 1) expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: true });
     };
     const applied = await w.engine.apply(plan.id, ME, NEVER);
     expect(sentIds(w)).toHaveLength(2);
@@ -350,7 +350,7 @@ describe('cancel', () => {
     await follow(w, 30);
     expect(sentIds(w)).toHaveLength(2);
     expect(w.ledger.actionsOf(plan.policy).map(({ outcome }) => outcome)).toEqual(['verified', 'verified']);
-    expect(w.engine.cancel(plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
+    expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
     expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
   });
 
@@ -358,11 +358,11 @@ describe('cancel', () => {
     const w = world({ guards: GUARDS });
     w.dlq.add();
     const draft = await make(w);
-    expect(w.engine.cancel(draft.id, ME)).toMatchObject({ ok: true, plan: { state: 'cancelled' } });
+    expect(await w.engine.cancel(draft.id, ME)).toMatchObject({ ok: true, plan: { state: 'cancelled' } });
     expect(await w.engine.apply(draft.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
     const own = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
-    expect(own.ok && w.engine.cancel(own.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
-    expect(w.engine.cancel('nothing', ME)).toMatchObject({ ok: false, code: 'unknown_plan' });
+    expect(own.ok && (await w.engine.cancel(own.plan.id, ME))).toMatchObject({ ok: false, code: 'decided' });
+    expect(await w.engine.cancel('nothing', ME)).toMatchObject({ ok: false, code: 'unknown_plan' });
   });
 
   test('lifts the pause of the plan, and no other', async () => {
@@ -370,11 +370,11 @@ describe('cancel', () => {
     for (let i = 0; i < 3; i++) w.dlq.add();
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
-    w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
-    w.engine.pause({ policy: 'resume-billing', reason: 'odd', by: 'tom' });
-    w.engine.cancel(plan.id, ME);
+    await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
+    await w.engine.pause({ policy: 'resume-billing', reason: 'odd', by: 'tom' });
+    await w.engine.cancel(plan.id, ME);
     await follow(w, 10);
-    expect(w.ledger.pauses().map(({ scope }) => scope)).toEqual(['policy/resume-billing']);
+    expect((await w.ledger.pauses()).map(({ scope }) => scope)).toEqual(['policy/resume-billing']);
   });
 });
 
@@ -465,8 +465,8 @@ describe('deletes and prunes', () => {
     w.dlq.messages = 500;
     const selection = { action: 'prune', label: ['newsletter'], toDate: START - HOUR } as const;
     const plan = await make(w, { selection });
-    w.dlq.onDelete = () => {
-      expect(w.engine.cancel(plan.id, ME)).toMatchObject({ ok: w.dlq.pruned.length === 0 });
+    w.dlq.onDelete = async () => {
+      expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: w.dlq.pruned.length === 0 });
     };
     await w.engine.apply(plan.id, ME, NEVER);
     expect(w.dlq.pruned).toEqual([1]);

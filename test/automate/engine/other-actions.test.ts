@@ -122,7 +122,7 @@ describe('a prune', () => {
     w.dlq.surplus = 1;
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toHaveLength(1);
-    expect(w.ledger.pauses()).toMatchObject([
+    expect(await w.ledger.pauses()).toMatchObject([
       { scope: 'engine', reason: expect.stringContaining('exceeded_request') as string },
     ]);
   });
@@ -228,14 +228,14 @@ test('a delete of a message with a lost response is not sent again after an oper
   w.dlq.answers = ['lost'];
   await w.engine.run('delete-dead', NEVER);
   await w.clock.advance(6 * MINUTE);
-  w.engine.pause({ policy: 'delete-dead', reason: 'odd', by: 'tom' });
+  await w.engine.pause({ policy: 'delete-dead', reason: 'odd', by: 'tom' });
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1']]);
-  w.engine.unpause({ reason: 'looked at it', by: 'tom' });
+  await w.engine.unpause({ reason: 'looked at it', by: 'tom' });
   w.dlq.surplus = 99;
   await w.engine.settle(NEVER);
   expect(w.dlq.pruned).toEqual([['m-1'], ['m-1']]);
-  expect(w.ledger.pauses()).toMatchObject([
+  expect(await w.ledger.pauses()).toMatchObject([
     { scope: 'engine', reason: 'exceeded_request: the service acted on 100 entries; the request allowed 1 (m-1)' },
   ]);
 });

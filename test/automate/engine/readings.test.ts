@@ -11,11 +11,11 @@ test('report the room of windows: each cap once, by its scope', async () => {
   const w = world({ policies, engine: { caps: { perHour: 500, perDay: 900 } } });
   for (let i = 0; i < 3; i++) w.dlq.add();
   await run(w, undefined, 'one');
-  const left = (): Record<string, number> =>
+  const left = async (): Promise<Record<string, number>> =>
     Object.fromEntries(
-      w.engine.readings().caps.map(({ scope, window, remaining }) => [`${scope} ${window}`, remaining]),
+      (await w.engine.readings()).caps.map(({ scope, window, remaining }) => [`${scope} ${window}`, remaining]),
     );
-  expect(left()).toEqual({
+  expect(await left()).toEqual({
     'policy/one hour': 97,
     'policy/one day': 197,
     'policy/two hour': 50,
@@ -26,19 +26,19 @@ test('report the room of windows: each cap once, by its scope', async () => {
     'engine day': 897,
   });
   await w.clock.advance(HOUR + 5 * MINUTE);
-  expect(left()).toMatchObject({ 'policy/one hour': 100, 'policy/one day': 197, 'engine hour': 500 });
+  expect(await left()).toMatchObject({ 'policy/one hour': 100, 'policy/one day': 197, 'engine hour': 500 });
 });
 
 test('report unsettled actions, and whether this process may act', async () => {
   const w = world();
-  expect(w.engine.readings()).toMatchObject({ unknownOutcomes: 0, approvals: [], isLeader: true });
-  expect(w.engine.readings()).not.toHaveProperty('oldestIntentAt');
+  expect(await w.engine.readings()).toMatchObject({ unknownOutcomes: 0, approvals: [], isLeader: true });
+  expect(await w.engine.readings()).not.toHaveProperty('oldestIntentAt');
   w.dlq.add();
   w.dlq.answers = ['lost'];
   await run(w);
-  expect(w.engine.readings()).toMatchObject({ unknownOutcomes: 1, oldestIntentAt: START });
+  expect(await w.engine.readings()).toMatchObject({ unknownOutcomes: 1, oldestIntentAt: START });
   w.restart({ ledger: { ...w.ledger, leaseLost: () => 'another process has the store' } });
-  expect(w.engine.readings().isLeader).toBe(false);
+  expect((await w.engine.readings()).isLeader).toBe(false);
 });
 
 test('report how long a plan has waited for approval', async () => {
@@ -47,17 +47,19 @@ test('report how long a plan has waited for approval', async () => {
   await run(w);
   await w.clock.advance(MINUTE);
   await run(w);
-  expect(w.engine.readings().approvals).toEqual([{ account: 'production', policy: 'resume-billing', since: START }]);
+  expect((await w.engine.readings()).approvals).toEqual([
+    { account: 'production', policy: 'resume-billing', since: START },
+  ]);
 });
 
-test('report pauses: the engine by the kill switch too, a policy by itself', () => {
+test('report pauses: the engine by the kill switch too, a policy by itself', async () => {
   const w = world();
-  const paused = () => Object.fromEntries(w.engine.readings().paused);
-  expect(paused()).toEqual({ engine: false, 'policy/resume-billing': false });
-  w.engine.pause({ policy: 'resume-billing', reason: 'test', by: 'me' });
-  expect(paused()).toEqual({ engine: false, 'policy/resume-billing': true });
+  const paused = async () => Object.fromEntries((await w.engine.readings()).paused);
+  expect(await paused()).toEqual({ engine: false, 'policy/resume-billing': false });
+  await w.engine.pause({ policy: 'resume-billing', reason: 'test', by: 'me' });
+  expect(await paused()).toEqual({ engine: false, 'policy/resume-billing': true });
   w.pause = 'file PAUSE';
-  expect(paused()).toEqual({ engine: true, 'policy/resume-billing': true });
+  expect(await paused()).toEqual({ engine: true, 'policy/resume-billing': true });
 });
 
 test('a lasting unknown outcome raises one notification, however often it is checked', async () => {

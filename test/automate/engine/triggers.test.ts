@@ -31,12 +31,12 @@ async function pass(w: World, ms: number): Promise<void> {
   }
 }
 
-function pending(w: World) {
-  return w.engine.statuses()[0]!.pending;
+async function pending(w: World) {
+  return (await w.engine.statuses())[0]!.pending;
 }
 
-function held(w: World): string | undefined {
-  return w.engine.statuses()[0]!.held?.guard;
+async function held(w: World): Promise<string | undefined> {
+  return (await w.engine.statuses())[0]!.held?.guard;
 }
 
 /** Outcomes of the runs that the alert triggered, in order. */
@@ -56,7 +56,7 @@ test('an alert triggers one run, and is no longer pending', async () => {
   await pass(w, HOUR);
   expect(sentIds(w)).toHaveLength(1);
   expect(alertRuns(w)).toEqual(['acted']);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 /** Ways to hold a run, each with its release. */
@@ -64,20 +64,20 @@ const HOLDS: readonly {
   readonly what: string;
   readonly guard?: string;
   readonly options?: WorldOptions;
-  readonly hold: (w: World) => void;
-  readonly release: (w: World) => void;
+  readonly hold: (w: World) => unknown;
+  readonly release: (w: World) => unknown;
 }[] = [
   {
     what: 'the pause of the engine',
     guard: 'kill_switch',
     hold: (w) => w.engine.pause({ reason: 'r', by: 'kim' }),
-    release: (w) => void w.engine.unpause({ reason: 'r', by: 'kim' }),
+    release: (w) => w.engine.unpause({ reason: 'r', by: 'kim' }),
   },
   {
     what: 'the pause of the policy',
     guard: 'kill_switch',
     hold: (w) => w.engine.pause({ policy: POLICY, reason: 'r', by: 'kim' }),
-    release: (w) => void w.engine.unpause({ policy: POLICY, reason: 'r', by: 'kim' }),
+    release: (w) => w.engine.unpause({ policy: POLICY, reason: 'r', by: 'kim' }),
   },
   {
     what: 'the kill switch file',
@@ -139,42 +139,42 @@ function knowMessages(w: World, count: number): void {
 describe.each(HOLDS)('a trigger that is held by $what', ({ guard, options, hold, release }) => {
   test('is pending, is shown, and runs once when the hold ends', async () => {
     const w = triggered(options);
-    hold(w);
+    await hold(w);
     await fire(w);
     await pass(w, 20 * MINUTE);
     expect(sentIds(w)).toEqual([]);
-    expect(pending(w)).toEqual({ trigger: 'alert', alert: 'BillingDown', count: 1, since: START });
-    expect(held(w)).toBe(guard);
-    release(w);
+    expect(await pending(w)).toEqual({ trigger: 'alert', alert: 'BillingDown', count: 1, since: START });
+    expect(await held(w)).toBe(guard);
+    await release(w);
     await pass(w, 6 * MINUTE);
     expect(sentIds(w)).toHaveLength(1);
-    expect([pending(w), held(w)]).toEqual([undefined, undefined]);
+    expect([await pending(w), await held(w)]).toEqual([undefined, undefined]);
     await pass(w, HOUR);
     expect(w.runs().filter((outcome) => outcome === 'acted')).toHaveLength(1);
   });
 
   test('ends with its alert, and so does the hold', async () => {
     const w = triggered(options);
-    hold(w);
+    await hold(w);
     await fire(w);
     await pass(w, MINUTE);
     resolve(w);
     await pass(w, MINUTE);
-    expect([pending(w), held(w)]).toEqual([undefined, undefined]);
-    release(w);
+    expect([await pending(w), await held(w)]).toEqual([undefined, undefined]);
+    await release(w);
     await pass(w, 20 * MINUTE);
     expect(sentIds(w)).toEqual([]);
   });
 
   test('outlives a restart', async () => {
     const w = triggered(options);
-    hold(w);
+    await hold(w);
     await fire(w);
     w.restart();
-    release(w);
+    await release(w);
     await pass(w, 6 * MINUTE);
     expect(sentIds(w)).toHaveLength(1);
-    expect(pending(w)).toBeUndefined();
+    expect(await pending(w)).toBeUndefined();
   });
 });
 
@@ -191,11 +191,11 @@ test.each([
   await fire(w);
   await pass(w, wait - 5 * MINUTE);
   expect(sentIds(w)).toHaveLength(before);
-  expect(pending(w)).toMatchObject({ count: 1 });
-  expect(held(w)).toBeUndefined();
+  expect(await pending(w)).toMatchObject({ count: 1 });
+  expect(await held(w)).toBeUndefined();
   await pass(w, 10 * MINUTE);
   expect(sentIds(w)).toHaveLength(before + 1);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 test('while paused, a pending trigger writes no further runs', async () => {
@@ -213,7 +213,7 @@ test('repeats of the alert add nothing', async () => {
   const w = triggered();
   w.pause = 'PAUSE exists';
   for (let n = 0; n < 5; n++) await fire(w);
-  expect(pending(w)).toMatchObject({ count: 1 });
+  expect(await pending(w)).toMatchObject({ count: 1 });
   w.pause = undefined;
   for (let n = 0; n < 5; n++) await fire(w);
   await pass(w, 20 * MINUTE);
@@ -227,7 +227,7 @@ test('a crash before the run loses no trigger, even while paused', async () => {
   w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at: START });
   w.restart();
   await pass(w, MINUTE);
-  expect(held(w)).toBe('kill_switch');
+  expect(await held(w)).toBe('kill_switch');
   w.pause = undefined;
   await pass(w, MINUTE);
   expect(sentIds(w)).toHaveLength(1);
@@ -239,7 +239,7 @@ test('a run that a stop interrupts leaves its trigger pending', async () => {
   w.ledger.noteAlert({ ...firing, at });
   w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at });
   await w.engine.run(POLICY, AbortSignal.abort(new Error('the daemon stops')), ALERT);
-  expect(pending(w)).toMatchObject({ count: 1 });
+  expect(await pending(w)).toMatchObject({ count: 1 });
   w.restart();
   await pass(w, MINUTE);
   expect(sentIds(w)).toHaveLength(1);
@@ -249,11 +249,11 @@ test('one run handles all pending triggers', async () => {
   const w = triggered();
   w.pause = 'PAUSE exists';
   for (const n of [1, 2, 3]) await fire(w, { ...ALERT, key: `opsd/f${n}/1` });
-  expect(pending(w)).toMatchObject({ count: 3, since: START });
+  expect(await pending(w)).toMatchObject({ count: 3, since: START });
   w.pause = undefined;
   await pass(w, 10 * MINUTE);
   expect(alertRuns(w)).toEqual(['held', 'held', 'held', 'acted']);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 test('a scheduled run leaves the trigger to a run that gets it', async () => {
@@ -281,7 +281,7 @@ test('the probation of a delete is one run for each trigger', async () => {
   await pass(w, HOUR);
   expect(w.lastRun()).toMatchObject({ stopped: { guard: 'probation' } });
   expect(alertRuns(w)).toHaveLength(1);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 test('a plan that waits for approval has handled its trigger', async () => {
@@ -289,7 +289,7 @@ test('a plan that waits for approval has handled its trigger', async () => {
   await fire(w);
   await pass(w, 20 * MINUTE);
   expect(alertRuns(w)).toEqual(['pending_approval']);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 test.each([
@@ -303,7 +303,7 @@ test.each([
   await fire(w);
   const changed = triggered({ policy, ledger: w.ledger });
   await pass(changed, 10 * MINUTE);
-  expect(pending(changed)).toBeUndefined();
+  expect(await pending(changed)).toBeUndefined();
   expect(changed.runs()).toEqual([]);
 });
 
@@ -313,11 +313,11 @@ test('failure callbacks are pending as alerts are', async () => {
   w.pause = 'PAUSE exists';
   await fire(w, trigger);
   await pass(w, MINUTE);
-  expect(pending(w)).toEqual({ trigger: 'callback', count: 1, since: START });
+  expect(await pending(w)).toEqual({ trigger: 'callback', count: 1, since: START });
   w.pause = undefined;
   await pass(w, MINUTE);
   expect(w.runs()).toEqual(['held', 'acted']);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });
 
 describe('a hold ends with its reason', () => {
@@ -325,11 +325,11 @@ describe('a hold ends with its reason', () => {
     'of a policy without a next run: $what',
     async ({ guard, options, hold, release }) => {
       const w = triggered({ ...options, policy: { ...options?.policy, on: { hand: true } } });
-      hold(w);
+      await hold(w);
       await w.engine.run(POLICY, NEVER, { kind: 'hand' });
-      release(w);
+      await release(w);
       await pass(w, 15_000);
-      expect(held(w)).toBeUndefined();
+      expect(await held(w)).toBeUndefined();
       expect(w.engine.conditions().filter(({ key }) => key.startsWith('held/'))).toEqual([]);
       expect(guard).toBeDefined();
     },
@@ -340,10 +340,10 @@ describe('a hold ends with its reason', () => {
     w.pause = 'PAUSE exists';
     await w.engine.run(POLICY, NEVER);
     await pass(w, MINUTE);
-    expect(held(w)).toBe('kill_switch');
+    expect(await held(w)).toBe('kill_switch');
     w.pause = undefined;
     await pass(w, 15_000);
-    expect(held(w)).toBeUndefined();
+    expect(await held(w)).toBeUndefined();
   });
 
   test('and a lower mode replaces it only with the next run', async () => {
@@ -352,7 +352,7 @@ describe('a hold ends with its reason', () => {
     await w.engine.run(POLICY, NEVER);
     w.pause = undefined;
     await pass(w, 15_000);
-    expect(held(w)).toBeUndefined();
+    expect(await held(w)).toBeUndefined();
   });
 });
 
@@ -363,9 +363,9 @@ test('a held group keeps the trigger pending, though another group was repaired'
   w.facts = { deliveries: (_account, host) => ({ delivered: host === failing ? 1 : 100, all: 100 }) };
   await fire(w);
   expect(sentIds(w)).toHaveLength(1);
-  expect(pending(w)).toMatchObject({ count: 1 });
+  expect(await pending(w)).toMatchObject({ count: 1 });
   w.facts = {};
   await pass(w, 10 * MINUTE);
   expect(sentIds(w)).toHaveLength(2);
-  expect(pending(w)).toBeUndefined();
+  expect(await pending(w)).toBeUndefined();
 });

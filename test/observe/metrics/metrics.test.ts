@@ -117,7 +117,7 @@ describe('a scrape', () => {
   test('survives a source that throws: its gauges are withheld and it is counted, the rest is served', async () => {
     const { publish, scrape } = world({
       deps: {
-        policies: () => {
+        policies: async () => {
           throw new Error('policies are broken');
         },
       },

@@ -5,6 +5,7 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
+import { until } from '../../support/until.ts';
 import { CALM, NOW, seriesOf, world } from './world.ts';
 
 const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent => ({
@@ -203,7 +204,7 @@ describe('policies and actions', () => {
   const labels = 'account="prod",policy="resume"';
 
   test('show mode and next run; every outcome exists from 0', async () => {
-    const samples = await world({ deps: { policies: () => [policy] } }).scrape();
+    const samples = await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } }).scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
     expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(RUN_OUTCOMES.map(() => 0));
@@ -233,7 +234,7 @@ describe('policies and actions', () => {
 
   test('show since when a guard holds, and its name, as the page does', async () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
-    const w = world({ deps: { policies: () => [{ ...policy, ...(held && { held }) }] } });
+    const w = world({ deps: { policies: async () => [{ ...policy, ...(held && { held }) }] } });
     const shown = async (): Promise<Record<string, number>> => {
       w.events.emit(run({}));
       return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
@@ -279,7 +280,7 @@ describe('policies and actions', () => {
       campaign('https://app.example/b', 1, 'half-open'),
       campaign('app.example', 9, 'open'),
     ];
-    const samples = await world({ deps: { policies: () => [{ ...policy, campaigns }] } }).scrape();
+    const samples = await world({ deps: { policies: async () => [{ ...policy, campaigns }] } }).scrape();
     expect(seriesOf(samples, 'opsd_campaign_step_items')).toEqual({
       [`opsd_campaign_step_items{${labels},group="app.example/a"}`]: 3,
       [`opsd_campaign_step_items{${labels},group="app.example/b"}`]: 1,
@@ -305,7 +306,9 @@ describe('policies and actions', () => {
       isLeader: false,
     };
     const calm = { ...policy, name: 'calm' };
-    const samples = await world({ deps: { policies: () => [policy, calm], engine: () => engine } }).scrape();
+    const samples = await world({
+      deps: { configuredPolicies: [policy, calm], engine: async () => engine },
+    }).scrape();
     expect(samples.get('opsd_unknown_outcomes')).toBe(2);
     expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
     expect(samples.get(`opsd_pending_plans{${labels}}`)).toBe(1);
@@ -319,29 +322,51 @@ describe('policies and actions', () => {
     expect(samples.get('opsd_leader')).toBe(0);
   });
 
-  test('are read from the store again after an event, after ten seconds, and after a failure', async () => {
+  test('are read from the store after an event and on request, and never by a scrape', async () => {
     let reads = 0;
     let isBroken = false;
-    const engine = (): EngineReadings => {
+    const engine = async (): Promise<EngineReadings> => {
       reads += 1;
       if (isBroken) throw new Error('disk');
       return { ...CALM, unknownOutcomes: reads };
     };
     const w = world({ deps: { engine } });
-    const shown = async () => (await w.scrape()).get('opsd_unknown_outcomes');
-    const first = await shown();
-    expect(await shown()).toBe(first);
+    const shown = async () => /^opsd_unknown_outcomes (\d+)$/m.exec(await w.text())?.[1];
+    expect([await shown(), reads]).toEqual([undefined, 0]);
+    await w.metrics.readStore();
+    expect([await shown(), await shown(), reads]).toEqual(['1', '1', 1]);
     w.events.emit(run({}));
-    expect(await shown()).toBe(first! + 1);
-    await w.clock.advance(9_999);
-    expect(await shown()).toBe(first! + 1);
-    await w.clock.advance(1);
-    expect(await shown()).toBe(first! + 2);
+    await until({ what: 'the reading after the event' }, async () => (await shown()) === '2');
     isBroken = true;
-    w.events.emit(run({}));
+    await w.metrics.readStore();
     expect(await shown()).toBeUndefined();
     isBroken = false;
-    expect(await shown()).toBe(reads);
+    await w.metrics.readStore();
+    expect([await shown(), reads]).toEqual(['4', 4]);
+  });
+
+  test('show a change that came during a reading', async () => {
+    const held: PromiseWithResolvers<void>[] = [];
+    let unknownOutcomes = 1;
+    const engine = async (): Promise<EngineReadings> => {
+      const readings = { ...CALM, unknownOutcomes };
+      const one = Promise.withResolvers<void>();
+      held.push(one);
+      await one.promise;
+      return readings;
+    };
+    const w = world({ deps: { engine } });
+    const read = w.metrics.readStore();
+    await until({ what: 'reading 1' }, () => held.length === 1);
+    unknownOutcomes = 2;
+    w.events.emit(run({}));
+    w.events.emit(run({}));
+    held[0]!.resolve();
+    await until({ what: 'reading 2' }, () => held.length === 2);
+    held[1]!.resolve();
+    await read;
+    expect(await w.text()).toMatch(/^opsd_unknown_outcomes 2$/m);
+    expect(held).toHaveLength(2);
   });
 
   test('count an item once, and its outcome when it is known', async () => {
@@ -383,7 +408,7 @@ describe('policies and actions', () => {
 test('the daemon shows its build and its state', async () => {
   const lines = new Map([['warn', 2]]);
   const { events, scrape } = world({
-    deps: { stateRestored: true, engine: () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
+    deps: { stateRestored: true, engine: async () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
   });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
   events.emit({ type: 'schedule.rearmed', name: 'x', jumpMs: 1 });

@@ -85,8 +85,9 @@ export function world(options: WorldOptions = {}): World {
     totals,
     labels: createLabelStore(store, totals),
     usage: () => ({ usedToday: 7, allowedPerDay: 1_000 }),
-    policies: () => [],
-    engine: () => CALM,
+    configuredPolicies: [],
+    policies: async () => [],
+    engine: async () => CALM,
     stateRestored: false,
     configHash: '00000000002a',
     build: { version: '1.2.3', revision: 'abc' },
@@ -103,7 +104,10 @@ export function world(options: WorldOptions = {}): World {
     publish(collector, rows, account = 'prod') {
       board.publish({ account, collector, rows, at: clock.now(), dropped: 0 }, 25);
     },
-    scrape: async () => parse(await text()),
+    async scrape() {
+      await metrics.readStore();
+      return parse(await text());
+    },
   };
 }
 

@@ -279,7 +279,7 @@ describe('/api/v1/policies/{id}', () => {
   function policyWorld(scopes: ReturnType<World['policyScopes']>): World {
     const other = storedPlan();
     return world({
-      policies: () => [RESUME_BILLING],
+      policies: async () => [RESUME_BILLING],
       policyScopes: () => scopes,
       engine: engine({
         conditions: () => [
@@ -288,7 +288,7 @@ describe('/api/v1/policies/{id}', () => {
         ],
       }),
       ledger: ledger({
-        pauses: () =>
+        pauses: async () =>
           ['engine', 'policy/resume-billing', 'group/resume-billing/g', 'policy/other'].map((scope) => ({
             scope,
             reason: 'r',

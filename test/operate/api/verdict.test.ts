@@ -6,8 +6,8 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
 import { action, engine, ledger, NOW, RESUME_BILLING, world, type World } from '../http/world.ts';
 
-function verdict(deps: World) {
-  return readStatus(deps, 20).verdict;
+async function verdict(deps: World) {
+  return (await readStatus(deps, 20)).verdict;
 }
 
 function register(deps: World): void {
@@ -36,11 +36,11 @@ function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'
 }
 
 describe('the verdict', () => {
-  test('all is healthy', () => {
-    const deps = world({ policies: () => [RESUME_BILLING] });
+  test('all is healthy', async () => {
+    const deps = world({ policies: async () => [RESUME_BILLING] });
     register(deps);
     read(deps);
-    expect(verdict(deps)).toEqual({
+    expect(await verdict(deps)).toEqual({
       level: 'ok',
       sentence: 'All is well: 1 of 1 sources read, 1 policy as configured.',
       problems: [],
@@ -65,16 +65,16 @@ describe('the verdict', () => {
       return readStatus(deps, 20);
     }
 
-    test('says that they agree', () => {
-      const { verdict: said, reconciliation } = compared({ ...row, agrees: true, isLasting: false });
+    test('says that they agree', async () => {
+      const { verdict: said, reconciliation } = await compared({ ...row, agrees: true, isLasting: false });
       expect(said.sentence).toBe('All is well: 1 of 1 sources read, no policies, log and statistics agree.');
       expect(reconciliation).toEqual([{ account: 'production', ...row, agrees: true, isLasting: false }]);
     });
 
-    test('does not mention a gap of one hour, and requires attention when it lasts', () => {
-      const short = compared({ ...row, statistics: 500, agrees: false, isLasting: false }).verdict;
+    test('does not mention a gap of one hour, and requires attention when it lasts', async () => {
+      const short = (await compared({ ...row, statistics: 500, agrees: false, isLasting: false })).verdict;
       expect(short.sentence).toBe('All is well: 1 of 1 sources read, no policies.');
-      const lasting = compared({ ...row, statistics: 500, agrees: false, isLasting: true }).verdict;
+      const lasting = (await compared({ ...row, statistics: 500, agrees: false, isLasting: true })).verdict;
       expect(lasting).toMatchObject({
         level: 'attention',
         sentence:
@@ -84,16 +84,16 @@ describe('the verdict', () => {
     });
   });
 
-  test('not ready yet', () => {
+  test('not ready yet', async () => {
     const deps = world({ readiness: () => ({ ready: false, detail: 'first round.' }) });
-    expect(verdict(deps)).toMatchObject({ level: 'starting', sentence: 'Starting: first round.' });
+    expect(await verdict(deps)).toMatchObject({ level: 'starting', sentence: 'Starting: first round.' });
   });
 
-  test('a source that never succeeded is a problem', () => {
+  test('a source that never succeeded is a problem', async () => {
     const deps = world();
     register(deps);
     fail(deps);
-    expect(verdict(deps)).toMatchObject({
+    expect(await verdict(deps)).toMatchObject({
       level: 'trouble',
       sentence: 'production workflowDlq is failing (timeout): no success so far.',
     });
@@ -105,9 +105,9 @@ describe('the verdict', () => {
     read(deps);
     await deps.clock.advance(60_000);
     fail(deps);
-    expect(verdict(deps)).toMatchObject({ level: 'attention' });
+    expect(await verdict(deps)).toMatchObject({ level: 'attention' });
     await deps.clock.advance(180_000);
-    expect(verdict(deps)).toMatchObject({
+    expect(await verdict(deps)).toMatchObject({
       level: 'trouble',
       sentence: 'production workflowDlq is stale (timeout): last success 4 min ago, its gauges are withheld.',
     });
@@ -123,21 +123,23 @@ describe('the verdict', () => {
     ['nothing_to_do', 'ok'],
     ['skipped', 'ok'],
     [undefined, 'ok'],
-  ] as const)('a last run that ended as %s is %s', (outcome, level) => {
-    expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun(outcome) })).level).toBe(level);
+  ] as const)('a last run that ended as %s is %s', async (outcome, level) => {
+    expect((await verdict(world({ policies: async () => [RESUME_BILLING], ledger: lastRun(outcome) }))).level).toBe(
+      level,
+    );
   });
 
-  test('a reduced mode is never silent', () => {
+  test('a reduced mode is never silent', async () => {
     const deps = world({
-      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
+      policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'audit', reducedBy: 'engine.mode is audit' }],
     });
-    expect(verdict(deps)).toMatchObject({
+    expect(await verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'resume-billing is configured as enforce and runs as audit: engine.mode is audit.',
     });
   });
 
-  test('unknown outcomes require attention, all of them, at any age', () => {
+  test('unknown outcomes require attention, all of them, at any age', async () => {
     const actions = [action({ id: 2, outcome: 'accepted' })];
     const deps = world({
       ledger: ledger({
@@ -149,7 +151,7 @@ describe('the verdict', () => {
           ]),
       }),
     });
-    expect(verdict(deps)).toMatchObject({
+    expect(await verdict(deps)).toMatchObject({
       level: 'attention',
       sentence:
         'The outcomes of 24 actions are unknown; no requests are sent for their entries until reads resolve them.',
@@ -166,33 +168,39 @@ describe('the verdict', () => {
     since: NOW - 600_000,
   } as const;
 
-  test('an active condition is reported once, with its detail', () => {
+  test('an active condition is reported once, with its detail', async () => {
     const run = lastRun('held', 'quota: 429 within 10 min');
-    const deps = world({ policies: () => [RESUME_BILLING], ledger: run, engine: engine({ conditions: () => [HELD] }) });
-    expect(verdict(deps)).toMatchObject({
+    const deps = world({
+      policies: async () => [RESUME_BILLING],
+      ledger: run,
+      engine: engine({ conditions: () => [HELD] }),
+    });
+    expect(await verdict(deps)).toMatchObject({
       level: 'attention',
       sentence: 'quota holds resume-billing: 429 within 10 min.',
       problems: [{ anchor: 'conditions' }],
     });
     // A resolved hold is not reported, though the last run was held.
-    expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: run })).level).toBe('ok');
+    expect((await verdict(world({ policies: async () => [RESUME_BILLING], ledger: run }))).level).toBe('ok');
   });
 
-  test('an abandoned group is a problem', () => {
+  test('an abandoned group is a problem', async () => {
     const condition = { ...HELD, key: 'halted/resume-billing/x', severity: 'critical' } as const;
-    expect(verdict(world({ engine: engine({ conditions: () => [condition] }) }))).toMatchObject({ level: 'trouble' });
+    expect(await verdict(world({ engine: engine({ conditions: () => [condition] }) }))).toMatchObject({
+      level: 'trouble',
+    });
   });
 
-  test('unknown outcomes with an active condition are not reported twice', () => {
+  test('unknown outcomes with an active condition are not reported twice', async () => {
     const condition = { ...HELD, key: 'unknown/resume-billing', summary: 'outcomes of resume-billing are unknown' };
     const deps = world({
       engine: engine({ conditions: () => [condition] }),
       ledger: ledger({ unknownOutcomes: () => new Map([['resume-billing', 3]]) }),
     });
-    expect(verdict(deps).problems).toHaveLength(1);
+    expect((await verdict(deps)).problems).toHaveLength(1);
   });
 
-  test('a pause of everything is one problem, for any number of policies', () => {
+  test('a pause of everything is one problem, for any number of policies', async () => {
     const reducedBy = 'paused: the service is odd; `opsd unpause --reason TEXT` lifts it';
     const paused = { ...RESUME_BILLING, effectiveMode: 'off', reducedBy } as const;
     const told = {
@@ -203,70 +211,73 @@ describe('the verdict', () => {
       since: NOW,
     } as const;
     const deps = world({
-      policies: () => [paused, { ...paused, name: 'other' }],
+      policies: async () => [paused, { ...paused, name: 'other' }],
       engine: engine({ conditions: () => [told] }),
       ledger: ledger({
-        pauses: () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }],
+        pauses: async () => [{ scope: 'engine', reason: 'the service is odd', at: NOW - 60_000, by: 'local' }],
       }),
     });
-    expect(verdict(deps)).toMatchObject({
+    expect(await verdict(deps)).toMatchObject({
       level: 'info',
       sentence: 'All policies are paused by local: the service is odd; `opsd unpause --reason TEXT` lifts it.',
     });
-    expect(verdict(deps).problems).toHaveLength(1);
+    expect((await verdict(deps)).problems).toHaveLength(1);
   });
 
-  test('a pause comes after the problems', () => {
-    const pauses = () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
+  test('a pause comes after the problems', async () => {
+    const pauses = async () => [{ scope: 'engine', reason: 'release night', at: NOW - 60_000, by: 'kim' }];
     const deps = world({ ledger: ledger({ pauses }) });
     register(deps);
     fail(deps);
-    expect(verdict(deps)).toMatchObject({ level: 'trouble', problems: [{ level: 'trouble' }, { level: 'info' }] });
-    expect(verdict(deps).sentence).toMatch(/^production workflowDlq is failing /);
+    expect(await verdict(deps)).toMatchObject({
+      level: 'trouble',
+      problems: [{ level: 'trouble' }, { level: 'info' }],
+    });
+    expect((await verdict(deps)).sentence).toMatch(/^production workflowDlq is failing /);
   });
 
-  test('a run that a pause or a stop ended is not a problem', () => {
+  test('a run that a pause or a stop ended is not a problem', async () => {
     for (const detail of ['kill_switch: release night; 3 left', 'interrupted: the daemon is stopping']) {
-      expect(verdict(world({ policies: () => [RESUME_BILLING], ledger: lastRun('halted', detail) })).level).toBe(
-        'info',
-      );
+      expect(
+        (await verdict(world({ policies: async () => [RESUME_BILLING], ledger: lastRun('halted', detail) }))).level,
+      ).toBe('info');
     }
   });
 
-  test('a pause by the daemon itself is a problem, because only an operator lifts it', () => {
+  test('a pause by the daemon itself is a problem, because only an operator lifts it', async () => {
     const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
-    const deps = world({ policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
-    expect(verdict(deps)).toMatchObject({ level: 'trouble' });
+    const deps = world({ policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
+    expect(await verdict(deps)).toMatchObject({ level: 'trouble' });
     const file = world({
-      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
+      policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
     });
-    expect(verdict(file)).toMatchObject({ level: 'info' });
+    expect(await verdict(file)).toMatchObject({ level: 'info' });
     const pauses = (by: string) =>
-      ledger({ pauses: () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
-    const paused = () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy }];
-    expect(verdict(world({ policies: paused, ledger: pauses('engine') })).level).toBe('trouble');
-    expect(verdict(world({ policies: paused, ledger: pauses('kim') })).level).toBe('info');
+      ledger({ pauses: async () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
+    const paused = async () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy }];
+    expect((await verdict(world({ policies: paused, ledger: pauses('engine') }))).level).toBe('trouble');
+    expect((await verdict(world({ policies: paused, ledger: pauses('kim') }))).level).toBe('info');
   });
 
-  test('the worst comes first, the rest is counted', () => {
+  test('the worst comes first, the rest is counted', async () => {
     const deps = world({
-      policies: () => [{ ...RESUME_BILLING, effectiveMode: 'off' }],
+      policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off' }],
       health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
     });
     register(deps);
     read(deps);
     fail(deps);
-    const { level, sentence, problems } = verdict(deps);
+    const { level, sentence, problems } = await verdict(deps);
     expect(level).toBe('trouble');
     expect(sentence).toBe('The daemon is not healthy: no tick for 40 s; and 2 more.');
     expect(problems.map((problem) => problem.level)).toEqual(['trouble', 'attention', 'attention']);
   });
 
-  test('an unreadable store does not break the page', () => {
+  test('an unreadable store does not break the page', async () => {
     const broken = (): never => {
       throw new Error('disk I/O error');
     };
-    const status = readStatus(
+    const status = await readStatus(
       world({ ledger: ledger({ recentActions: broken, lastRuns: broken, unknownOutcomes: broken }) }),
       20,
     );
@@ -310,8 +321,8 @@ describe('the verdict', () => {
       return readStatus(deps, 20);
     }
 
-    test("names the fault first, its size, and the daemon's reaction", () => {
-      const { verdict: said, outages } = down();
+    test("names the fault first, its size, and the daemon's reaction", async () => {
+      const { verdict: said, outages } = await down();
       expect(said).toMatchObject({
         level: 'trouble',
         sentence:
@@ -340,34 +351,37 @@ describe('the verdict', () => {
       ],
       ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
       ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
-    ])('reports what %s does', (_what, over, text) => {
-      const { outages, verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, ...over }] });
+    ])('reports what %s does', async (_what, over, text) => {
+      const { outages, verdict: said } = await down({ policies: async () => [{ ...RESUME_BILLING, ...over }] });
       expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
       expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
     });
 
-    test('a hold that is reported with the outage is not repeated', () => {
+    test('a hold that is reported with the outage is not repeated', async () => {
       const conditions = () => [{ ...HELD, severity: 'info' as const }];
       const held = { guard: 'quota', reason: '429', since: NOW };
-      const { verdict: said } = down({ policies: () => [{ ...RESUME_BILLING, held }], engine: engine({ conditions }) });
+      const { verdict: said } = await down({
+        policies: async () => [{ ...RESUME_BILLING, held }],
+        engine: engine({ conditions }),
+      });
       expect(said.problems).toHaveLength(1);
     });
 
-    test('a stale listing leaves the failed runs unknown', () => {
-      const { verdict: said, outages } = down({}, false);
+    test('a stale listing leaves the failed runs unknown', async () => {
+      const { verdict: said, outages } = await down({}, false);
       expect(outages[0]).not.toHaveProperty('failedRuns');
       expect(said.sentence).toContain('number of failed runs unknown');
     });
 
-    test('a healthy state is not reported while the log is behind', () => {
+    test('a healthy state is not reported while the log is behind', async () => {
       const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
       const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
       deps.board.register({ account: 'production', collector: 'logs', ...timing });
-      expect(verdict(deps).level).toBe('ok');
+      expect((await verdict(deps)).level).toBe('ok');
       const rows = [{ watermark: NOW - 720_000 }];
       deps.board.logLag.take('production', NOW - 720_000);
       deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows, dropped: 0 }, 12);
-      expect(verdict(deps)).toMatchObject({
+      expect(await verdict(deps)).toMatchObject({
         level: 'attention',
         sentence:
           'The state of the destinations of production is unknown: its log is counted until 2026-11-18 10:18:00Z.',

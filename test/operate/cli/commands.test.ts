@@ -155,7 +155,7 @@ describe('run', () => {
     const world = terminal();
     const failing = (error: Error): CliPrograms => ({
       ...world.programs,
-      run() {
+      async run() {
         throw error;
       },
     });

@@ -23,7 +23,7 @@ async function daemon(): Promise<string> {
   const socketPath = join(tempDir(), 's');
   const policies = ['resume-billing', 'resume:eu', 'a b', 'x\u001B[2J', 'line\nbreak', '$(reboot)', '`id`', ';id'];
   const deps = world({
-    policies: () => policies.map((name) => ({ ...RESUME_BILLING, name })),
+    policies: async () => policies.map((name) => ({ ...RESUME_BILLING, name })),
     ledger: ledger({ storedPlans: () => [storedPlan()] }),
     accounts: [{ name: 'production' }, { name: 'staging' }],
     incidents: incidents({ all: () => [incident()] }),

@@ -38,10 +38,10 @@ function willing(
   const asked: unknown[][] = [];
   const result = { outcome, matched: 183, acted: 1, backlog: 182, detail: 'x\u001B[2J' };
   const deps = world({
-    policies: () => [RESUME_BILLING],
+    policies: async () => [RESUME_BILLING],
     ledger: ledger({
       storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
-      pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],
+      pauses: async () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],
     }),
     engine: engine({
       apply: async (...given) => (asked.push(['apply', ...given.slice(0, 2)]), { ok: true, plan: plan(), result }),
@@ -63,8 +63,8 @@ function willing(
           ],
           actions: [action({ outcome: 'failed_again', detail: 'failed again', newRunId: 'wfr_9' })],
         }),
-      pause: (pause) => void asked.push(['pause', pause]),
-      unpause: (lifted) => (asked.push(['unpause', lifted]), 1),
+      pause: async (pause) => void asked.push(['pause', pause]),
+      unpause: async (lifted) => (asked.push(['unpause', lifted]), 1),
     }),
   });
   return { deps, asked };

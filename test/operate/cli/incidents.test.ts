@@ -42,7 +42,7 @@ async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_4
   const acknowledged: unknown[] = [];
   const deps = world({
     accounts: [{ name: 'production', dlqRetentionMs: retention }],
-    policies: () => policies,
+    policies: async () => policies,
     incidents: incidents({
       all: () => [incident, { ...incident, id: 'aaaa000000', state: 'resolved' }],
       find: (id) => (incident.id.startsWith(id) ? incident : undefined),

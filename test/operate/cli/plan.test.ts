@@ -72,7 +72,7 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
   const names = Object.keys(plans);
   const { address } = await serving(
     world({
-      policies: () => names.map(policyStatus),
+      policies: async () => names.map(policyStatus),
       engine: engine({
         plan: (policy, request) => {
           asked.push(request);

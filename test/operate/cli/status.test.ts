@@ -30,7 +30,7 @@ const NIGHT: Partial<ServerDeps> = {
     all: () => [incident(), incident({ id: 'i-12', state: 'acknowledged' })],
     firstExpiresAt: () => NOW + 172_800_000,
   }),
-  policies: () => [
+  policies: async () => [
     {
       ...RESUME_BILLING,
       held: { guard: 'arrivals', reason: '183 new', since: NOW - 1_200_000 },
@@ -39,7 +39,7 @@ const NIGHT: Partial<ServerDeps> = {
     { ...RESUME_BILLING, name: 'delete-old', action: 'workflow-dlq.delete', mode: 'approve', effectiveMode: 'approve' },
   ],
   ledger: ledger({
-    pauses: () => [
+    pauses: async () => [
       { scope: 'engine', reason: 'checkout is odd \u001B[2J', at: NOW - 60_000, by: 'oncall' },
       { scope: 'policy/delete-old', reason: 'audit first', at: NOW - 7_200_000, by: 'ann' },
     ],
@@ -163,7 +163,7 @@ test('five incidents are shown, and the number of the others', async () => {
 });
 
 test('a pause by an operator is no finding', async () => {
-  const pauses = () => [{ scope: 'engine', reason: 'maintenance', at: NOW, by: 'ann' }];
+  const pauses = async () => [{ scope: 'engine', reason: 'maintenance', at: NOW, by: 'ann' }];
   expect(await status({ ledger: ledger({ pauses }) })).toMatchObject({ code: 0 });
 });
 

@@ -247,7 +247,7 @@ describe('a rejection', () => {
 test('the audit log records the caller', async () => {
   const by: string[] = [];
   const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
-  const { address } = await serving({ ...base, engine: engine({ pause: (asked) => void by.push(asked.by) }) });
+  const { address } = await serving({ ...base, engine: engine({ pause: async (asked) => void by.push(asked.by) }) });
   for (const header of [basic('user-operator', PASSWORD), 'Bearer secret-operator']) {
     const asked = { method: 'POST', headers: { Authorization: header }, body: '{"reason": "to look"}' };
     expect((await ask(address, '/api/v1/pause', asked)).status).toBe(200);
@@ -277,7 +277,7 @@ describe('requests that a browser sends for another site', () => {
   test.each(cases)('%j: admitted with a password: %s', async (headers, isLetIn) => {
     const by: string[] = [];
     const base = daemon({ tokens: true, users: true, anonymous: 'viewer' });
-    const commands = engine({ pause: (asked) => void by.push(asked.by) });
+    const commands = engine({ pause: async (asked) => void by.push(asked.by) });
     const { address } = await serving({ ...base, hosts: ['opsd.example'], engine: commands });
     const pause = async (authorization: string) => {
       const all = { Host: 'opsd.example', ...headers, Authorization: authorization };

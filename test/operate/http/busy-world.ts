@@ -40,7 +40,7 @@ const STILL = new AbortController().signal;
 
 export function busyWorld(overrides: Partial<World> = {}): World {
   const deps = world({
-    policies: () => [POLICY],
+    policies: async () => [POLICY],
     engine: engine(PLANNED),
     ledger: ledger({
       lastRuns: () => [RUN],

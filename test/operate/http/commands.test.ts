@@ -70,10 +70,10 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
         },
         id,
       ),
-    pause: (pause) => keep('pause', undefined, pause),
-    unpause: (lifted) => keep('unpause', 2, lifted),
+    pause: async (pause) => keep('pause', undefined, pause),
+    unpause: async (lifted) => keep('unpause', 2, lifted),
   };
-  const deps = world({ policies: () => [POLICY], engine: engine(commands), ...overrides });
+  const deps = world({ policies: async () => [POLICY], engine: engine(commands), ...overrides });
   return { deps, asked };
 }
 
@@ -341,7 +341,7 @@ describe('kept records are readable', () => {
   const asked: unknown[] = [];
   const deps = (): World =>
     world({
-      policies: () => [POLICY],
+      policies: async () => [POLICY],
       engine: engine({
         conditions: () => [
           { key: 'approval/p', severity: 'warning', summary: `waits for ${GROUP}`, detail: 'd', since: NOW - 1 },
@@ -349,7 +349,7 @@ describe('kept records are readable', () => {
         ],
       }),
       ledger: ledger({
-        pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW, by: 'local' }],
+        pauses: async () => [{ scope: 'policy/p', reason: 'odd', at: NOW, by: 'local' }],
         storedPlans: (states) => (asked.push(states), [stored, storedPlan({ plan: plan({ policy: 'other' }) })]),
         storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
         runs: (filter) => (asked.push(filter), [run]),

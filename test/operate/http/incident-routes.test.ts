@@ -42,7 +42,7 @@ interface Given {
 function given({ runs, deadLetters = [], overrides = {} }: Given): World {
   const deps = world({
     accounts: [ACCOUNT],
-    policies: () => [RESUME_BILLING],
+    policies: async () => [RESUME_BILLING],
     incidents: incidents({ deadLetters: () => deadLetters, ...overrides }),
   });
   deps.board.register({
@@ -364,7 +364,7 @@ describe('GET /api/v1/incidents/{id}', () => {
       breaker: 'closed',
       ...campaign,
     };
-    const deps = { ...given({ runs, overrides }), policies: () => [{ ...RESUME_BILLING, campaigns: [status] }] };
+    const deps = { ...given({ runs, overrides }), policies: async () => [{ ...RESUME_BILLING, campaigns: [status] }] };
     const { body } = await get(deps, `/api/v1/incidents/${INCIDENT.id}`);
     expect((body as { incident: { campaigns: unknown[] } }).incident.campaigns).toHaveLength(count);
   });

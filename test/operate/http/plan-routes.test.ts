@@ -13,11 +13,11 @@ function asking(over: Partial<World> = {}) {
   const asked: unknown[] = [];
   const commands: Partial<EngineCommands> = {
     planManually: async (request) => (asked.push(request), { ok: true, plan: SHOWN }),
-    cancel: (id, person) => (
+    cancel: async (id, person) => (
       asked.push([id, person]),
       { ok: true, plan: storedPlan({ plan: SHOWN, state: 'cancelled' }) }
     ),
-    pause: (pause) => void asked.push(pause),
+    pause: async (pause) => void asked.push(pause),
   };
   return { deps: world({ engine: engine(commands), ...over }), asked };
 }
@@ -165,7 +165,7 @@ test.each([
 
 test('a paused or held plan says why; a plan of a policy has no progress', async () => {
   const stored = storedPlan({ plan: SHOWN, state: 'approved', targets: ['a'] });
-  const pauses = () => [{ scope: 'policy/manual:9f3c2a', reason: 'odd', at: NOW, by: 'tom' }];
+  const pauses = async () => [{ scope: 'policy/manual:9f3c2a', reason: 'odd', at: NOW, by: 'tom' }];
   const paused = asking({ ledger: ledger({ storedPlan: () => stored, pauses }) });
   expect((await call(paused.deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({
     progress: { state: 'paused', held: { guard: 'kill_switch', reason: 'odd' }, left: 1 },

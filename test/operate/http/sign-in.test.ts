@@ -35,8 +35,8 @@ function setup() {
     security,
     roles,
     tokens,
-    policies: () => [RESUME_BILLING],
-    engine: engine({ pause: ({ by }) => void paused.push(by) }),
+    policies: async () => [RESUME_BILLING],
+    engine: engine({ pause: async ({ by }) => void paused.push(by) }),
   });
   return { deps, paused, security, roles, tokens };
 }

@@ -34,7 +34,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
     ],
     ledger: Object.assign(ledger, overrides),
     clock: new ManualClock(NOW),
-    paused: () => undefined,
+    paused: async () => undefined,
     budget: () => undefined,
     onUnrecorded: (message) => void unrecorded.push(message),
     tokenFiles: createTokenFiles(),

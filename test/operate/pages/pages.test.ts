@@ -38,7 +38,8 @@ describe('the page of active policies', () => {
     const [open, collapsed] = [/<ul aria-label="Also">.*?<\/ul>/, /<details>.*?<\/details>/].map(
       (part) => part.exec(markup)?.[0] ?? '',
     );
-    const { problems } = readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20).verdict;
+    const { problems } = (await readStatus(busyWorld({ engine: engine({ conditions: () => conditions }) }), 20))
+      .verdict;
     expect(open?.match(/<li>/g)).toHaveLength(10);
     expect(collapsed?.match(/<li>/g)).toHaveLength(problems.length - 11);
     expect(collapsed).toContain(`<summary>${problems.length - 11} more</summary>`);
@@ -57,7 +58,7 @@ describe('the page of active policies', () => {
     const told = { ...halted, key: 'paused/policy/p', summary: 'Paused: policy/p' };
     const markup = await page({
       engine: engine({ conditions: () => [halted, told] }),
-      ledger: ledger({ pauses: () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+      ledger: ledger({ pauses: async () => [{ scope: 'policy/p', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
     });
     expect(markup.indexOf('id="conditions"')).toBeLessThan(markup.indexOf('id="actions"'));
     expect(markup).toContain('the daemon paused itself');
@@ -89,7 +90,7 @@ describe('the page of active policies', () => {
       engine: engine({
         conditions: () => [{ key: 'held/p', severity: 'warning', policy: 'p', summary: 's', detail, since: NOW }],
       }),
-      ledger: ledger({ pauses: () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
+      ledger: ledger({ pauses: async () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'engine' }] }),
       command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
     });
     for (const command of ['approve 9f3c2a', 'reject 9f3c2a', 'unpause --reason TEXT']) {
@@ -130,7 +131,7 @@ describe('the page of active policies', () => {
     } as const;
     const held = { guard: 'quota', reason: '429', since: NOW - 600_000 };
     const pending = { trigger: 'alert', alert: 'BillingDown', count: 3, since: NOW - 120_000 } as const;
-    const policies = () => [{ ...POLICY, campaigns: [campaign], held, pending, probationLeft: 2 }];
+    const policies = async () => [{ ...POLICY, campaigns: [campaign], held, pending, probationLeft: 2 }];
     const markup = await page({ policies }, '/policies');
     expect(markup).toContain('alert BillingDown and 2 more, for 2 min, runs when the hold by quota ends');
     const told = ['at most 27', '13 of 16', 'the breaker is open', 'in 25 min', '3 of the last 3 failed'];
@@ -168,7 +169,7 @@ describe('the page', () => {
   test('escapes every external name and text', async () => {
     const hostile = { policy: CANARY, account: CANARY, dlqId: CANARY, workflowUrl: CANARY };
     const deps = world({
-      policies: () => [
+      policies: async () => [
         { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
       ],
       ledger: ledger({
@@ -339,7 +340,7 @@ test('a manual plan has the form that lifts its own pause, and none that lifts a
   const made = storedPlan({ plan: plan({ id: 'ab12', policy: 'manual:ab12', manual }), state: 'approved' });
   const pagePaused = async (scope: string): Promise<string> => {
     const deps = busy();
-    const pauses = () => [{ scope, reason: 'x', at: NOW, by: 'alice' }];
+    const pauses = async () => [{ scope, reason: 'x', at: NOW, by: 'alice' }];
     const { address } = await serving({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: () => made } });
     return (await ask(address, '/plans/ab12', { headers: { Authorization: basicOf(OPERATOR.user) } })).text;
   };
@@ -352,17 +353,17 @@ test('a manual plan has the form that lifts its own pause, and none that lifts a
 describe('a halted group', () => {
   const GROUPS = ['https://app.example.com/invoice', ''];
 
-  function halted(lifted: unknown[]): World {
+  async function halted(lifted: unknown[]): Promise<World> {
     const deps = busy();
-    const [first] = deps.policies();
+    const [first] = await deps.policies();
     const campaigns = GROUPS.map((group) => ({ ...first!.campaigns[0]!, group }));
-    const unpause = (asked: unknown): number => lifted.push(asked);
-    return { ...deps, policies: () => [{ ...first!, campaigns }], engine: { ...deps.engine, unpause } };
+    const unpause = async (asked: unknown): Promise<number> => lifted.push(asked);
+    return { ...deps, policies: async () => [{ ...first!, campaigns }], engine: { ...deps.engine, unpause } };
   }
 
   test('has a form on the page of its policy that lifts its halt, and no other', async () => {
     const lifted: unknown[] = [];
-    const { address } = await serving(halted(lifted));
+    const { address } = await serving(await halted(lifted));
     const headers = { Authorization: basicOf(OPERATOR.user), 'Content-Type': 'application/x-www-form-urlencoded' };
     const { text } = await ask(address, '/policies/resume-billing', { headers });
     const csrf = /name="csrf" value="(\w+)"/.exec(text)![1]!;

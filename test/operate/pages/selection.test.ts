@@ -14,7 +14,9 @@ async function daemon(overrides: Partial<World> = {}, count = 5) {
     ...withUsers(),
     accounts: ACCOUNTS,
     incidents: incidents({ deadLetters: () => [deadLetter({ dlqId: 'm-1' })] }),
-    engine: engine({ planManually: (asked) => (made.push(asked), Promise.resolve({ ok: true, plan: plan() })) }),
+    engine: engine({
+      planManually: async (asked) => (made.push(asked), await Promise.resolve({ ok: true, plan: plan() })),
+    }),
     ...overrides,
   });
   const about = { account: 'production', collector: 'workflowDlq', at: NOW, dropped: 0 } as const;

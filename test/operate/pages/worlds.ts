@@ -117,7 +117,7 @@ function fullWorld(text: (plain: string) => string): World {
     ...fullPorts(text),
     incidents: watch,
     liveReads: readsOfLog(text),
-    policies: () => policies,
+    policies: async () => policies,
     engine: engine({ conditions: () => conditions, plan: () => Promise.resolve({ ok: true, plan: made }) }),
     ledger: ledger({
       runs: () => runs,
@@ -125,7 +125,7 @@ function fullWorld(text: (plain: string) => string): World {
       recentActions: () => actions,
       storedPlans: () => [waiting],
       storedPlan: (id) => (id === 'gone' ? undefined : waiting),
-      pauses: () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
+      pauses: async () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
     }),
     outages: (account) =>
       account === 'staging'
