@@ -50,6 +50,7 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    globalSetup: ['test/support/postgres/report-server.ts'],
     projects: [
       {
         test: {

@@ -1,0 +1,52 @@
+/** Creates or updates the schema of PostgreSQL. Replicas that start at the same time do it one after the other. */
+import { randomBytes } from 'node:crypto';
+import { get, run, type Row, type Work } from '../database.ts';
+import { StoreError } from '../store-error.ts';
+import { lockFor } from './locks.ts';
+import type { PostgresDatabase } from './postgres-database.ts';
+import { POSTGRES_MIGRATIONS } from './schema.ts';
+
+export interface PostgresIdentity {
+  /** Identity of the store, created with it. */
+  readonly instance: string;
+  /** Number of processes that have opened the store, with this one. */
+  readonly epoch: number;
+  /** True if the store existed before this process. */
+  readonly restored: boolean;
+}
+
+const PUT = `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+
+/**
+ * Brings the schema up to date and opens the store.
+ *
+ * @throws {StoreError} if the schema is newer than this program, or the database is unavailable
+ */
+export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS): Promise<PostgresIdentity> {
+  return database.transaction(migrated(database.place, steps));
+}
+
+function* migrated(place: string, steps: readonly string[]): Work<PostgresIdentity> {
+  yield* lockFor('schema');
+  yield* run('CREATE TABLE IF NOT EXISTS meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)');
+  const version = Number((yield* valueOf('schema')) ?? 0);
+  if (version > steps.length) {
+    throw new StoreError(
+      `${place}: the store has schema ${version}, but this program supports schemas only up to ${steps.length}. ` +
+        'Run the program that wrote it, or set another database in storage.postgres.url.',
+    );
+  }
+  for (const step of steps.slice(version)) yield { sql: step, rows: [[]] };
+  if (version < steps.length) yield* run(PUT, 'schema', String(steps.length));
+  const known = yield* valueOf('instance');
+  const instance = known ?? randomBytes(5).toString('hex');
+  if (known === undefined) yield* run(PUT, 'instance', instance);
+  const epoch = Number((yield* valueOf('epoch')) ?? 0) + 1;
+  yield* run(PUT, 'epoch', String(epoch));
+  return { instance, epoch, restored: known !== undefined };
+}
+
+function* valueOf(key: string): Work<string | undefined> {
+  const row: Row | undefined = yield* get('SELECT value FROM meta WHERE key = ?', key);
+  return row && String(row['value']);
+}

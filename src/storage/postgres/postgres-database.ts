@@ -1,0 +1,154 @@
+/** Database on PostgreSQL. Each transaction has its own connection, and awaits one statement after the other. */
+import type { PoolClient, QueryResult } from 'pg';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { Secret } from '#foundation/platform/secret.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
+import type { Database, Row, Work } from '../database.ts';
+import { StoreError } from '../store-error.ts';
+import { openPool, placeOf } from './connections.ts';
+import { CommitUnknownError, explainPostgres, isConnectionLost, LeaseLostError } from './postgres-error.ts';
+import { drive, together } from './statements.ts';
+import { POSTGRES } from './translate.ts';
+
+export interface PostgresOptions {
+  readonly url: Secret;
+  /** Name that the server shows for the connections. */
+  readonly name: string;
+  /** Maximum number of connections. */
+  readonly poolSize: number;
+  readonly clock: Clock;
+  /** Epoch of this replica's lease on an account; absent without replicas. */
+  readonly epochOf?: (account: string) => number | undefined;
+}
+
+export interface PostgresDatabase extends Database, AsyncDisposable {
+  /** Host, port and database, for messages. */
+  readonly place: string;
+}
+
+/** Maximum duration of a statement. The driver waits longer, so that the server reports the error. */
+const STATEMENT_MS = 30_000;
+const RESPONSE_MS = STATEMENT_MS + 5_000;
+/** The server ends the transaction of a process that does not continue, because others wait for its locks. */
+const IDLE_MS = 5_000;
+const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
+
+/** Identity of the history of a server. After a failure, the promoted server continues another one. */
+const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
+
+const READ = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${LIMITS}`;
+const WRITE = `BEGIN; ${LIMITS}; SELECT CAST(pg_current_xact_id() AS TEXT) AS id, ${TIMELINE}`;
+const FENCE = 'SELECT epoch FROM leases WHERE account = $1 FOR SHARE';
+const STATUS = `SELECT pg_xact_status(CAST($1 AS xid8)) AS status, ${TIMELINE}`;
+
+/** Attempts to find out the outcome of a commit, one each second. */
+const STATUS_ATTEMPTS = 20;
+
+export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOptions): PostgresDatabase {
+  const place = placeOf(url);
+  const pool = openPool({ url, name, timeoutMs: RESPONSE_MS }, poolSize);
+  const closing = new AbortController();
+
+  /** Runs `use` with a connection, which is not used again if its state is unknown. */
+  async function connected<T>(use: (client: PoolClient) => Promise<T>): Promise<T> {
+    let client: PoolClient | undefined;
+    let isBroken = false;
+    try {
+      client = await pool.connect();
+      return await use(client);
+    } catch (error) {
+      isBroken = isConnectionLost(error) || !(await isRolledBack(client));
+      throw explainPostgres(error, place);
+    } finally {
+      client?.release(isBroken);
+    }
+  }
+
+  /** @throws {LeaseLostError} if this replica does not own the account */
+  async function begin(client: PoolClient, account: string | undefined): Promise<Row> {
+    if (account === undefined || epochOf === undefined) return lastRow(await client.query<Row>(WRITE));
+    const held = epochOf(account);
+    if (held === undefined) throw new LeaseLostError(account, held, undefined);
+    const [begun, lease] = await together([client.query<Row>(WRITE), client.query<Row>(FENCE, [account])]);
+    const current = lease.rows[0]?.['epoch'] as number | undefined;
+    if (current !== held) throw new LeaseLostError(account, held, current);
+    return lastRow(begun);
+  }
+
+  async function transaction<T>(work: Work<T>, account?: string): Promise<T> {
+    /** Set from the moment at which the transaction may be committed. */
+    let pending: { readonly begun: Row; readonly result: T } | undefined;
+    try {
+      return await connected(async (client) => {
+        const begun = await begin(client, account);
+        const result = await drive(client, work);
+        pending = { begun, result };
+        await commit(client);
+        return result;
+      });
+    } catch (error) {
+      if (pending === undefined || !(error instanceof Error) || !isConnectionLost(error.cause)) throw error;
+      const status = await statusOf(pending.begun);
+      if (status === 'committed') return pending.result;
+      if (status === 'aborted') throw error;
+      throw new CommitUnknownError(
+        `${place}: the connection was lost during a commit, and its outcome is unknown: the state in memory must be loaded again`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Returns the status of a transaction whose commit got no response; undefined if it cannot be found out. */
+  async function statusOf(begun: Row): Promise<unknown> {
+    for (let attempt = 0; attempt < STATUS_ATTEMPTS && !closing.signal.aborted; attempt += 1) {
+      try {
+        if (attempt > 0) await sleep(clock, 1_000, closing.signal);
+        const { rows } = await connected((client) => client.query<Row>(STATUS, [begun['id']]));
+        const [found] = rows;
+        if (found?.['timeline'] !== begun['timeline']) return undefined;
+        if (found?.['status'] !== 'in progress') return found?.['status'];
+      } catch {
+        // The server is still unavailable.
+      }
+    }
+    return undefined;
+  }
+
+  return {
+    dialect: POSTGRES,
+    place,
+    read: <T>(work: Work<T>) =>
+      connected(async (client) => {
+        const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, work)]);
+        await commit(client);
+        return result;
+      }),
+    transaction,
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await pool.end();
+    },
+  };
+}
+
+async function commit(client: PoolClient): Promise<void> {
+  const { command } = await client.query('COMMIT');
+  // The server rolls back if a statement failed, even if the work went on.
+  if (command !== 'COMMIT')
+    throw new StoreError('the transaction was rolled back, because one of its statements failed');
+}
+
+/** Ends a failed transaction. Returns false if the connection cannot be used again. */
+async function isRolledBack(client: PoolClient | undefined): Promise<boolean> {
+  try {
+    await client?.query('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the row of the last one of several statements. */
+function lastRow(results: unknown): Row {
+  return (results as readonly QueryResult<Row>[]).at(-1)!.rows[0]!;
+}

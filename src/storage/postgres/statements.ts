@@ -1,0 +1,60 @@
+/** Runs statements of the stores on one connection. */
+import type { ClientBase } from 'pg';
+import type { Outcome, Row, Statement, Value, Work } from '../database.ts';
+import { translate, type Translated } from './translate.ts';
+import { parameterOf } from './values.ts';
+
+/** Rows of one `INSERT`. The protocol allows 65,535 parameters. */
+const MOST_ROWS = 1_000;
+const MOST_PARAMETERS = 65_535;
+
+/** Runs work, one statement after the other. */
+export async function drive<T>(client: ClientBase, work: Work<T>): Promise<T> {
+  let step = work.next();
+  while (step.done !== true) {
+    let outcome: Outcome;
+    try {
+      outcome = await execute(client, step.value);
+    } catch (error) {
+      step = work.throw(error);
+      continue;
+    }
+    step = work.next(outcome);
+  }
+  return step.value;
+}
+
+async function execute(client: ClientBase, { sql, rows }: Statement): Promise<Outcome> {
+  const results = await together(
+    queries(translate(sql), rows).map(([text, values]) => client.query<Row>(text, values)),
+  );
+  return {
+    // A script of several statements has several results, which nobody reads.
+    rows: results.at(-1)?.rows ?? [],
+    changes: results.reduce((changes, { rowCount }) => changes + (rowCount ?? 0), 0),
+  };
+}
+
+type Query = readonly [text: string, values: unknown[]];
+
+function queries({ text, sets, ofRows }: Translated, rows: readonly (readonly Value[])[]): readonly Query[] {
+  const parameters = (values: readonly Value[]): unknown[] =>
+    values.map((value, index) => parameterOf(value, sets.has(index + 1)));
+  const columns = rows[0]?.length ?? 0;
+  if (ofRows === undefined || rows.length === 1 || columns === 0) return rows.map((row) => [text, parameters(row)]);
+  const size = Math.min(MOST_ROWS, Math.floor(MOST_PARAMETERS / columns));
+  return Array.from({ length: Math.ceil(rows.length / size) }, (_, chunk): Query => {
+    const part = rows.slice(chunk * size, (chunk + 1) * size);
+    return [ofRows(part.length), part.flatMap(parameters)];
+  });
+}
+
+/** Awaits all results, so that no statement is on its way when the first error is thrown. */
+export async function together<T extends readonly unknown[]>(work: {
+  [K in keyof T]: Promise<T[K]>;
+}): Promise<T> {
+  const settled = await Promise.allSettled(work);
+  const failed = settled.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}
