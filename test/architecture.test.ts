@@ -111,6 +111,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   // It implements the ports of these rooms.
   storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
+  // The same stores over PostgreSQL, for several replicas.
+  'storage/postgres': [PLATFORM, 'storage', 'automate/ledger'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in
   // the file.
   config: [DOMAIN, PLATFORM, 'automate/policies'],

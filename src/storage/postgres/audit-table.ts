@@ -1,0 +1,72 @@
+/** Audit log as a table: the chain is the same as in a file, and a record commits together with its change. */
+import { breakBetween, parseRecord, seal } from '#automate/ledger/audit-chain.ts';
+import type { AuditEntry, AuditHead, AuditRecord, AuditVerdict } from '#automate/ledger/audit-log.ts';
+import { all, get, run, type Row, type Work } from '../database.ts';
+
+const HEAD = `SELECT value FROM meta WHERE key = 'audit_head'`;
+
+/** One statement, because each one is a round trip. */
+const APPEND = `WITH head AS (
+    INSERT INTO meta (key, value) VALUES ('audit_head', ?1) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+  )
+  INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
+
+const NEXT = 'SELECT * FROM audit WHERE sequence > ? ORDER BY sequence LIMIT 1000';
+
+/** Returns the last record; undefined while the log is empty. */
+export function* readHead(): Work<AuditHead | undefined> {
+  const row = yield* get(HEAD);
+  const [sequence, hash] = String(row?.['value'] ?? '').split(':');
+  return hash === undefined ? undefined : { sequence: Number(sequence), hash };
+}
+
+interface Origin {
+  readonly instance: string;
+  readonly epoch: number;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  readonly after: AuditHead | undefined;
+}
+
+/** Appends an entry. The transaction must hold the lock of the log. */
+export function* append(entry: AuditEntry, { instance, epoch, now, after }: Origin): Work<AuditHead> {
+  const time = new Date(now).toISOString();
+  const { line, head } = seal(entry, { time, store: instance, epoch, after });
+  const { type, account = null, policy = null } = entry;
+  const { sequence, hash } = head;
+  yield* run(APPEND, `${sequence}:${hash}`, sequence, now, type, account, policy, line, hash);
+  return head;
+}
+
+/** Checks the whole chain. */
+export function* verifyTable(): Work<AuditVerdict> {
+  const known = yield* readHead();
+  let before: AuditHead | undefined;
+  let records = 0;
+  const verdict = (problem?: string): AuditVerdict => ({
+    records,
+    isTorn: false,
+    ...(before !== undefined && { head: { sequence: before.sequence, hash: before.hash } }),
+    ...(problem !== undefined && { finding: { file: 'table audit', line: records + 1, problem } }),
+  });
+  for (;;) {
+    const rows = yield* all(NEXT, before?.sequence ?? 0);
+    for (const row of rows) {
+      const record = parseRecord(String(row['record']));
+      const problem = typeof record === 'string' ? record : (breakBetween(before, record) ?? differenceOf(row, record));
+      if (typeof record === 'string' || problem !== undefined) return verdict(problem);
+      before = record;
+      records += 1;
+    }
+    if (rows.length === 0) break;
+  }
+  if (known?.sequence === before?.sequence && known?.hash === before?.hash) return verdict();
+  return verdict(`the log ends with record ${before?.sequence ?? 'none'}, but the store has ${known?.sequence ?? 0}`);
+}
+
+/** Difference between a record and the columns that repeat its parts. */
+function differenceOf(row: Row, { sequence, hash, type, time, account, policy }: AuditRecord): string | undefined {
+  const parts = { sequence, hash, type, at: Date.parse(time), account: account ?? null, policy: policy ?? null };
+  const column = Object.entries(parts).find(([name, value]) => row[name] !== value)?.[0];
+  return column && `column ${column} of record ${sequence} was changed`;
+}
