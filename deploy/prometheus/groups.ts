@@ -2,6 +2,7 @@
 import type { AlertGroup, RecordingGroup } from './rule.ts';
 import { apiAlerts } from './rules/api.ts';
 import { automationAlerts } from './rules/automation.ts';
+import { canaryAlerts } from './rules/canary.ts';
 import { collectorAlerts } from './rules/collectors.ts';
 import { daemonAlerts } from './rules/daemon.ts';
 import { deliveryAlerts } from './rules/deliveries.ts';
@@ -29,6 +30,7 @@ export const ALERT_GROUPS: readonly AlertGroup[] = [
   spendAlerts,
   searchAlerts,
   apiAlerts,
+  canaryAlerts,
   collectorAlerts,
   automationAlerts,
   daemonAlerts,

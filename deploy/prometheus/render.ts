@@ -80,6 +80,7 @@ export const DASHBOARDS: Readonly<Record<AlertingRule['area'], string>> = {
   spend: 'opsd-spend',
   search: 'opsd-search',
   api: 'opsd-daemon',
+  canary: 'opsd-overview',
   collectors: 'opsd-daemon',
   automation: 'opsd-policies',
   daemon: 'opsd-daemon',

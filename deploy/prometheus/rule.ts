@@ -13,6 +13,7 @@ type Area =
   | 'spend'
   | 'search'
   | 'api'
+  | 'canary'
   | 'collectors'
   | 'automation'
   | 'daemon';

@@ -119,6 +119,13 @@ export const THRESHOLDS = {
     /** Waiting messages of a paused key. */
     pausedBacklogMessages: 1,
   },
+  canary: {
+    /** Share of the time at which the last message had failed; 0.6 lets one of a canary with an interval of 5 minutes fail. */
+    failedShare: 0.6,
+    window: '10m',
+    /** Time after which a canary whose verdict is unknown is a problem: its purpose is to know. */
+    unknownWindow: '1h',
+  },
   spend: {
     /** Used share of the known monthly budget; at 1 the service may stop deliveries. */
     budgetUsedRatio: { warning: 0.9, critical: 1 },

@@ -125,6 +125,8 @@ const SAMPLE: Readonly<Record<string, string>> = {
   state: 'DELIVERED',
   scope: 'policy/resume-billing',
   listener: 'server',
+  canary: 'flow-control-billing',
+  verdict: 'service_reporting',
   receiver: 'alertmanager',
   job: 'opsd',
 };
@@ -161,6 +163,7 @@ function rendered(summary: string): string {
 /** States without a number. */
 const STATES = [
   'MsgsvcApiUnavailable',
+  'MsgsvcCanaryFailing',
   'OpsdAbsent',
   'OpsdCollectorStale',
   'OpsdCountsDisagree',
