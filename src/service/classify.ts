@@ -102,7 +102,7 @@ export function exchangeError(
   stopped: AbortSignal,
 ): ServiceError | InvalidRequestError {
   const { cause, sent, status } = error;
-  if (codeOf(cause) === 'UND_ERR_INVALID_ARG') {
+  if (INVALID_REQUEST.test(codeOf(cause))) {
     return new InvalidRequestError(place.operation, `HTTP cannot express this request (${errorMessage(cause)})`);
   }
   const { code, what } = explain(cause, stopped);
@@ -114,8 +114,8 @@ export function exchangeError(
     effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
     ...(advice !== undefined && { advice }),
     ...(status !== undefined && { status }),
-    // A parser error of undici contains the raw response.
-    ...(!(cause instanceof Error && 'data' in cause) && { cause }),
+    // A parser error contains the raw response.
+    ...(!(cause instanceof Error && 'rawPacket' in cause) && { cause }),
   });
 }
 
@@ -166,13 +166,9 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
   if (cause instanceof AnswerTooLarge) return { code: 'too_large', what: cause.message };
   const code = codeOf(cause);
   if (/^(?:ENOTFOUND|EAI_)/.test(code)) return { code: 'dns', what: `the host name does not resolve (${code})` };
-  if (/^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/.test(code)) {
-    return { code: 'timeout', what: `no response in time (${code})` };
-  }
-  if (cause instanceof Error && cause.name === 'HTTPParserError') {
-    return { code: 'malformed', what: 'the response is not HTTP' };
-  }
-  if (code === 'UND_ERR_HEADERS_OVERFLOW') return { code: 'too_large', what: 'the response headers are too large' };
+  if (code === 'ETIMEDOUT') return { code: 'timeout', what: `no response in time (${code})` };
+  if (code === 'HPE_HEADER_OVERFLOW') return { code: 'too_large', what: 'the response headers are too large' };
+  if (code.startsWith('HPE_')) return { code: 'malformed', what: 'the response is not HTTP' };
   if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
   return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
 }
@@ -182,17 +178,20 @@ function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): s
   if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
     return 'the port does not use TLS; set a port that does, or use http:// on a private network';
   }
-  const isClosed = code === 'connection' && /^(?:|UND_ERR_SOCKET|ECONNRESET)$/.test(codeOf(cause));
+  const isClosed = code === 'connection' && /^(?:|ECONNRESET)$/.test(codeOf(cause));
   if (url.startsWith('http:') && (isClosed || code === 'malformed')) {
     return 'use https:// in the URL of the account if this port uses TLS';
   }
   return undefined;
 }
 
+/** Codes of Node for a header or path that it does not write. */
+const INVALID_REQUEST = /^ERR_(?:INVALID_CHAR|INVALID_HTTP_TOKEN|HTTP_INVALID_HEADER_VALUE|UNESCAPED_CHARACTERS)$/;
+
 /** OpenSSL error codes for a response that is not TLS. */
 const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|EPROTO/;
 
-/** Returns the error code of the system or undici. If several addresses were tried, returns the code of the first. */
+/** Returns the error code of the system or Node. If several addresses were tried, returns the code of the first. */
 function codeOf(cause: unknown): string {
   if (cause instanceof AggregateError && !('code' in cause)) return codeOf(cause.errors[0]);
   if (typeof cause !== 'object' || cause === null || !('code' in cause)) return '';

@@ -2,7 +2,6 @@
  * Connection to one API of an account: credentials, daily budget, token bucket, deadline, retries, and an event for
  * each request. Reads and writes are separate methods, so that a write can never be repeated.
  */
-import type Pool from 'undici/lib/dispatcher/pool.js';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
@@ -22,11 +21,16 @@ import { withRetries } from './retry.ts';
 import { ServiceError } from './service-error.ts';
 import type { ClientSettings } from './settings.ts';
 import { TokenBucket } from './token-bucket.ts';
-import { exchange, ExchangeError, type Exchange, type RawAnswer } from './transport.ts';
+import {
+  exchange,
+  ExchangeError,
+  openConnections,
+  type Connections,
+  type Exchange,
+  type RawAnswer,
+} from './transport.ts';
 
 const CONNECTIONS = 32;
-/** Timeout of undici itself. It is only a safety net below the deadline, which uses the injected clock. */
-const SILENCE_MS = 600_000;
 const USER_AGENT = 'msgsvc-opsd';
 
 /** Call as described by an operation. */
@@ -92,7 +96,7 @@ interface Ready<T> extends Call<T> {
 export class ApiConnection implements AsyncDisposable {
   readonly #options: ConnectionOptions;
   readonly #deps: ConnectionDeps;
-  #pool: Promise<Pool> | undefined;
+  #connections: Promise<Connections> | undefined;
   readonly #origin: string;
   /** Path prefix of the base URL, without a trailing slash. */
   readonly #prefix: string;
@@ -147,28 +151,14 @@ export class ApiConnection implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     this.#closed ??= Promise.allSettled(this.#underWay).then(async () => {
       this.#budget.close();
-      await (await this.#pool)?.destroy();
+      (await this.#connections)?.[Symbol.dispose]();
     });
     return this.#closed;
   }
 
-  /** Loads undici at the first request: the daemon serves its own requests without it. */
-  async #openPool(): Promise<Pool> {
-    const { default: UndiciPool } = await import('undici/lib/dispatcher/pool.js');
-    return new UndiciPool(this.#origin, {
-      connections: CONNECTIONS,
-      // One request at a time per connection: it would be unknown if a pipelined write was read.
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: this.#options.limits.timeout },
-      headersTimeout: SILENCE_MS,
-      bodyTimeout: SILENCE_MS,
-    });
-  }
-
   async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
     signal.throwIfAborted();
-    const pool = await (this.#pool ??= this.#openPool());
+    const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS));
     const place = this.#placeOf(call);
     // The budget is checked before the wait, so that no call queues in vain. It is charged after the wait, so that an
     // aborted call costs nothing.
@@ -185,7 +175,7 @@ export class ApiConnection implements AsyncDisposable {
     const work = this.#request(
       call,
       { ...place, hidden: [...place.hidden, ...authorization.secrets] },
-      { pool, authorization: authorization.header, signal },
+      { connections, authorization: authorization.header, signal },
     );
     this.#underWay.add(work);
     try {
@@ -200,10 +190,10 @@ export class ApiConnection implements AsyncDisposable {
     call: Ready<T>,
     place: Place,
     {
-      pool,
+      connections,
       authorization,
       signal,
-    }: { readonly pool: Pool; readonly authorization: string; readonly signal: AbortSignal },
+    }: { readonly connections: Connections; readonly authorization: string; readonly signal: AbortSignal },
   ): Promise<Parsed<T>> {
     const { clock, events } = this.#deps;
     const { account, api, limits } = this.#options;
@@ -230,7 +220,7 @@ export class ApiConnection implements AsyncDisposable {
     let answer: RawAnswer;
     try {
       answer = await withTimeout(clock, limits.timeout, signal, (deadline) =>
-        exchange(pool, this.#exchangeOf(call, authorization), {
+        exchange(connections, this.#exchangeOf(call, authorization), {
           maxBytes: limits.maxResponseBytes,
           reading,
           signal: deadline,

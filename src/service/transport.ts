@@ -1,8 +1,10 @@
 /**
- * Performs one HTTP exchange with undici and reports if the request began to be written. That fact decides if a failed
+ * Performs HTTP exchanges with one origin and reports if a request began to be written. That fact decides if a failed
  * write may have taken effect. Follows no redirects and retries nothing.
  */
-import type { Dispatcher } from 'undici';
+import { Agent, request as requestHttp, type ClientRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { urlToHttpOptions } from 'node:url';
 import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
 import type { AnswerReading } from './answer-memory.ts';
 import type { AnswerHeaders } from './rate-limit-headers.ts';
@@ -52,24 +54,43 @@ export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
+/** Connections to one origin. Each one has one request at a time: it would be unknown if a pipelined write was read. */
+export interface Connections extends Disposable {
+  readonly agent: Agent;
+  readonly request: typeof requestHttp;
+  readonly to: ReturnType<typeof urlToHttpOptions>;
+}
+
+/** Time after which an unused connection is closed, before most services close it. */
+const UNUSED_MS = 4_000;
+
+/** @param most maximum number of connections */
+export async function openConnections(origin: string, most: number): Promise<Connections> {
+  const to = urlToHttpOptions(new URL(origin));
+  const settings = { keepAlive: true, maxSockets: most, timeout: UNUSED_MS };
+  // Loaded only for TLS, because it takes 8 ms and 4 MB.
+  const https = to.protocol === 'https:' ? await import('node:https') : undefined;
+  const agent = https === undefined ? new Agent(settings) : new https.Agent(settings);
+  return { agent, request: https?.request ?? requestHttp, to, [Symbol.dispose]: () => agent.destroy() };
+}
+
 /**
  * @param limits `maxBytes` of the response body, whose memory `reading` counts; `signal` aborts the exchange
  * immediately
  * @throws {ExchangeError}
  */
 export function exchange(
-  dispatcher: Dispatcher,
-  request: Exchange,
+  { agent, request: open, to }: Connections,
+  { method, path, headers, body }: Exchange,
   limits: { readonly maxBytes: number; readonly reading: AnswerReading; readonly signal: AbortSignal },
 ): Promise<RawAnswer> {
   const { signal, maxBytes, reading } = limits;
   return new Promise((resolve, reject) => {
-    let controller: Dispatcher.DispatchController | undefined;
+    let sent = false;
     let settled = false;
     let status: number | undefined;
-    let headers: AnswerHeaders = {};
     let bytes = 0;
-    const body = new GatheredBytes();
+    const gathered = new GatheredBytes();
 
     const settle = (): boolean => {
       if (settled) return false;
@@ -78,61 +99,68 @@ export function exchange(
       return true;
     };
     const fail = (cause: unknown): void => {
-      const sent = controller !== undefined;
       if (!settle()) return;
-      body.discard();
+      gathered.discard();
       reject(new ExchangeError(cause, { sent, status, bytes }));
-    };
-    const onAbort = (): void => {
-      fail(signal.reason);
-      controller?.abort(signal.reason as Error);
     };
     if (signal.aborted) {
       fail(signal.reason);
       return;
     }
-    signal.addEventListener('abort', onAbort, { once: true });
 
-    const handler: Dispatcher.DispatchHandler = {
-      // Called right before the first byte is written. A request that was stopped while it waited for its connection
-      // must not be written. A request that was written once must not be written again.
-      onRequestStart(started) {
-        if (settled || controller !== undefined) started.abort(new Error('this request must not be sent'));
-        else controller = started;
-      },
-      onResponseStart(_started, statusCode, answerHeaders) {
-        if (statusCode < 200) return;
-        status = statusCode;
-        headers = answerHeaders;
-        if (Number(answerHeaders['content-length']) > maxBytes) tooLarge();
-      },
-      onResponseData(_started, chunk) {
+    let request: ClientRequest;
+    // Bytes, because Node writes the headers before a text in UTF-8.
+    const content = typeof body === 'string' ? Buffer.from(body) : body;
+    try {
+      // Otherwise, Node declares no length of a body in a DELETE.
+      const length = content !== undefined && { 'content-length': content.length };
+      request = open({ ...to, agent, method, path, headers: { ...headers, ...length } });
+    } catch (error) {
+      fail(error);
+      return;
+    }
+    const abandon = (reason: unknown): void => {
+      if (settled) return;
+      fail(reason);
+      request.destroy();
+    };
+    const onAbort = (): void => abandon(signal.reason);
+    const tooLarge = (reason = `the response is larger than ${maxBytes} bytes`): void =>
+      abandon(new AnswerTooLarge(reason));
+    signal.addEventListener('abort', onAbort, { once: true });
+    reading.onTooMuch = tooLarge;
+
+    // Nothing is written before the connection is open. A request that ends before closes its connection.
+    request.on('socket', (socket: Socket & { readonly secureConnecting?: boolean }) => {
+      const began = (): void => {
+        sent = true;
+      };
+      if (socket.secureConnecting === true) socket.once('secureConnect', began);
+      else if (socket.connecting) socket.once('connect', began);
+      else began();
+    });
+    request.on('response', (response) => {
+      status = response.statusCode;
+      if (Number(response.headers['content-length']) > maxBytes) tooLarge();
+      response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes > maxBytes) tooLarge();
         if (settled || (!isGood(status) && bytes > MOST_ERROR_BYTES)) return;
-        body.add(chunk);
+        gathered.add(chunk);
         reading.add(chunk.length);
-      },
-      onResponseEnd() {
-        const isWhole = body.length === bytes;
-        if (settle()) resolve({ status: status ?? 0, headers, bytes, body: isWhole ? body.take() : Buffer.alloc(0) });
-      },
-      onResponseError(_started, error) {
-        fail(error);
-      },
-    };
-    const tooLarge = (reason = `the response is larger than ${maxBytes} bytes`): void => {
-      const error = new AnswerTooLarge(reason);
-      fail(error);
-      controller?.abort(error);
-    };
-    reading.onTooMuch = tooLarge;
-
-    try {
-      dispatcher.dispatch({ ...request, body: request.body ?? null }, handler);
-    } catch (error) {
-      fail(error);
-    }
+      });
+      response.on('end', () => {
+        const isWhole = gathered.length === bytes;
+        if (!settle()) return;
+        const whole = isWhole ? gathered.take() : Buffer.alloc(0);
+        resolve({ status: status ?? 0, headers: response.headersDistinct, bytes, body: whole });
+      });
+      response.on('error', fail);
+    });
+    request.on('error', fail);
+    // Node reports no error for a response that changes the protocol.
+    request.on('close', () => status === undefined && fail(new Error('the connection was closed')));
+    request.end(content);
   });
 }
 

@@ -12,9 +12,15 @@ import { tempDir } from '../support/temp-dir.ts';
 const HOOK = join(import.meta.dirname, '../support/programs/loaded-modules.mjs');
 
 const ROOMS_OF_A_CLIENT = ['config', 'foundation/domain', 'foundation/platform', 'operate/cli', 'operate/cli/commands'];
-/** Rooms and packages that a daemon without hooks, pages and traces never uses before its first scrape. */
+/** Rooms and packages that a daemon without hooks, pages and traces does not use before its first scrape. */
 const UNUSED = /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|api\/openapi|cli\/commands\/\w+-text\.ts))\b/;
-const UNUSED_PACKAGES = ['@opentelemetry/sdk-node', '@opentelemetry/sdk-trace', '@opentelemetry/resources', 'bcryptjs'];
+const UNUSED_PACKAGES = [
+  '@opentelemetry/sdk-node',
+  '@opentelemetry/sdk-trace',
+  '@opentelemetry/resources',
+  'bcryptjs',
+  'undici',
+];
 
 function traced(file: string): Record<string, string> {
   writeFileSync(file, '');

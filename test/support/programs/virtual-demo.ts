@@ -29,6 +29,8 @@ for (const channel of [
   'undici:request:headers',
   'undici:request:trailers',
   'undici:request:error',
+  'http.client.request.start',
+  'http.client.response.finish',
   'http.server.request.start',
   'http.server.response.finish',
 ]) {
