@@ -1,6 +1,6 @@
 /** Commands of operators across a replacement of the engine: a command waits, and the next engine answers it. */
 import type { Engine } from '#automate/engine/engine.ts';
-import type { Commands } from '#operate/api/api-deps.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
 
 export interface HeldCommands extends Disposable {
   /** Resolves when every command in progress has ended. */
@@ -59,7 +59,7 @@ export class CommandGate {
 }
 
 /** Commands through the gate. A pause never waits: it is stored at once, and the next engine finds it. */
-export function commandsOf(gate: CommandGate, engine: () => Engine): Commands {
+export function commandsOf(gate: CommandGate, engine: () => Engine): EngineCommands {
   return {
     conditions: () => engine().conditions(),
     plan: (policy, request, signal) => gate.read(signal, (given) => engine().plan(policy, request, given)),

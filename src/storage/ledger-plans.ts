@@ -1,8 +1,8 @@
 /** Plans that were displayed or are pending approval, one per hash. */
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Plans, StoredPlan } from '#automate/ledger/plans.ts';
+import { all, run, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import type { Row } from './ledger-rows.ts';
 
 /** States that a decision can follow. */
 const UNDECIDED: readonly StoredPlan['state'][] = ['draft', 'pending'];
@@ -17,53 +17,41 @@ const BEFORE: Readonly<Record<Parameters<Plans['decidePlan']>[1]['state'], reado
   cancelled: [...ALIVE, 'applied'],
 };
 
-export function createPlans({ db, change }: Journal): Plans {
-  // A draft must not overwrite the same plan while it is pending or approved.
-  const put = db.prepare(
-    `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
-       expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan, targets = excluded.targets
-     WHERE NOT (excluded.state = 'draft' AND state IN ('pending', 'approved') AND expires_at > excluded.saved_at)`,
-  );
-  // Hexadecimal digits sort before g: this is the range of all hashes with this prefix.
-  const selectByHash = db.prepare(
-    `SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id)`,
-  );
-  const selectByState = db.prepare(
-    'SELECT * FROM plans WHERE state IN (SELECT value FROM json_each(?)) ORDER BY saved_at DESC',
-  );
-  const decide = db.prepare(
-    'UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = ? WHERE hash = ?',
-  );
+const PUT = `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
+    expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan,
+    targets = excluded.targets
+  WHERE plans.expires_at <= excluded.saved_at
+    OR excluded.state = 'draft' AND plans.state NOT IN ('pending', 'approved')
+    OR excluded.state = 'pending' AND plans.state NOT IN ('approved', 'rejected')`;
 
-  /**
-   * Returns the plan for a hash prefix. If several plans share it, returns the only one that is still valid, else none.
-   */
-  function find(id: string, now: number): StoredPlan | undefined {
-    const found = selectByHash.all(id).map((row) => storedOf(row, now));
-    if (found.length <= 1) return found[0];
-    const alive = found.filter(({ state }) => ALIVE.includes(state));
-    return alive.length === 1 ? alive[0] : undefined;
-  }
+// Hexadecimal digits sort before g: this is the range of all hashes with this prefix.
+const BY_HASH = `SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id)`;
+
+// The row is as it was read, so that of two decisions at the same time one counts.
+const DECIDE = `UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = ?
+  WHERE hash = ? AND state = ? AND expires_at = ?`;
+
+/** Returns the plan for a hash prefix. If several plans share it, returns the only one that is still valid, else none. */
+function* find(id: string, now: number): Work<StoredPlan | undefined> {
+  const found = (yield* all(BY_HASH, id)).map((row) => storedOf(row, now));
+  if (found.length <= 1) return found[0];
+  const alive = found.filter(({ state }) => ALIVE.includes(state));
+  return alive.length === 1 ? alive[0] : undefined;
+}
+
+export function createPlans({ database, write }: Journal): Plans {
+  const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
     savePlan: ({ plan, targets, savedAt, expiresAt, state, by, reason }) =>
-      change((tell) => {
-        const { hash, id, policy, account } = plan;
-        const { changes } = put.run(
-          hash,
-          id,
-          state,
-          savedAt,
-          expiresAt,
-          by ?? null,
-          reason ?? null,
-          JSON.stringify(plan),
-          JSON.stringify(targets),
-        );
-        if (changes === 0) return;
-        const { matched, chosen, manual } = plan;
-        tell({
+      write(function* (tell) {
+        const { hash, id, policy, account, matched, chosen, manual } = plan;
+        const [asText, covered] = [JSON.stringify(plan), JSON.stringify(targets)];
+        const values = [hash, id, state, savedAt, expiresAt, by ?? null, reason ?? null, asText, covered];
+        if ((yield* run(PUT, ...values)) === 0) return false;
+        yield* tell({
           type: 'plan.saved',
           policy,
           account,
@@ -78,24 +66,25 @@ export function createPlans({ db, change }: Journal): Plans {
           reason,
           ...(manual !== undefined && { origin: 'manual' }),
         });
+        return true;
       }),
-    storedPlan: find,
-    storedPlans: (states, now) =>
-      selectByState
-        // An expired plan is stored in its last state.
-        .all(JSON.stringify(states.includes('expired') ? [...states, ...ALIVE] : states))
-        .map((row) => storedOf(row, now))
-        .filter(({ state }) => states.includes(state)),
+    storedPlan: (id, now) => database.read(find(id, now)),
+    async storedPlans(states, now) {
+      // An expired plan is stored in its last state.
+      const stored = states.includes('expired') ? [...states, ...ALIVE] : states;
+      const rows = await database.read(all(byState, JSON.stringify(stored)));
+      return rows.map((row) => storedOf(row, now)).filter(({ state }) => states.includes(state));
+    },
     decidePlan: (id, { state, at, by, reason, expiresAt }) =>
-      change((tell) => {
-        const found = find(id, at);
-        const from = BEFORE[state];
-        if (found === undefined || !from.includes(found.state)) return false;
+      write(function* (tell) {
+        const found = yield* find(id, at);
+        if (found === undefined || !BEFORE[state].includes(found.state)) return false;
         const { hash, policy, account, id: plan, manual } = found.plan;
-        decide.run(state, by, reason ?? null, expiresAt ?? found.expiresAt, hash);
+        const decision = [state, by, reason ?? null, expiresAt ?? found.expiresAt];
+        if ((yield* run(DECIDE, ...decision, hash, found.state, found.expiresAt)) === 0) return false;
         const origin = manual === undefined ? {} : { origin: 'manual' };
-        const decision = { from: found.state, state, by, reason, ...origin };
-        tell({ type: 'plan.decided', policy, account, plan, planHash: hash, ...decision });
+        const told = { from: found.state, state, by, reason, ...origin };
+        yield* tell({ type: 'plan.decided', policy, account, plan, planHash: hash, ...told });
         return true;
       }),
   };

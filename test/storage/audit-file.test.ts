@@ -45,8 +45,8 @@ test('every state change is a record, and none contains the data of an entry', a
   await ledger.pause({ scope: 'engine', reason: 'outcome_mismatch', at: 1_300, by: 'engine' });
   await ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
   await ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
-  ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
-  ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
+  await ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
+  await ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
   ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
   ledger.saveCampaign({
     id: 'p/1',
@@ -92,7 +92,7 @@ test('a rejected or ineffective change is not a record', async () => {
   const before = (await records()).length;
   ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
   await ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
-  ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
+  await ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
   ledger.noteMatches('p', ['a'], 1);
   expect(await records()).toHaveLength(before);
 });

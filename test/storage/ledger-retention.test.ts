@@ -80,11 +80,11 @@ test('an action stays while anything still needs it', () => {
   expect(ledger.historyOf('production', 'l2').attempts).toBe(2);
 });
 
-test('the last run of a policy stays, and plans are removed by their state', () => {
+test('the last run of a policy stays, and plans are removed by their state', async () => {
   const ledger = memoryLedger();
   ledger.beginRun(planOf(), OLD);
   const last = ledger.beginRun(planOf(), OLD + 1);
-  const save = (digit: string, state: 'draft' | 'pending', expiresAt: number): void =>
+  const save = (digit: string, state: 'draft' | 'pending', expiresAt: number) =>
     ledger.savePlan({
       plan: planOf({ id: `${digit}00000`, hash: digit.padEnd(64, '0') }),
       targets: [],
@@ -92,13 +92,13 @@ test('the last run of a policy stays, and plans are removed by their state', () 
       expiresAt,
       state,
     });
-  save('1', 'pending', OLD);
-  save('2', 'pending', NOW - 30 * DAY);
-  save('3', 'draft', NOW - 8 * DAY);
-  save('4', 'draft', NOW - 6 * DAY);
+  await save('1', 'pending', OLD);
+  await save('2', 'pending', NOW - 30 * DAY);
+  await save('3', 'draft', NOW - 8 * DAY);
+  await save('4', 'draft', NOW - 6 * DAY);
   expect(ledger.prune(NOW)).toEqual({ intents: 0, runs: 1, plans: 2, more: false });
   expect(ledger.lastRuns().map(({ id }) => id)).toEqual([last]);
-  expect(ledger.storedPlans(['expired'], NOW).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
+  expect((await ledger.storedPlans(['expired'], NOW)).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
 });
 
 test('a requested window is equal before and after', () => {

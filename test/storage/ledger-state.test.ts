@@ -42,55 +42,74 @@ test('a group has one campaign at a time, and a new one has its own number', () 
 
 const HASH = 'abc123'.padEnd(64, '4');
 
-test('a plan is found by its id or a longer part of its hash, is used once, and not after its time', () => {
+test('a plan is found by its id or a longer part of its hash, is used once, and not after its time', async () => {
   const ledger = memoryLedger();
   const plan = planOf({ id: 'abc123', hash: HASH });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
-  expect(ledger.storedPlan('abc123', 2_000)).toEqual({
+  await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
+  expect(await ledger.storedPlan('abc123', 2_000)).toEqual({
     plan,
     targets: ['a'],
     savedAt: 1_000,
     expiresAt: 5_000,
     state: 'pending',
   });
-  expect(ledger.storedPlan('abc1234', 2_000)).toBeDefined();
-  for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(ledger.storedPlan(id, 2_000), id).toBeUndefined();
-  expect(ledger.storedPlan('abc123', 5_000)).toMatchObject({ state: 'expired' });
-  expect(ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
-  expect(ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
-  expect(ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
-  expect(ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
-  expect(ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
-  expect(ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
-  expect(ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
+  expect(await ledger.storedPlan('abc1234', 2_000)).toBeDefined();
+  for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(await ledger.storedPlan(id, 2_000), id).toBeUndefined();
+  expect(await ledger.storedPlan('abc123', 5_000)).toMatchObject({ state: 'expired' });
+  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
+  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
+  expect(await ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
+  expect(await ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
+  expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
+  expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
+  expect(await ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
 });
 
-test('plans are listed newest first by state; showing a plan again does not withdraw its request', () => {
+test('plans are listed newest first by state; showing a plan again does not withdraw its request', async () => {
   const ledger = memoryLedger();
   const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
   const plan = planOf({ id: 'abc123', hash: HASH });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
-  ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'pending' });
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'draft' });
-  const listed = (states: Parameters<typeof ledger.storedPlans>[0], now: number): string[] =>
-    ledger.storedPlans(states, now).map((stored) => `${stored.plan.id} ${stored.state}`);
-  expect(listed(['pending'], 2_000)).toEqual(['abcdef pending', 'abc123 pending']);
-  expect(listed(['pending'], 4_000)).toEqual(['abc123 pending']);
-  expect(listed(['expired'], 4_000)).toEqual(['abcdef expired']);
-  expect(listed(['draft', 'applied'], 4_000)).toEqual([]);
-  ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
-  expect(listed(['draft'], 6_000)).toEqual(['abc123 draft']);
+  await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
+  await ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'pending' });
+  await ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'draft' });
+  const listed = async (states: Parameters<typeof ledger.storedPlans>[0], now: number): Promise<string[]> =>
+    (await ledger.storedPlans(states, now)).map((stored) => `${stored.plan.id} ${stored.state}`);
+  expect(await listed(['pending'], 2_000)).toEqual(['abcdef pending', 'abc123 pending']);
+  expect(await listed(['pending'], 4_000)).toEqual(['abc123 pending']);
+  expect(await listed(['expired'], 4_000)).toEqual(['abcdef expired']);
+  expect(await listed(['draft', 'applied'], 4_000)).toEqual([]);
+  await ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
+  expect(await listed(['draft'], 6_000)).toEqual(['abc123 draft']);
 });
 
-test('a prefix that two plans share names the active one', () => {
+test.each([
+  ['pending', 'approved', 4_000, false],
+  ['pending', 'rejected', 4_000, false],
+  ['pending', 'rejected', 5_000, true],
+  ['pending', 'applied', 4_000, true],
+  ['draft', 'approved', 4_000, false],
+  ['draft', 'rejected', 4_000, true],
+] as const)(
+  'the same plan is saved as %s over one that is %s, at %d: %s',
+  async (state, decision, savedAt, isSaved) => {
+    const ledger = memoryLedger();
+    const stored = { targets: ['a'], plan: planOf(), savedAt: 1_000, expiresAt: 5_000, state: 'pending' } as const;
+    await ledger.savePlan(stored);
+    await ledger.decidePlan(stored.plan.id, { state: decision, at: 2_000, by: 'anna' });
+    expect(await ledger.savePlan({ ...stored, savedAt, expiresAt: 9_000, state })).toBe(isSaved);
+    expect(await ledger.storedPlan(stored.plan.id, 2_000)).toMatchObject({ state: isSaved ? state : decision });
+  },
+);
+
+test('a prefix that two plans share names the active one', async () => {
   const ledger = memoryLedger();
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
-  ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
-  ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
-  expect(ledger.storedPlan('abc123', 5)).toBeUndefined();
-  expect(ledger.decidePlan('abc123', { state: 'approved', at: 5, by: 'anna' })).toBe(false);
-  expect(ledger.storedPlan('abc123', 15)?.plan.hash).toBe(two!.hash);
-  expect(ledger.storedPlan('abc1231', 5)?.plan.hash).toBe(one!.hash);
+  await ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
+  await ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
+  expect(await ledger.storedPlan('abc123', 5)).toBeUndefined();
+  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5, by: 'anna' })).toBe(false);
+  expect((await ledger.storedPlan('abc123', 15))?.plan.hash).toBe(two!.hash);
+  expect((await ledger.storedPlan('abc1231', 5))?.plan.hash).toBe(one!.hash);
 });
 
 const KEY = 'opsd/f00/2025-11-20T12:00:00.000Z';

@@ -161,7 +161,7 @@ test(
     // Neither raised nor held silently: the plan waits for approval, with the remaining hours at this rate.
     const budget = () => stage.ledger.raises('acc-1', 0);
     expect(budget()).toEqual([]);
-    const [pending] = stage.ledger.storedPlans(['pending'], stage.now());
+    const [pending] = await stage.ledger.storedPlans(['pending'], stage.now());
     expect(pending?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
     const { reason } = pending!.plan.needsApproval!;
     expect(reason).toContain('more than 2.5 times the usual');
@@ -176,7 +176,7 @@ test(
       stage.resumes().filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,
     ).toBeLessThanOrEqual(2);
 
-    stage.engine.approve(pending!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
+    await stage.engine.approve(pending!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
     await stage.run(16, () => budget().length > 0);
     expect(budget()).toMatchObject([
       { fromUsd: 60, toUsd: pending!.plan.chosen.flatMap((act) => ('toUsd' in act ? [act.toUsd] : []))[0] },

@@ -99,7 +99,7 @@ test('an operator selects, plans and approves without the script', async ({ skip
         done.push(`${by} plans ${ids.join(' ')}`);
         return Promise.resolve({ ok: true, plan: plan() });
       },
-      approve: (id, { by, reason }) => {
+      approve: async (id, { by, reason }) => {
         done.push(`${by} approves ${id}: ${reason}`);
         return { ok: true, plan: storedPlan() };
       },

@@ -60,8 +60,8 @@ export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): v
 }
 
 /** Resolves the conditions of plans that expired or were decided. */
-export function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): void {
-  const pending = ledger.storedPlans(['pending'], clock.now());
+export async function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): Promise<void> {
+  const pending = await ledger.storedPlans(['pending'], clock.now());
   conditions.keepOnly('approval/', new Set(pending.map(({ plan }) => `approval/${plan.policy}`)));
 }
 

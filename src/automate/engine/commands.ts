@@ -68,7 +68,7 @@ export async function makePlan(
   signal.throwIfAborted();
   // A plan saved with a wrong time could be applied for too long.
   if (request.save && plan.matched > 0 && clockDenial(found.account, deps) === undefined) {
-    deps.ledger.savePlan({
+    await deps.ledger.savePlan({
       plan,
       targets,
       savedAt: at,
@@ -88,7 +88,7 @@ function reasonOf({ manual }: Policy, { overrule }: PlanRequest): { readonly rea
 
 /** Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only shrink. */
 export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
-  const stored = usable(id, ['draft', 'pending', 'approved'], deps);
+  const stored = await usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;
   const found = policyOf(stored, deps);
   if (!('name' in found)) return found;
@@ -104,7 +104,8 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
-  if (stored.state !== 'approved' && !deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  if (stored.state !== 'approved' && !(await deps.ledger.decidePlan(stored.plan.id, decision)))
+    return decidedMeanwhile(stored, deps);
   deps.conditions.resolve(`approval/${found.name}`);
   await deps.manual.review();
   // A manual plan has no earlier steps, and its policy already has the overruled value.
@@ -117,6 +118,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
     trigger: { kind: 'hand' },
     signal,
     applied: {
+      ...(decision.state === 'approved' && { plan: stored.plan.id }),
       targets: stored.targets,
       ...(prune !== undefined && { prune }),
       ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
@@ -126,14 +128,14 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
 }
 
 /** Approves a pending plan. The policy's own runs do its actions, the first of them at once. */
-export function approvePlan(id: string, person: Person, deps: CommandDeps): Decided {
-  const stored = usable(id, ['pending'], deps);
+export async function approvePlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
+  const stored = await usable(id, ['pending'], deps);
   if ('ok' in stored) return stored;
   const policy = policyWith(stored.plan.policy, undefined, deps);
   if (!('name' in policy)) return policy;
   if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
   const decision = approvalOf(stored, person, deps);
-  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  if (!(await deps.ledger.decidePlan(stored.plan.id, decision))) return decidedMeanwhile(stored, deps);
   deps.conditions.resolve(`approval/${stored.plan.policy}`);
   deps.runSoon(stored.plan.policy);
   return { ok: true, plan: { ...stored, state: 'approved', ...person } };
@@ -151,11 +153,11 @@ function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: 
   return plan.manual === undefined ? approval : { ...approval, expiresAt: at + MANUAL_APPROVED_FOR_MS };
 }
 
-export function rejectPlan(id: string, person: Person, deps: CommandDeps): Decided {
-  const stored = usable(id, ['pending', 'draft'], deps);
+export async function rejectPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
+  const stored = await usable(id, ['pending', 'draft'], deps);
   if ('ok' in stored) return stored;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
-  if (!deps.ledger.decidePlan(stored.plan.id, decision)) return decided(stored);
+  if (!(await deps.ledger.decidePlan(stored.plan.id, decision))) return decidedMeanwhile(stored, deps);
   deps.conditions.resolve(`approval/${stored.plan.policy}`);
   return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
 }
@@ -211,8 +213,12 @@ function again({ policy, manual }: Plan): string {
   return manual === undefined ? `\`opsd plan ${policy}\`` : `\`opsd dlq ${manual.selection.action.split('-')[0]}\``;
 }
 
-export function usable(id: string, states: readonly StoredPlan['state'][], deps: CommandDeps): StoredPlan | Refusal {
-  const stored = deps.ledger.storedPlan(id, deps.clock.now());
+export async function usable(
+  id: string,
+  states: readonly StoredPlan['state'][],
+  deps: CommandDeps,
+): Promise<StoredPlan | Refusal> {
+  const stored = await deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
     return {
       ok: false,
@@ -221,6 +227,11 @@ export function usable(id: string, states: readonly StoredPlan['state'][], deps:
     };
   }
   return states.includes(stored.state) ? stored : decided(stored);
+}
+
+/** Refusal of a plan that someone else has decided since it was read. */
+export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: CommandDeps): Promise<Refusal> {
+  return decided((await ledger.storedPlan(stored.plan.id, clock.now())) ?? stored);
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {

@@ -46,7 +46,10 @@ export interface Engine extends EngineCommands {
   readonly others: Pick<Conditions, 'raise' | 'resolve'>;
   /** Pauses that could not be stored, for the next engine. */
   unwrittenPauses(): Map<string, string>;
-  /** Restores conditions of an earlier process at the start. Those of policies that no longer run are resolved. */
+  /**
+   * Restores conditions of an earlier process at the start. The first settling resolves those of policies that no longer
+   * run.
+   */
   restore(told: readonly Condition[]): void;
   /** Recovers after a crash, before the first run: open intents become unknown, then reads resolve them. */
   recover(signal: AbortSignal): Promise<void>;
@@ -88,17 +91,18 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
     await manual.review();
+    resolveOver(parts);
     abandonIntents(parts);
     noteAccounts(parts);
     await settleActions(parts, signal);
     const changes = judgeCampaigns(byName, parts);
     for (const change of changes) announceCampaign(change, parts);
     announceUnknown(parts);
-    announceApprovals(parts);
+    await announceApprovals(parts);
     await announcePauses(parts);
     await turns.reviewHolds();
     await manual.review();
-    turns.continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
+    await turns.continueCampaigns(new Set(changes.map(({ after }) => after.policy)));
   }
 
   async function settle(signal: AbortSignal): Promise<void> {
@@ -119,8 +123,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     apply: async (id, person, signal) => applyPlan(id, person, commands, signal),
     planManually: async (request, signal) => planManually(request, commands, signal),
     cancel: async (id, person) => cancelPlan(id, person, commands),
-    approve: (id, person) => approvePlan(id, person, commands),
-    reject: (id, person) => rejectPlan(id, person, commands),
+    approve: async (id, person) => approvePlan(id, person, commands),
+    reject: async (id, person) => rejectPlan(id, person, commands),
     explain: async (id, signal) => explain(id, commands, signal),
     async pause({ policy, reason, by }) {
       await authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
@@ -138,14 +142,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       if (policy === undefined) throw new Error(`policy ${name} does not exist`);
       return inTurn(policy, { trigger, signal });
     },
-    restore(told) {
-      conditions.restore(told);
-      const over = told.filter(({ key, policy = '' }) => {
-        const runs = manual.approved(policy) !== undefined || (byName.get(policy)?.mode ?? 'off') !== 'off';
-        return /^(?:held|halted)\//.test(key) && !runs;
-      });
-      for (const { key } of over) conditions.resolve(key);
-    },
+    restore: (told) => conditions.restore(told),
     async recover(signal) {
       const unknown = abandonIntents(parts);
       if (unknown > 0) deps.events.emit({ type: 'engine.recovered', unknown });
@@ -153,6 +150,14 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     settle,
   };
+}
+
+/** Resolves the holds and halts of policies that do not run any more: of the configuration, or of a manual plan. */
+function resolveOver({ byName, conditions }: Pick<CommandDeps, 'byName' | 'conditions'>): void {
+  for (const { key, policy = '' } of conditions.active()) {
+    const isOff = (byName.get(policy)?.mode ?? 'off') === 'off';
+    if (isOff && /^(?:held|halted)\//.test(key)) conditions.resolve(key);
+  }
 }
 
 /**

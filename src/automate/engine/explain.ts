@@ -81,7 +81,7 @@ async function verdictOf(
       ? { verdict: 'not_listed' }
       : { verdict: 'left_out', denial: tally.watchedDenial };
   }
-  const denial = stopped ?? mayNotAct(policy, watched, decision, deps);
+  const denial = stopped ?? (await mayNotAct(policy, watched, decision, deps));
   if (denial !== undefined) return { verdict: 'stopped', denial };
   const isChosen = plan.chosen.some(({ target }) => target === watched);
   if (isChosen && plan.stopped === undefined) return { verdict: 'chosen' };
@@ -104,11 +104,18 @@ function selectMisses(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, now: n
 }
 
 /** Returns the reason why a run would send nothing for the entry: the mode, probation, or a missing approval. */
-function mayNotAct(policy: Policy, watched: string, { plan }: Decision, deps: RunDeps): Denial | undefined {
+async function mayNotAct(
+  policy: Policy,
+  watched: string,
+  { plan }: Decision,
+  deps: RunDeps,
+): Promise<Denial | undefined> {
   const { needsApproval } = plan;
+  const now = deps.clock.now();
+  const grant = grantOf(policy, await deps.ledger.storedPlans(['approved'], now), now);
   return firstDenial(guardsAt(deps.guards, 'act'), {
     mode: deps.authority.mode(policy).mode,
-    isApproved: grantOf(policy, deps.ledger, deps.clock.now())?.only.has(watched) === true,
+    isApproved: grant?.only.has(watched) === true,
     ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
     probationLeft: deps.authority.probationLeft(policy),
   });

@@ -4,33 +4,46 @@
  * nothing left to do: operators decide on the plan that they have read.
  */
 import type { Plan } from '#foundation/domain/plan.ts';
-import type { PlanReader, Plans, StoredPlan } from '../ledger/plans.ts';
+import type { Plans, StoredPlan } from '../ledger/plans.ts';
 import type { Policy, PrunePolicy } from '../policies/policy.ts';
 import type { Decision } from './plan-draft.ts';
 import { isWithinShown, pruneBound, type PruneBound } from './prune-grant.ts';
 
 /** Approved actions that are not done yet. */
 interface Grant {
+  /** Ids of the plans that approve them, newest first. */
+  readonly plans: readonly [string, ...string[]];
   readonly only: ReadonlySet<string>;
   /** For prunes only. */
   readonly prune?: PruneBound;
 }
 
-/** Returns the current grant; undefined if there is none. */
-export function grantOf(policy: Policy, ledger: PlanReader, now: number): Grant | undefined {
-  const [newest, ...older] = approvedPlans(policy, ledger, now).filter((plan) => stillShows(plan, policy, now));
+/** @returns the current grant; undefined if there is none @param approved approved plans of all policies */
+export function grantOf(policy: Policy, approved: readonly StoredPlan[], now: number): Grant | undefined {
+  const own = approved.filter((stored) => stillShows(stored, policy, now));
+  const [newest, ...older] = own;
   if (newest === undefined) return undefined;
+  const plans = [newest.plan.id, ...older.map(({ plan }) => plan.id)] as const;
   const prune = pruneBound(newest.plan);
   // Two approved prunes do not add up to a larger one.
-  if (prune !== undefined) return { only: new Set(newest.targets), prune };
-  return { only: new Set([newest, ...older].flatMap(({ targets }) => targets)) };
+  if (prune !== undefined) return { plans, only: new Set(newest.targets), prune };
+  return { plans, only: new Set(own.flatMap(({ targets }) => targets)) };
 }
 
-/** Marks approvals that have nothing left to do as used. */
-export function useUp(policy: Policy, ledger: Plans, now: number): void {
-  for (const { plan } of approvedPlans(policy, ledger, now)) {
-    ledger.decidePlan(plan.id, { state: 'applied', at: now, by: 'engine' });
-  }
+/**
+ * Marks approvals as used. One that came after they were read stays.
+ *
+ * @returns true if the first one was still valid
+ */
+export async function useUp(
+  [first, ...others]: readonly [string, ...string[]],
+  ledger: Plans,
+  now: number,
+): Promise<boolean> {
+  const used = { state: 'applied', at: now, by: 'engine' } as const;
+  const wasValid = await ledger.decidePlan(first, used);
+  for (const id of others) await ledger.decidePlan(id, used);
+  return wasValid;
 }
 
 /**
@@ -43,34 +56,27 @@ export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): b
   return policy.action.type !== 'message-dlq.prune' || isWithinShown(plan, policy as PrunePolicy, now);
 }
 
-function approvedPlans(policy: Policy, ledger: PlanReader, now: number): readonly StoredPlan[] {
-  return ledger.storedPlans(['approved'], now).filter(({ plan }) => plan.policy === policy.name);
-}
-
 /**
  * @returns the plan that is pending now: this one, or an older one that is still valid; undefined if an operator
- *   rejected this plan, which is then not presented again before its expiry
+ *   rejected this plan, which is then not presented again before its expiry, or decided on a plan meanwhile
  */
-export function awaitApproval(
+export async function awaitApproval(
   { plan, targets }: Decision,
   options: { readonly ledger: Plans; readonly now: number; readonly expireAfterMs: number },
-): StoredPlan | undefined {
+): Promise<StoredPlan | undefined> {
   const { ledger, now, expireAfterMs } = options;
-  const refused = ledger.storedPlan(plan.hash, now);
+  const refused = await ledger.storedPlan(plan.hash, now);
   if (refused?.state === 'rejected' && now < refused.expiresAt) return undefined;
-  const pending = ledger.storedPlans(['pending'], now).find((stored) => stored.plan.policy === plan.policy);
+  const pending = (await ledger.storedPlans(['pending'], now)).find((stored) => stored.plan.policy === plan.policy);
   if (pending !== undefined && stillMeans(pending, plan, new Set(targets))) return pending;
   const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'pending' };
   if (pending !== undefined) {
-    ledger.decidePlan(pending.plan.id, {
-      state: 'rejected',
-      at: now,
-      by: 'engine',
-      reason: `replaced by plan ${plan.id}`,
-    });
+    const reason = `replaced by plan ${plan.id}`;
+    const replaced = { state: 'rejected', at: now, by: 'engine', reason } as const;
+    // An operator has decided on it since: the next run finds the decision.
+    if (!(await ledger.decidePlan(pending.plan.id, replaced))) return undefined;
   }
-  ledger.savePlan(stored);
-  return stored;
+  return (await ledger.savePlan(stored)) ? stored : undefined;
 }
 
 function stillMeans({ plan, targets }: StoredPlan, now: Plan, allowed: ReadonlySet<string>): boolean {

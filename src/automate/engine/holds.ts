@@ -5,7 +5,7 @@
 import type { Denial, Plan, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
-import type { PlanReader } from '../ledger/plans.ts';
+import type { StoredPlan } from '../ledger/plans.ts';
 import type { PendingTrigger, Signals } from '../ledger/signals.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
@@ -16,7 +16,7 @@ import { firstDenial, guardsAt } from './guards-at.ts';
 import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
 
-interface HoldDeps extends EngineDeps<Signals & Campaigns & PlanReader> {
+interface HoldDeps extends EngineDeps<Signals & Campaigns> {
   readonly authority: Authority;
   readonly conditions: Conditions;
 }
@@ -67,14 +67,19 @@ async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: 
 /**
  * Starts the hold of a pending trigger, and ends a hold whose reason is gone.
  *
+ * @param approved approved plans of all policies
  * @returns the trigger that can have its run now
  */
-export async function reviewHold(policy: Policy, deps: HoldDeps): Promise<PendingTrigger | undefined> {
+export async function reviewHold(
+  policy: Policy,
+  approved: readonly StoredPlan[],
+  deps: HoldDeps,
+): Promise<PendingTrigger | undefined> {
   const { conditions } = deps;
   const [pending] = pendingTriggers(policy, deps);
   const hold = conditions.active().find(({ key }) => key === holdKey(policy));
   if (pending === undefined && hold === undefined) return undefined;
-  if (pending === undefined && !mayRunAgain(policy, deps)) {
+  if (pending === undefined && !mayRunAgain(policy, approved, deps)) {
     // For a policy that runs only manually, trouble stays visible until its next run.
     if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.resolve(holdKey(policy));
     return undefined;
@@ -101,10 +106,10 @@ function heldBy(denial: Denial): RunResult {
 }
 
 /** Returns true if a later run could end the hold: by the schedule, or for a campaign. */
-function mayRunAgain(policy: Policy, { authority, ledger, clock }: HoldDeps): boolean {
+function mayRunAgain(policy: Policy, approved: readonly StoredPlan[], { authority, ledger, clock }: HoldDeps): boolean {
   const { when, name } = policy;
   if (authority.mode(policy).mode === 'off') return false;
   if ('every' in when || 'cron' in when) return true;
   const isUnderWay = ledger.campaigns().some(({ policy: of, state }) => of === name && state !== 'ended');
-  return isUnderWay && (!('byHand' in when) || grantOf(policy, ledger, clock.now()) !== undefined);
+  return isUnderWay && (!('byHand' in when) || grantOf(policy, approved, clock.now()) !== undefined);
 }

@@ -4,7 +4,7 @@ import type { Selection } from '#foundation/domain/selection.ts';
 import { selectionFault } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../ledger/commands.ts';
 import type { Signals } from '../ledger/signals.ts';
-import { decided, makePlan, usable, type CommandDeps } from './commands.ts';
+import { decided, decidedMeanwhile, makePlan, usable, type CommandDeps } from './commands.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
@@ -36,7 +36,7 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
 
 /** Cancels a manual plan: after the request in flight, nothing more is sent. */
 export async function cancelPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
-  const stored = usable(id, ['draft', 'approved', 'applied'], deps);
+  const stored = await usable(id, ['draft', 'approved', 'applied'], deps);
   if ('ok' in stored) return stored;
   const { plan } = stored;
   if (plan.manual === undefined) {
@@ -45,7 +45,7 @@ export async function cancelPlan(id: string, person: Person, deps: CommandDeps):
   }
   if (stored.state === 'applied' && !deps.manual.isUnderWay(plan.policy)) return decided(stored);
   const decision = { state: 'cancelled' as const, at: deps.clock.now(), ...person };
-  if (!deps.ledger.decidePlan(plan.id, decision)) return decided(stored);
+  if (!(await deps.ledger.decidePlan(plan.id, decision))) return decidedMeanwhile(stored, deps);
   const why = person.reason === undefined ? '' : `: ${person.reason}`;
   deps.manual.stop(plan.policy, `cancelled by ${person.by}${why}`);
   await deps.manual.review();

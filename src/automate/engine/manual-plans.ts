@@ -62,15 +62,10 @@ export class ManualPlans {
     return overruled === undefined ? policy : overrule(policy, overruled.settings);
   }
 
-  /** Names of the policies whose plan is approved: they continue until they have nothing left to do. */
-  open(): readonly string[] {
-    return this.#approved().map(({ plan }) => plan.policy);
-  }
-
   /** Returns the plan of a policy if it is approved now. */
-  approved(name: string): StoredPlan | undefined {
+  async approved(name: string): Promise<StoredPlan | undefined> {
     const { ledger, clock } = this.#deps;
-    const stored = ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
+    const stored = await ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
     return stored?.state === 'approved' ? stored : undefined;
   }
 
@@ -83,12 +78,12 @@ export class ManualPlans {
     const { byName, conditions, inStep } = this.#deps;
     const unsettled = this.#unsettled();
     const wanted = new Map<string, StoredPlan>();
-    for (const stored of this.#approved()) {
+    for (const stored of await this.#approved()) {
       const { policy } = stored.plan;
-      if (!unsettled.has(policy) && this.#isDone(stored)) this.#finish(stored);
+      if (!unsettled.has(policy) && this.#isDone(stored)) await this.#finish(stored);
       else wanted.set(policy, stored);
     }
-    for (const name of [...unsettled, ...this.#underWay.keys()]) this.#want(name, wanted);
+    for (const name of [...unsettled, ...this.#underWay.keys()]) await this.#want(name, wanted);
     for (const campaign of this.#deps.ledger.campaigns()) {
       const { policy, id } = campaign;
       if (manualPlanId(policy) !== undefined && !wanted.has(policy) && !inStep.has(id)) this.#end(campaign);
@@ -109,10 +104,10 @@ export class ManualPlans {
   }
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
-  finishAfter({ name }: Policy, { plan, tally }: Decision): void {
+  async finishAfter({ name }: Policy, { plan, tally }: Decision): Promise<void> {
     if (plan.state !== 'nothing_to_do' || plan.matched > 0 || this.#unsettled().has(name)) return;
-    const stored = this.approved(name);
-    if (stored?.targets.some((target) => tally.waiting.has(target)) === false) this.#finish(stored);
+    const stored = await this.approved(name);
+    if (stored?.targets.some((target) => tally.waiting.has(target)) === false) await this.#finish(stored);
   }
 
   /**
@@ -141,9 +136,9 @@ export class ManualPlans {
     getOrAdd(this.#stops, name, () => new AbortController()).abort(new Error(reason));
   }
 
-  #approved(): readonly StoredPlan[] {
+  async #approved(): Promise<readonly StoredPlan[]> {
     const { ledger, clock } = this.#deps;
-    return ledger.storedPlans(['approved'], clock.now()).filter(({ plan }) => plan.manual !== undefined);
+    return (await ledger.storedPlans(['approved'], clock.now())).filter(({ plan }) => plan.manual !== undefined);
   }
 
   /** Returns true if every target has an action whose effect is known. */
@@ -158,9 +153,9 @@ export class ManualPlans {
     return targets.every((target) => acted.has(target));
   }
 
-  #finish({ plan }: StoredPlan): void {
+  async #finish({ plan }: StoredPlan): Promise<void> {
     const { ledger, clock } = this.#deps;
-    ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine' });
+    await ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine' });
   }
 
   /** Names of the policies with an action whose outcome is open. */
@@ -173,9 +168,9 @@ export class ManualPlans {
     return new Set(open.map(({ proposal }) => proposal.policy).filter((name) => manualPlanId(name) !== undefined));
   }
 
-  #want(name: string, wanted: Map<string, StoredPlan>): void {
+  async #want(name: string, wanted: Map<string, StoredPlan>): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const stored = wanted.has(name) ? undefined : ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
+    const stored = wanted.has(name) ? undefined : await ledger.storedPlan(manualPlanId(name) ?? '', clock.now());
     if (stored !== undefined) wanted.set(name, stored);
   }
 
@@ -192,7 +187,7 @@ export class ManualPlans {
       const name = scope.replace(/^policy\//, '');
       const id = manualPlanId(name);
       if (scope !== policyScope(name) || id === undefined || wanted.has(name)) continue;
-      const { state } = ledger.storedPlan(id, clock.now()) ?? {};
+      const { state } = (await ledger.storedPlan(id, clock.now())) ?? {};
       if (state === 'draft' || state === 'pending' || state === 'approved') continue;
       await authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
     }

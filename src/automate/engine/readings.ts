@@ -15,6 +15,7 @@ type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
 export async function readEngine(deps: ReadingDeps & { readonly authority: Authority }): Promise<EngineReadings> {
   const { authority, clock, ledger, policies } = deps;
   const oldestIntentAt = ledger.oldestUnsettledAt();
+  const pending = await ledger.storedPlans(['pending'], clock.now());
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
   return {
     unknownOutcomes: ledger
@@ -22,9 +23,7 @@ export async function readEngine(deps: ReadingDeps & { readonly authority: Autho
       .values()
       .reduce((sum, count) => sum + count, 0),
     ...(oldestIntentAt !== undefined && { oldestIntentAt }),
-    approvals: ledger
-      .storedPlans(['pending'], clock.now())
-      .map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
+    approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: capsOf(deps),
     paused: await authority.arePaused(scopes),
     isLeader: ledger.leaseLost() === undefined,

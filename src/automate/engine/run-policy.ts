@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly trigger: Trigger;
   /** Plan that an operator applies: its targets, and its overruled limits. */
   readonly applied?: {
+    /** Id of the plan while it is approved; absent if it was used up before the run. */
+    readonly plan?: string;
     readonly targets: readonly string[];
     readonly prune?: PruneBound;
     readonly overruled?: Plan['overruled'];
@@ -46,7 +48,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
   let plan: Plan | undefined;
   try {
     const { mode } = deps.authority.mode(policy);
-    const isOver = policy.manual !== undefined && deps.manual.approved(policy.name) === undefined;
+    const isOver = policy.manual !== undefined && (await deps.manual.approved(policy.name)) === undefined;
     if (mode === 'off' || isOver) {
       const result = skipped();
       reportRun(policy, at, result, undefined, deps);
@@ -82,38 +84,46 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
 interface Decided {
   readonly decision: Decision;
   readonly isApproved: boolean;
+  /** Ids of the plans that approve it and are not used up yet. */
+  readonly approval?: readonly [string, ...string[]] | undefined;
 }
 
 async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
   const { trigger, signal } = options;
-  const applied = policy.manual === undefined ? options.applied : appliedOf(policy, deps);
+  const applied = policy.manual === undefined ? options.applied : await appliedOf(policy, deps);
   const context = await contextOf(policy, { at, trigger, signal }, deps);
   const facts = await deps.authority.runFacts(policy, { first: true, trigger });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
   if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
+  const granted = async () => grantOf(policy, await deps.ledger.storedPlans(['approved'], at), at);
   if (applied !== undefined) {
     const only = new Set(applied.targets);
-    const { prune, overruled } = applied;
+    const { plan, prune, overruled } = applied;
     const bound = { ...context, only, ...(prune && { prune }), ...(overruled && { overruled }) };
-    return { decision: await decide(policy, bound, deps), isApproved: true };
+    const others = plan === undefined ? [] : ((await granted())?.plans ?? []);
+    const approval = plan === undefined ? undefined : ([plan, ...others.filter((id) => id !== plan)] as const);
+    return { decision: await decide(policy, bound, deps), isApproved: true, approval };
   }
   const decision = await decide(policy, context, deps);
   const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
-  const grant = needsPerson ? grantOf(policy, deps.ledger, at) : undefined;
+  const grant = needsPerson ? await granted() : undefined;
   if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
-  const granted = await decide(policy, { ...context, ...grant }, deps);
-  if (granted.plan.matched > 0 || granted.plan.state === 'aborted') return { decision: granted, isApproved: true };
-  useUp(policy, deps.ledger, at);
+  const { plans: approval, ...bound } = grant;
+  const within = await decide(policy, { ...context, ...bound }, deps);
+  if (within.plan.matched > 0 || within.plan.state === 'aborted') {
+    return { decision: within, isApproved: true, approval };
+  }
+  await useUp(approval, deps.ledger, at);
   return { decision, isApproved: false };
 }
 
 /** Part of a manual plan that every run of its policy applies. */
-function appliedOf({ name }: Policy, { manual }: RunDeps): RunOptions['applied'] {
-  const stored = manual.approved(name);
+async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<RunOptions['applied']> {
+  const stored = await manual.approved(name);
   if (stored === undefined) return { targets: [], prune: { notAfter: 0, atMost: 0 } };
   const prune = pruneBound(stored.plan);
   const { overruled } = stored.plan;
-  return { targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
+  return { plan: stored.plan.id, targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
 }
 
 /** Context of a decision, before anything is read. */
@@ -134,24 +144,34 @@ async function actOn(
   { signal }: RunOptions,
   deps: RunDeps,
 ): Promise<RunResult> {
-  const { decision, isApproved, id } = run;
+  const { decision, id } = run;
   const { plan } = decision;
   remember(policy, decision, deps);
-  const probationLeft = isApproved ? 0 : deps.authority.probationLeft(policy);
+  const probationLeft = run.isApproved ? 0 : deps.authority.probationLeft(policy);
   let result = unacted(plan);
   if (plan.state === 'changes') {
-    // A prune's pages have no ids to track progress, so its approval is used up before the first page.
-    if (isApproved && plan.action === 'message-dlq.prune') useUp(policy, deps.ledger, deps.clock.now());
+    const isApproved = run.isApproved && (await isStillApproved(run, deps));
     const totals = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
     const unbalanced = balance(plan, totals, deps);
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     result = concluded(policy, plan, totals, unbalanced);
   }
-  if (result.outcome === 'pending_approval' && policy.manual === undefined) requestApproval(policy, decision, deps);
-  if (policy.manual !== undefined) deps.manual.finishAfter(policy, decision);
+  if (result.outcome === 'pending_approval' && policy.manual === undefined)
+    await requestApproval(policy, decision, deps);
+  if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
   else if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
   return result;
+}
+
+/**
+ * Uses up the approval of a prune before its first page, since pages have no ids to track progress.
+ *
+ * @returns false if the approval is no longer valid
+ */
+async function isStillApproved({ decision, approval }: Decided, { ledger, clock }: RunDeps): Promise<boolean> {
+  if (decision.plan.action !== 'message-dlq.prune' || approval === undefined) return true;
+  return useUp(approval, ledger, clock.now());
 }
 
 function balance(plan: Plan, totals: RunTotals, deps: RunDeps) {
@@ -178,10 +198,10 @@ function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger 
   if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
 }
 
-function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): void {
+async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<void> {
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
-  const pending = awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
+  const pending = await awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
   if (pending === undefined) return;
   const { plan } = pending;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;

@@ -3,6 +3,7 @@
  * triggers.
  */
 import type { Trigger } from '#foundation/domain/plan.ts';
+import type { StoredPlan } from '../ledger/plans.ts';
 import type { Policy } from '../policies/policy.ts';
 import { grantOf } from './grants.ts';
 import { isAskedFirst, reviewHold } from './holds.ts';
@@ -48,25 +49,27 @@ export class RunTurns {
    *
    * @param changed policies whose campaigns have just changed: they run at once
    */
-  continueCampaigns(changed: ReadonlySet<string>): void {
+  async continueCampaigns(changed: ReadonlySet<string>): Promise<void> {
     const { byName, clock, ledger } = this.#deps;
     const now = clock.now();
-    const due = new Set<string>(this.#openManual(changed));
+    const approved = await ledger.storedPlans(['approved'], now);
+    const due = new Set<string>(this.#openManual(approved, changed));
     for (const { policy, state, until = 0 } of ledger.campaigns()) {
       const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
       const found = byName.get(policy);
       if (!mayGoOn || found === undefined || found.manual !== undefined || this.#turns.waiting(policy) > 0) continue;
       // A policy that runs only manually needs a request for each step, or an approval of all steps.
-      if ('byHand' in found.when && grantOf(found, ledger, now) === undefined) continue;
+      if ('byHand' in found.when && grantOf(found, approved, now) === undefined) continue;
       if (changed.has(policy) || !this.#isLately(this.#ranAt.get(policy))) due.add(policy);
     }
     for (const policy of due) this.#deps.runSoon(policy, { kind: 'campaign' });
   }
 
   /** Manual plans in progress whose next run is due: they have no schedule, and not all actions have a campaign. */
-  #openManual(changed: ReadonlySet<string>): readonly string[] {
-    return this.#deps.manual
-      .open()
+  #openManual(approved: readonly StoredPlan[], changed: ReadonlySet<string>): readonly string[] {
+    return approved
+      .filter(({ plan }) => plan.manual !== undefined)
+      .map(({ plan }) => plan.policy)
       .filter(
         (name) =>
           this.#deps.byName.has(name) &&
@@ -77,9 +80,10 @@ export class RunTurns {
 
   /** Runs policies whose triggers were held, or arrived just before a crash. */
   async reviewHolds(): Promise<void> {
-    const { policies, clock } = this.#deps;
+    const { policies, clock, ledger } = this.#deps;
+    const approved = await ledger.storedPlans(['approved'], clock.now());
     for (const policy of policies) {
-      const pending = await reviewHold(policy, this.#deps);
+      const pending = await reviewHold(policy, approved, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
       // The hook that received a new trigger starts its run.
       if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;

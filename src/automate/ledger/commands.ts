@@ -107,8 +107,8 @@ export interface EngineCommands {
   cancel(planId: string, person: Person): Promise<Decided>;
   /** Applies the actions of a plan that are still valid. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
-  approve(planId: string, person: Person): Decided;
-  reject(planId: string, person: Person): Decided;
+  approve(planId: string, person: Person): Promise<Decided>;
+  reject(planId: string, person: Person): Promise<Decided>;
   /** Explains a dlqId, or the id of a run or a message. */
   explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;
   /** Pauses before the next request of any run. Without a policy: the whole engine. */

@@ -17,15 +17,20 @@ export interface StoredPlan {
 /** Reader of the stored plans. */
 export interface PlanReader {
   /** Finds a plan by its id or a longer prefix of its hash. An expired plan has the state `expired`. */
-  storedPlan(id: string, now: number): StoredPlan | undefined;
+  storedPlan(id: string, now: number): Promise<StoredPlan | undefined>;
   /** Newest first. */
-  storedPlans(states: readonly StoredPlan['state'][], now: number): readonly StoredPlan[];
+  storedPlans(states: readonly StoredPlan['state'][], now: number): Promise<readonly StoredPlan[]>;
 }
 
 /** Storage of plans and the decisions about them. */
 export interface Plans extends PlanReader {
-  /** Durable. */
-  savePlan(plan: StoredPlan): void;
+  /**
+   * Stores a plan durably. A draft does not replace the same plan while it is pending or approved. A pending plan does
+   * not replace the same plan while its approval or rejection is valid.
+   *
+   * @returns false if the stored plan stays
+   */
+  savePlan(plan: StoredPlan): Promise<boolean>;
   /** @returns false if the plan's state does not allow this: it was decided, used or has expired */
   decidePlan(
     id: string,
@@ -37,5 +42,5 @@ export interface Plans extends PlanReader {
       /** Epoch milliseconds when the decision expires; default: with the plan. */
       readonly expiresAt?: number;
     },
-  ): boolean;
+  ): Promise<boolean>;
 }

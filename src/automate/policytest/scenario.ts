@@ -124,7 +124,7 @@ class Scenario {
     }
     if (pause !== undefined) await this.#engine.pause({ reason: pause, by: 'test' });
     if (unpause !== undefined) await this.#engine.unpause({ reason: unpause, by: 'test' });
-    if (approve !== undefined) this.#approve(approve);
+    if (approve !== undefined) await this.#approve(approve);
     this.#service.answers.push(...(answers ?? []));
     const decides = step.run ?? step.plan;
     return decides === undefined ? [] : this.#decide(decides, step);
@@ -218,10 +218,11 @@ class Scenario {
     if (facts.dlqMessages !== undefined) this.#service.messages = facts.dlqMessages;
   }
 
-  #approve(name: string): void {
-    const pending = this.#ledger.storedPlans(['pending'], this.#clock.now()).find(({ plan }) => plan.policy === name);
+  async #approve(name: string): Promise<void> {
+    const plans = await this.#ledger.storedPlans(['pending'], this.#clock.now());
+    const pending = plans.find(({ plan }) => plan.policy === name);
     if (pending === undefined) throw new Error(`no plan of ${name} is pending approval`);
-    const decided = this.#engine.approve(pending.plan.id, { by: 'test' });
+    const decided = await this.#engine.approve(pending.plan.id, { by: 'test' });
     if (!decided.ok) throw new Error(decided.message);
   }
 

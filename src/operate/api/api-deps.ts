@@ -15,7 +15,7 @@ import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Signals } from '#automate/ledger/signals.ts';
-import type { Decided, EngineCommands } from '#automate/ledger/commands.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Operation } from '#service/operations.ts';
 import type { ProbeDeps } from '../http/probes.ts';
 import type { Route, RouteContext } from '../http/route.ts';
@@ -31,17 +31,6 @@ type LedgerReader = Reports &
   Pick<Campaigns, 'campaigns'> &
   Pick<History, 'actionsOn' | 'resumedFrom'> &
   Pick<Signals, 'deadLetters'>;
-
-/** Commands of operators to the engine. A decision may wait while the engine is replaced; a pause never waits. */
-export interface Commands extends Pick<
-  EngineCommands,
-  'conditions' | 'plan' | 'planManually' | 'apply' | 'explain' | 'pause'
-> {
-  approve(...decision: Parameters<EngineCommands['approve']>): Decided | Promise<Decided>;
-  cancel(...decision: Parameters<EngineCommands['cancel']>): Decided | Promise<Decided>;
-  reject(...decision: Parameters<EngineCommands['reject']>): Decided | Promise<Decided>;
-  unpause(...lifted: Parameters<EngineCommands['unpause']>): number | Promise<number>;
-}
 
 /** Incidents, and the facts about them that their pages and the API show. */
 export interface Incidents extends Pick<
@@ -74,8 +63,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly board: ObservationBoard;
   readonly ledger: LedgerReader;
   policies(): Promise<readonly PolicyStatus[]>;
-  /** Engine, for operators' commands. */
-  readonly engine: Commands;
+  /** Engine, for operators' commands. A decision may wait while the engine is replaced; a pause never waits. */
+  readonly engine: EngineCommands;
   readonly state: StateCommands;
   /** Performs an operation of the service. Rejects with an `OperationError`. */
   operate(operation: Operation, asked: AskedOperation): Promise<Performed>;

@@ -132,14 +132,14 @@ async function unpause(context: ApiContext): Promise<Reply> {
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
 export async function requirePolicy(deps: ApiContext['deps'], name: string | undefined): Promise<void> {
   const known = (await deps.policies()).map((policy) => policy.name);
-  if (name === undefined || known.includes(name) || isManualInProgress(deps, name)) return;
+  if (name === undefined || known.includes(name) || (await isManualInProgress(deps, name))) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 
 /** Only a manual plan in progress has runs to pause. */
-function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: string): boolean {
+async function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: string): Promise<boolean> {
   const id = manualPlanId(name);
-  return id !== undefined && ledger.storedPlan(id, clock.now())?.state === 'approved';
+  return id !== undefined && (await ledger.storedPlan(id, clock.now()))?.state === 'approved';
 }
 
 /** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */

@@ -193,7 +193,7 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
-  const plans = plansOf(deps, incident, members);
+  const plans = await plansOf(deps, incident, members);
   const policies = policiesOf(deps, statuses, incident, members);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
   const view = incidentView(deps, incident);
@@ -249,18 +249,18 @@ function mostFrequent(names: readonly string[]): Count[] {
     .slice(0, MOST_COUNTS);
 }
 
-function plansOf(
+async function plansOf(
   { ledger, clock }: IncidentDeps,
   { account }: Incident,
   members: readonly FoundDeadLetter[],
-): IncidentDetail['plans'] {
+): Promise<IncidentDetail['plans']> {
   const ids = new Set(members.map(({ row }) => row.dlqId));
-  return ledger
-    .storedPlans(['draft', 'pending', 'approved'], clock.now())
+  const stored = await ledger.storedPlans(['draft', 'pending', 'approved'], clock.now());
+  return stored
     .filter(({ plan }) => plan.account === account)
-    .map((stored) => ({
-      ...storedPlanView(stored),
-      members: stored.targets.filter((target) => ids.has(target)).length,
+    .map((plan) => ({
+      ...storedPlanView(plan),
+      members: plan.targets.filter((target) => ids.has(target)).length,
     }))
     .filter((plan) => plan.members > 0);
 }

@@ -44,13 +44,13 @@ export async function readPolicyDetail(
   if (storeError !== undefined) throw new Error(storeError);
   const policy = policies.find((one) => one.name === name);
   if (policy === undefined) return undefined;
+  const stored = await deps.ledger.storedPlans(['draft', 'pending', 'approved'], at);
   const scopes = deps.policyScopes(name);
   return {
     at,
     policy,
     runs: deps.ledger.runs({ policy: name, limit: MOST_RUNS }).map(runView),
-    plans: deps.ledger
-      .storedPlans(['draft', 'pending', 'approved'], at)
+    plans: stored
       .filter(({ plan }) => plan.policy === name)
       .slice(0, MOST_PLANS)
       .map(storedPlanView),

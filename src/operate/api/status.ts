@@ -117,7 +117,7 @@ async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: n
         .values()
         .reduce((sum, count) => sum + count, 0),
       pauses: await ledger.pauses(),
-      plans: ledger.storedPlans(['pending'], at).map(storedPlanView),
+      plans: (await ledger.storedPlans(['pending'], at)).map(storedPlanView),
     };
   } catch (error) {
     return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], error: errorMessage(error) };

@@ -140,7 +140,7 @@ export async function dryRun(context: PageContext): Promise<Reply> {
   const made = await deps.engine.plan(id, { by: caller.by, save: true }, signal);
   if (!made.ok) throw refused(made);
   const { plan } = made;
-  if (deps.ledger.storedPlan(plan.id, deps.clock.now()) !== undefined) return goTo(planPath(plan.id));
+  if ((await deps.ledger.storedPlan(plan.id, deps.clock.now())) !== undefined) return goTo(planPath(plan.id));
   return showPage(context, {
     title: `Plan of ${plan.policy}`,
     section: '/policies',

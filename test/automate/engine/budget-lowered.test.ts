@@ -126,8 +126,8 @@ function held(w: World): string {
   return `${outcome}: ${stopped?.guard}: ${stopped?.reason}`;
 }
 
-function pending(w: World, ledger = w.ledger) {
-  return ledger.storedPlans(['pending'], w.clock.now())[0]?.plan;
+async function pending(w: World, ledger = w.ledger) {
+  return (await ledger.storedPlans(['pending'], w.clock.now()))[0]?.plan;
 }
 
 describe('a store that does not know all raises', () => {
@@ -149,7 +149,7 @@ describe('a store that does not know all raises', () => {
     a.loseStore();
     a.assert(100, a.w.clock.now());
     expect(await a.raise()).toEqual([]);
-    expect(pending(a.w, a.ledger())?.needsApproval).toMatchObject({
+    expect((await pending(a.w, a.ledger()))?.needsApproval).toMatchObject({
       guard: 'known_budget',
       reason: expect.stringContaining('the assertion may be too old') as string,
     });
@@ -195,7 +195,7 @@ describe('a possibly outdated amount', () => {
     a.setInConsole(300);
     await a.w.clock.advance(6 * DAY);
     expect(await a.raise()).toEqual([]);
-    const plan = pending(a.w)!;
+    const plan = (await pending(a.w))!;
     expect(plan).toMatchObject({
       needsApproval: { guard: 'known_budget', reason: 'the assertion is more than 7 days old, with no raise since' },
       notes: expect.arrayContaining([
@@ -240,8 +240,8 @@ describe('a possibly outdated amount', () => {
       const a = await watched();
       await a.w.clock.advance(7 * DAY);
       expect(await a.raise()).toEqual([]);
-      const { id } = pending(a.w)!;
-      expect(a.w.engine.approve(id, { by: 'tom' })).toMatchObject({ ok: true });
+      const { id } = (await pending(a.w))!;
+      expect(await a.w.engine.approve(id, { by: 'tom' })).toMatchObject({ ok: true });
       await a.w.clock.advance(minutes * MINUTE);
       await a.read();
       expect(a.w.dlq.budgets).toEqual(sent);

@@ -99,7 +99,7 @@ test('a plan is not saved during a clock change: it could be applied for too lon
   w.facts = { clockSkewMs: () => DAY };
   const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
   expect(planned).toMatchObject({ ok: true, plan: { matched: 1, stopped: { guard: 'clock' } } });
-  expect(w.ledger.storedPlans(['draft'], 0)).toEqual([]);
+  expect(await w.ledger.storedPlans(['draft'], 0)).toEqual([]);
 });
 
 test('a window is counted longer while it reaches back to a time before the clock change', async () => {

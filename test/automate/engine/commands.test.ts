@@ -37,7 +37,7 @@ describe('approval', () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
     await run(w);
-    const [pending, ...more] = w.ledger.storedPlans(['pending'], w.clock.now());
+    const [pending, ...more] = await w.ledger.storedPlans(['pending'], w.clock.now());
     expect(more).toEqual([]);
     expect(w.engine.conditions()).toMatchObject([
       {
@@ -46,32 +46,35 @@ describe('approval', () => {
         summary: expect.stringContaining(pending!.plan.id) as string,
       },
     ]);
-    expect(w.engine.approve(pending!.plan.id, ME)).toMatchObject({ ok: true, plan: { state: 'approved', by: 'tom' } });
+    expect(await w.engine.approve(pending!.plan.id, ME)).toMatchObject({
+      ok: true,
+      plan: { state: 'approved', by: 'tom' },
+    });
     expect(w.soon).toEqual(['resume-billing']);
     expect(w.engine.conditions()).toEqual([]);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
-    expect(w.engine.approve(pending!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
+    expect(await w.engine.approve(pending!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
   });
 
   test('covers only what was shown', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    w.engine.approve(w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan.id, ME);
+    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
     w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
     await run(w);
     expect(sentIds(w)).toHaveLength(3);
-    expect(w.ledger.storedPlans(['approved'], w.clock.now())).toEqual([]);
-    expect(w.ledger.storedPlans(['pending'], w.clock.now())).toMatchObject([{ targets: ['dlq-004'] }]);
+    expect(await w.ledger.storedPlans(['approved'], w.clock.now())).toEqual([]);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toMatchObject([{ targets: ['dlq-004'] }]);
   });
 
   test('lasts over the steps of a campaign', async () => {
     const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
     for (let i = 0; i < 4; i++) w.dlq.add();
     await run(w);
-    w.engine.approve(w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan.id, ME);
+    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001']);
     await w.clock.advance(6 * MINUTE);
@@ -84,9 +87,9 @@ describe('approval', () => {
   test('expires', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan;
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
     await w.clock.advance(5 * HOUR);
-    expect(w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
+    expect(await w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
     await w.engine.settle(NEVER);
     expect(w.engine.conditions()).toEqual([]);
     expect(w.dlq.sent).toEqual([]);
@@ -95,12 +98,12 @@ describe('approval', () => {
   test('that was rejected is not requested again', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan;
-    expect(w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    expect(await w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
     await run(w);
-    expect(w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
     expect(w.engine.conditions()).toEqual([]);
-    expect(w.engine.approve(id, ME)).toMatchObject({
+    expect(await w.engine.approve(id, ME)).toMatchObject({
       ok: false,
       code: 'decided',
       message: expect.stringContaining('rejected by tom') as string,
@@ -113,7 +116,7 @@ describe('approval', () => {
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
     expect(w.dlq.sent).toEqual([]);
-    w.engine.approve(w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan.id, ME);
+    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
   });
@@ -215,7 +218,7 @@ test('a plan writes nothing, whatever it finds', async () => {
   const w = three({ policy: { mode: 'approve' } });
   const { plan } = (await w.engine.plan('resume-billing', ASKED, NEVER)) as { plan: Plan };
   expect(plan.chosen).toHaveLength(3);
-  expect(w.ledger.storedPlans(['draft', 'pending'], w.clock.now())).toEqual([]);
+  expect(await w.ledger.storedPlans(['draft', 'pending'], w.clock.now())).toEqual([]);
   expect(w.ledger.campaigns()).toEqual([]);
   expect(w.ledger.runs({ limit: 10 })).toEqual([]);
 });

@@ -79,8 +79,8 @@ describe('what each policy would do', () => {
     const w = world({ policy: { mode: 'approve' } });
     w.dlq.add();
     await run(w);
-    const [pending] = w.ledger.storedPlans(['pending'], w.clock.now());
-    w.engine.approve(pending!.plan.id, ME);
+    const [pending] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    await w.engine.approve(pending!.plan.id, ME);
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'chosen' });
   });
 

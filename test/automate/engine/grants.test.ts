@@ -7,8 +7,8 @@ import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
 
 const ME = { by: 'tom' };
 
-function pending(w: World): Plan {
-  return w.ledger.storedPlans(['pending'], w.clock.now())[0]!.plan;
+async function pending(w: World): Promise<Plan> {
+  return (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
 }
 
 describe('an approved prune', () => {
@@ -30,11 +30,11 @@ describe('an approved prune', () => {
   test('is applied in one run, once, and then requires approval again', async () => {
     const w = dead();
     await w.engine.run('prune', NEVER);
-    w.engine.approve(pending(w).id, ME);
+    await w.engine.approve((await pending(w)).id, ME);
     for (let i = 0; i < 3; i++) await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49]);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-    await w.engine.apply(pending(w).id, ME, NEVER);
+    await w.engine.apply((await pending(w)).id, ME, NEVER);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 49, 1, 49]);
   });
@@ -45,12 +45,12 @@ describe('an approved prune', () => {
   ])('is none for %s', async (_what, over) => {
     const w = dead({ select: { failedWithin: '30d' } });
     await w.engine.run('prune', NEVER);
-    const { id } = pending(w);
+    const { id } = await pending(w);
     w.restart({ policies: [prune({ select: { failedWithin: '30d', ...over.select } })] });
-    expect(w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
+    expect(await w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
     expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ ok: false, code: 'expired' });
     w.restart({ policies: [prune({ select: { failedWithin: '30d' } })] });
-    expect(w.engine.approve(id, ME)).toMatchObject({ ok: true });
+    expect(await w.engine.approve(id, ME)).toMatchObject({ ok: true });
     w.restart({ policies: [prune({ select: { failedWithin: '30d', ...over.select } })] });
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([]);
@@ -60,7 +60,7 @@ describe('an approved prune', () => {
     const w = dead();
     const toDates: unknown[] = [];
     await w.engine.run('prune', NEVER);
-    w.engine.approve(pending(w).id, ME);
+    await w.engine.approve((await pending(w)).id, ME);
     const wider = prune({ select: { failedBefore: '1h' }, limits: { maxPerRun: 500, maxPerHour: 1_000 } });
     w.restart({ policies: [wider] });
     await w.engine.run('prune', NEVER);
@@ -90,19 +90,19 @@ test('an approval of resumes does not cover deletes by a policy of the same name
   const deletes = policyOf('workflow-dlq.delete', { ...common, where: 'entry.cause == "transient"', action });
   w.dlq.add();
   await w.engine.run('billing', NEVER);
-  const { id } = pending(w);
+  const { id } = await pending(w);
   w.restart({ policies: [deletes] });
-  expect(w.engine.approve(id, ME)).toMatchObject({
+  expect(await w.engine.approve(id, ME)).toMatchObject({
     ok: false,
     message: `The policy of plan ${id} has changed since. \`opsd plan billing\` makes a new one.`,
   });
   w.restart({ policies: [policyOf('workflow-dlq.resume', common)] });
-  w.engine.approve(id, ME);
+  await w.engine.approve(id, ME);
   w.restart({ policies: [deletes] });
   await w.engine.run('billing', NEVER);
   await w.clock.advance(2 * HOUR);
   await w.engine.run('billing', NEVER);
   expect(w.dlq.deleted).toEqual([]);
   expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-  expect(pending(w)).toMatchObject({ action: 'workflow-dlq.delete' });
+  expect(await pending(w)).toMatchObject({ action: 'workflow-dlq.delete' });
 });

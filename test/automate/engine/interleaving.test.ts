@@ -1,8 +1,10 @@
 /** What else happens while the engine waits for the store. */
 import { expect, test } from 'vitest';
+import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { heldBack } from '../../support/held-back.ts';
-import { NEVER, policyOf, run, sentIds, world } from './world.ts';
+import { policyOf as policyOfType } from '../../support/policies.ts';
+import { HOUR, NEVER, policyOf, run, sentIds, world, type World } from './world.ts';
 
 const KIM = { reason: 'release night', by: 'kim' };
 
@@ -61,4 +63,92 @@ test('a pause of a manual plan that is applied during a review is not lifted by 
   await Promise.all([settled, applied]);
   expect(sentIds(w)).toEqual([]);
   expect(await w.ledger.pauses()).toMatchObject([{ scope: `policy/${made.plan.policy}` }]);
+});
+
+async function pendingIds(w: World): Promise<readonly string[]> {
+  return (await w.ledger.storedPlans(['pending'], w.clock.now())).map(({ plan }) => plan.id);
+}
+
+test('of two operators who decide on a plan at the same time, one decides, and the other gets that decision', async () => {
+  let isHeld = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
+  w.dlq.add();
+  await run(w);
+  const [id] = await pendingIds(w);
+  isHeld = true;
+  const decided = [w.engine.approve(id!, KIM), w.engine.reject(id!, { by: 'tom' }), w.engine.apply(id!, KIM, NEVER)];
+  await expect.poll(() => waiting.length).toBe(3);
+  release();
+  const message = `Plan ${id} is approved by kim: release night.`;
+  expect(await Promise.all(decided)).toMatchObject([
+    { ok: true, plan: { state: 'approved', by: 'kim' } },
+    { ok: false, code: 'decided', message },
+    { ok: false, code: 'decided', message },
+  ]);
+});
+
+test('a plan that is approved while a run replaces it stays approved, and no other becomes pending', async () => {
+  let isHeld = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
+  const { dlqId } = w.dlq.add();
+  await run(w);
+  const [id] = await pendingIds(w);
+  w.dlq.entries.delete(dlqId);
+  w.dlq.add();
+  isHeld = true;
+  const ran = run(w);
+  await expect.poll(() => waiting.length).toBe(1);
+  isHeld = false;
+  await w.engine.approve(id!, KIM);
+  release();
+  await ran;
+  expect(await w.ledger.storedPlan(id!, w.clock.now())).toMatchObject({ state: 'approved', by: 'kim' });
+  expect(await pendingIds(w)).toEqual([]);
+});
+
+/** A world whose approved prune is about to be used up, before its first page. */
+async function pruning() {
+  let isHeld = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
+  const options = {
+    name: 'prune',
+    account: 'production',
+    mode: 'approve',
+    limits: { maxPerRun: 50, maxPerHour: 1_000 },
+  };
+  const w = world({ ledger, policies: [policyOfType('message-dlq.prune', options)], guards: GUARDS });
+  w.dlq.messages = 1_000;
+  await run(w, NEVER, 'prune');
+  const [id] = await pendingIds(w);
+  await w.engine.approve(id!, KIM);
+  isHeld = true;
+  const ran = run(w, NEVER, 'prune');
+  await expect.poll(() => waiting.length).toBe(1);
+  isHeld = false;
+  return { w, id: id!, ran, release };
+}
+
+test('an approved prune whose approval is used before its first page deletes nothing', async () => {
+  const { w, id, ran, release } = await pruning();
+  await w.ledger.decidePlan(id, { state: 'applied', at: w.clock.now(), by: 'another' });
+  release();
+  await ran;
+  expect(w.dlq.pruned).toEqual([]);
+  expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
+});
+
+test('an approval that comes while an earlier one is used up is not used up with it', async () => {
+  const { w, id, ran, release } = await pruning();
+  const { plan, targets } = (await w.ledger.storedPlan(id, w.clock.now()))!;
+  const other = { ...plan, id: 'ffffff', hash: 'f'.repeat(64) };
+  const [savedAt, expiresAt] = [w.clock.now(), w.clock.now() + HOUR];
+  await w.ledger.savePlan({ plan: other, targets, savedAt, expiresAt, state: 'pending' });
+  await w.engine.approve(other.id, KIM);
+  release();
+  await ran;
+  expect(w.dlq.pruned).toEqual([1, 49]);
+  expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'applied' });
+  expect(await w.ledger.storedPlan(other.id, w.clock.now())).toMatchObject({ state: 'approved' });
 });

@@ -171,14 +171,14 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
           await perform(w, action, plans, returned);
           for (const id of plans) {
             const acts = w.ledger.actionsOf(`manual:${id}`).length;
-            if (w.ledger.storedPlan(id, w.clock.now())?.state !== 'cancelled') continue;
+            if ((await w.ledger.storedPlan(id, w.clock.now()))?.state !== 'cancelled') continue;
             if (!cancelled.has(id)) cancelled.set(id, acts);
             expect(acts).toBe(cancelled.get(id));
           }
         }
         expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
         for (const id of plans) {
-          const { targets } = w.ledger.storedPlan(id, START)!;
+          const { targets } = (await w.ledger.storedPlan(id, START))!;
           for (const { proposal } of w.ledger.actionsOf(`manual:${id}`)) expect(targets).toContain(proposal.target);
         }
         for (const [target, same] of Map.groupBy(w.ledger.recentActions(1_000), ({ proposal }) => proposal.target)) {

@@ -42,7 +42,8 @@ async function follow(w: World, minutes: number): Promise<void> {
   }
 }
 
-const stateOf = (w: World, { id }: Plan): string | undefined => w.ledger.storedPlan(id, w.clock.now())?.state;
+const stateOf = async (w: World, { id }: Plan): Promise<string | undefined> =>
+  (await w.ledger.storedPlan(id, w.clock.now()))?.state;
 
 describe('a selection becomes a plan', () => {
   test('with origin, operator, reason and selection, saved and not applied', async () => {
@@ -62,7 +63,11 @@ describe('a selection becomes a plan', () => {
     });
     expect(plan.hash.startsWith(plan.id)).toBe(true);
     expect(w.dlq.listings.at(-1)).toMatchObject({ label: ['billing'] });
-    expect(w.ledger.storedPlan(plan.id, START)).toMatchObject({ state: 'draft', by: 'ann', reason: 'outage over' });
+    expect(await w.ledger.storedPlan(plan.id, START)).toMatchObject({
+      state: 'draft',
+      by: 'ann',
+      reason: 'outage over',
+    });
     expect(w.dlq.sent).toEqual([]);
   });
 
@@ -104,7 +109,7 @@ describe('a selection becomes a plan', () => {
     const [one, two] = [w.dlq.add(), w.dlq.add()];
     w.dlq.add();
     const plan = await make(w, { selection: { action: 'resume', ids: [two.dlqId, 'dlq-nowhere', one.dlqId] } });
-    expect(w.ledger.storedPlan(plan.id, START)?.targets.toSorted()).toEqual([one.dlqId, two.dlqId]);
+    expect((await w.ledger.storedPlan(plan.id, START))?.targets.toSorted()).toEqual([one.dlqId, two.dlqId]);
     expect(plan.skipped).toContainEqual({ guard: 'select', reason: 'not among the selected ids', count: 1 });
     expect(plan.notes).toContain(
       '1 selected id is not in the workflow DLQ of production under these filters: dlq-nowhere.',
@@ -150,7 +155,7 @@ describe('an applied plan of resumes', () => {
     const plan = await make(w);
     const applied = await w.engine.apply(plan.id, ME, NEVER);
     expect(applied).toMatchObject({ ok: true, result: { outcome: 'acted', acted: 1 } });
-    expect(stateOf(w, plan)).toBe('approved');
+    expect(await stateOf(w, plan)).toBe('approved');
     await follow(w, 30);
     expect(sentIds(w)).toHaveLength(6);
     expect(
@@ -158,7 +163,7 @@ describe('an applied plan of resumes', () => {
         .actionsOf(plan.policy)
         .map(({ proposal }) => (proposal as { campaign?: { step: number } }).campaign?.step),
     ).toEqual([1, 2, 2, 2, 3, 3]);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
     expect(w.ledger.campaigns()).toEqual([]);
     expect(w.engine.has(plan.policy)).toBe(false);
   });
@@ -184,14 +189,14 @@ describe('an applied plan of resumes', () => {
     await follow(w, 30);
     expect(new Set(sentIds(w)).size).toBe(6);
     expect(sentIds(w)).toHaveLength(6);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
   });
 
   test('never acts on entries that came after it, nor on runs that failed again', async () => {
     const w = quiet();
     for (let i = 0; i < 4; i++) w.dlq.add();
     const plan = await make(w);
-    const { targets } = w.ledger.storedPlan(plan.id, START)!;
+    const { targets } = (await w.ledger.storedPlan(plan.id, START))!;
     await w.engine.apply(plan.id, ME, NEVER);
     w.dlq.add();
     await follow(w, 10);
@@ -199,7 +204,7 @@ describe('an applied plan of resumes', () => {
     await follow(w, 12 * 60);
     expect(sentIds(w).every((id) => targets.includes(id))).toBe(true);
     expect(new Set(sentIds(w)).size).toBe(sentIds(w).length);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
   });
 
   test('halts as a policy does, names plan and operator, and ends its conditions', async () => {
@@ -244,10 +249,10 @@ describe('an applied plan of resumes', () => {
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     await follow(w, 8);
-    expect(stateOf(w, plan)).toBe('approved');
+    expect(await stateOf(w, plan)).toBe('approved');
     await follow(w, 20);
     expect(w.dlq.effects).toHaveLength(1);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
   });
 
   test('is not finished while an outcome is unknown, and sends a lost request again after proof', async () => {
@@ -259,7 +264,7 @@ describe('an applied plan of resumes', () => {
     await w.engine.run(plan.policy, NEVER).catch(() => undefined);
     await follow(w, 30);
     expect(w.dlq.effects).toHaveLength(1);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
   });
 
   test('is recorded in the audit log with its origin, operator and reason', async () => {
@@ -342,7 +347,7 @@ describe('cancel', () => {
     const applied = await w.engine.apply(plan.id, ME, NEVER);
     expect(sentIds(w)).toHaveLength(2);
     expect(applied).toMatchObject({ result: { outcome: 'halted', stopped: { reason: 'cancelled by tom: go' } } });
-    expect(stateOf(w, plan)).toBe('cancelled');
+    expect(await stateOf(w, plan)).toBe('cancelled');
     expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
     await follow(w, 30);
     w.restart();
@@ -394,7 +399,7 @@ describe('deletes and prunes', () => {
     expect(w.dlq.deleted).toHaveLength(100);
     await follow(w, 25);
     expect(w.dlq.deleted).toHaveLength(130);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
   });
 
   test('of runs need a folder for the archive', async () => {
@@ -426,7 +431,7 @@ describe('deletes and prunes', () => {
     await w.engine.apply(plan.id, ME, NEVER);
     expect(w.dlq.pruned).toEqual([['d-1']]);
     await follow(w, 10);
-    expect(stateOf(w, plan)).toBe('applied');
+    expect(await stateOf(w, plan)).toBe('applied');
     expect(await refusal(w, { selection: { action: 'resume', ids: ['d-2'] } })).toBe(
       'other_queue: The id d-2 is that of a message: only workflow runs can be resumed.',
     );
@@ -470,7 +475,7 @@ describe('deletes and prunes', () => {
     };
     await w.engine.apply(plan.id, ME, NEVER);
     expect(w.dlq.pruned).toEqual([1]);
-    expect(stateOf(w, plan)).toBe('cancelled');
+    expect(await stateOf(w, plan)).toBe('cancelled');
   });
 });
 

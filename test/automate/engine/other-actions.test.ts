@@ -188,7 +188,7 @@ describe('a delete of messages', () => {
     w.facts = { clockSkewMs: () => DAY };
     await w.engine.run('delete-dead', NEVER);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
-    expect(w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
   });
 
   test('selects the newest, however many old ones remain', async () => {
@@ -472,12 +472,12 @@ describe('a raise of the budget', () => {
     await readings(w, 2);
     expect(w.dlq.budgets).toEqual([]);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-    const [pending] = w.ledger.storedPlans(['pending'], w.clock.now());
+    const [pending] = await w.ledger.storedPlans(['pending'], w.clock.now());
     expect(pending!.plan.needsApproval).toMatchObject({
       guard: 'surge',
       reason: expect.stringContaining('6.0 hours left') as string,
     });
-    w.engine.approve(pending!.plan.id, { by: 'tom' });
+    await w.engine.approve(pending!.plan.id, { by: 'tom' });
     await w.engine.run('raise', NEVER);
     expect(w.dlq.budgets).toEqual([120]);
   });

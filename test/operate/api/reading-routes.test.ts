@@ -295,7 +295,7 @@ describe('/api/v1/policies/{id}', () => {
             at: NOW,
             by: 'alice',
           })),
-        storedPlans: () => [storedPlan(), { ...other, plan: { ...other.plan, policy: 'other' } }],
+        storedPlans: async () => [storedPlan(), { ...other, plan: { ...other.plan, policy: 'other' } }],
       }),
     });
   }

@@ -24,7 +24,7 @@ async function daemon(): Promise<string> {
   const policies = ['resume-billing', 'resume:eu', 'a b', 'x\u001B[2J', 'line\nbreak', '$(reboot)', '`id`', ';id'];
   const deps = world({
     policies: async () => policies.map((name) => ({ ...RESUME_BILLING, name })),
-    ledger: ledger({ storedPlans: () => [storedPlan()] }),
+    ledger: ledger({ storedPlans: async () => [storedPlan()] }),
     accounts: [{ name: 'production' }, { name: 'staging' }],
     incidents: incidents({ all: () => [incident()] }),
   });

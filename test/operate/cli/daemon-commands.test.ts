@@ -40,13 +40,19 @@ function willing(
   const deps = world({
     policies: async () => [RESUME_BILLING],
     ledger: ledger({
-      storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
+      storedPlan: async (id) => (id === '9f3c2a' ? stored : undefined),
       pauses: async () => [{ scope: 'engine', reason: 'odd', at: NOW - 60_000, by: 'oncall' }],
     }),
     engine: engine({
       apply: async (...given) => (asked.push(['apply', ...given.slice(0, 2)]), { ok: true, plan: plan(), result }),
-      approve: (...given) => (asked.push(['approve', ...given]), { ok: true, plan: { ...stored, state: 'approved' } }),
-      reject: (...given) => (asked.push(['reject', ...given]), { ok: true, plan: { ...stored, state: 'rejected' } }),
+      approve: async (...given) => (
+        asked.push(['approve', ...given]),
+        { ok: true, plan: { ...stored, state: 'approved' } }
+      ),
+      reject: async (...given) => (
+        asked.push(['reject', ...given]),
+        { ok: true, plan: { ...stored, state: 'rejected' } }
+      ),
       explain: (id) =>
         Promise.resolve({
           ok: true as const,
@@ -143,7 +149,11 @@ test('a command in a text of the daemon runs as printed, in any place', async ()
     ...deps,
     engine: {
       ...deps.engine,
-      approve: () => ({ ok: false, code: 'expired', message: 'It expired. `opsd plan a` or `opsd plan b` makes one.' }),
+      approve: async () => ({
+        ok: false,
+        code: 'expired',
+        message: 'It expired. `opsd plan a` or `opsd plan b` makes one.',
+      }),
     },
   });
   const { stderr } = await opsd(['approve', '9f3c2a', '--yes', '--socket', socket], { env: CHECKOUT });
@@ -189,7 +199,7 @@ describe('opsd apply', () => {
   ] as const)('asks for everything that it allows: %j', async (overrides, question) => {
     const stored = storedPlan({ plan: plan(overrides) });
     const { deps } = willing();
-    const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: () => stored }) });
+    const socket = await socketOf({ ...deps, ledger: ledger({ storedPlan: async () => stored }) });
     const { stderr } = await opsd(['apply', '9f3c2a', '--socket', socket], { answers: ['n'] });
     expect(stderr).toContain(question);
   });

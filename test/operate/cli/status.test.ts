@@ -43,7 +43,7 @@ const NIGHT: Partial<ServerDeps> = {
       { scope: 'engine', reason: 'checkout is odd \u001B[2J', at: NOW - 60_000, by: 'oncall' },
       { scope: 'policy/delete-old', reason: 'audit first', at: NOW - 7_200_000, by: 'ann' },
     ],
-    storedPlans: () => [storedPlan()],
+    storedPlans: async () => [storedPlan()],
     recentActions: () => [action({ outcome: 'failed_again', outcomeAt: NOW })],
     lastRuns: () => [
       {

@@ -55,9 +55,9 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
   const commands: Partial<EngineCommands> = {
     plan: async (policy, request) => keep('plan', { ok: true, plan: plan({ policy }) }, policy, request),
     apply: async (id, person) => keep('apply', { ok: true, plan: plan(), result: RESULT }, id, person),
-    approve: (id, person) =>
+    approve: async (id, person) =>
       keep('approve', { ok: true, plan: storedPlan({ state: 'approved', ...person }) }, id, person),
-    reject: (id, person) =>
+    reject: async (id, person) =>
       keep('reject', { ok: true, plan: storedPlan({ state: 'rejected', ...person }) }, id, person),
     explain: async (id) =>
       keep(
@@ -186,7 +186,7 @@ describe('over the unix socket', () => {
     const refusal = { ok: false, code, message: 'why not' } as const;
     const refuse = () => Promise.resolve(refusal);
     const deps = world({
-      engine: engine({ plan: refuse, apply: refuse, approve: () => refusal, reject: () => refusal }),
+      engine: engine({ plan: refuse, apply: refuse, approve: async () => refusal, reject: async () => refusal }),
     });
     for (const [command, body] of COMMANDS.slice(0, 4)) {
       const answer = await post(deps, `/api/v1/${command}`, body);
@@ -350,8 +350,8 @@ describe('kept records are readable', () => {
       }),
       ledger: ledger({
         pauses: async () => [{ scope: 'policy/p', reason: 'odd', at: NOW, by: 'local' }],
-        storedPlans: (states) => (asked.push(states), [stored, storedPlan({ plan: plan({ policy: 'other' }) })]),
-        storedPlan: (id) => (id === '9f3c2a' ? stored : undefined),
+        storedPlans: async (states) => (asked.push(states), [stored, storedPlan({ plan: plan({ policy: 'other' }) })]),
+        storedPlan: async (id) => (id === '9f3c2a' ? stored : undefined),
         runs: (filter) => (asked.push(filter), [run]),
         action: (id) => (id === 1 ? action() : undefined),
       }),

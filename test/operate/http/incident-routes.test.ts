@@ -320,7 +320,7 @@ describe('GET /api/v1/incidents/{id}', () => {
   test('has members, policies, plans, destination, marks and the next step', async () => {
     const deps = given({ runs, overrides });
     const { body } = await get(
-      { ...deps, ledger: ledger({ storedPlans: () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })] }) },
+      { ...deps, ledger: ledger({ storedPlans: async () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })] }) },
       `/api/v1/incidents/${INCIDENT.id}`,
     );
     const { incident } = body as { incident: Record<string, unknown> };

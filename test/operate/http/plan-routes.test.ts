@@ -94,7 +94,9 @@ test('cancel needs a reason and returns the plan', async () => {
 
 test('only a manual plan in progress can be paused', async () => {
   const draft = storedPlan({ plan: SHOWN, state: 'draft' });
-  const state = (of: 'draft' | 'approved') => ({ ledger: ledger({ storedPlan: () => ({ ...draft, state: of }) }) });
+  const state = (of: 'draft' | 'approved') => ({
+    ledger: ledger({ storedPlan: async () => ({ ...draft, state: of }) }),
+  });
   const pause = { reason: 'odd', policy: 'manual:9f3c2a' };
   expect(await call(asking(state('draft')).deps, '/api/v1/pause', pause)).toMatchObject({ status: 404 });
   expect(await call(asking(state('approved')).deps, '/api/v1/pause', pause)).toMatchObject({
@@ -130,7 +132,7 @@ test('a plan shows its progress: counts, what is left, and until when it settles
     action({ id: 4, proposal: resume('d'), outcome: 'rejected' }),
     action({ id: 5, proposal: resume('e'), outcome: 'accepted' }),
   ];
-  const over = { storedPlan: () => stored, actionsOf: () => actions, campaigns: () => [CAMPAIGN] };
+  const over = { storedPlan: async () => stored, actionsOf: () => actions, campaigns: () => [CAMPAIGN] };
   const { body } = await call(asking({ ledger: ledger(over) }).deps, '/api/v1/plans/9f3c2a');
   const counts = { sent: 4, verified: 1, failedAgain: 1, rejected: 1, unknown: 1 };
   expect(body['plan']).toMatchObject({
@@ -159,14 +161,14 @@ test.each([
 ] as const)('a plan that is %s with an outcome %s', async (state, outcome, progress) => {
   const stored = storedPlan({ plan: SHOWN, state, targets: ['a'] });
   const actions = outcome === undefined ? [] : [action({ proposal: resume('a'), outcome })];
-  const { deps } = asking({ ledger: ledger({ storedPlan: () => stored, actionsOf: () => actions }) });
+  const { deps } = asking({ ledger: ledger({ storedPlan: async () => stored, actionsOf: () => actions }) });
   expect((await call(deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({ progress });
 });
 
 test('a paused or held plan says why; a plan of a policy has no progress', async () => {
   const stored = storedPlan({ plan: SHOWN, state: 'approved', targets: ['a'] });
   const pauses = async () => [{ scope: 'policy/manual:9f3c2a', reason: 'odd', at: NOW, by: 'tom' }];
-  const paused = asking({ ledger: ledger({ storedPlan: () => stored, pauses }) });
+  const paused = asking({ ledger: ledger({ storedPlan: async () => stored, pauses }) });
   expect((await call(paused.deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({
     progress: { state: 'paused', held: { guard: 'kill_switch', reason: 'odd' }, left: 1 },
   });
@@ -178,11 +180,11 @@ test('a paused or held plan says why; a plan of a policy has no progress', async
     severity: 'info',
   };
   const conditions = () => [{ ...condition, since: NOW } as const] as ReturnType<EngineCommands['conditions']>;
-  const held = { engine: engine({ conditions }), ledger: ledger({ storedPlan: () => stored }) };
+  const held = { engine: engine({ conditions }), ledger: ledger({ storedPlan: async () => stored }) };
   expect((await call(asking(held).deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({
     progress: { state: 'held', held: { guard: 'destination', reason: 'is down' } },
   });
-  const own = asking({ ledger: ledger({ storedPlan: () => storedPlan() }) });
+  const own = asking({ ledger: ledger({ storedPlan: async () => storedPlan() }) });
   const { plan: shown } = (await call(own.deps, '/api/v1/plans/9f3c2a')).body;
   expect(shown).toMatchObject({ origin: 'policy' });
   expect(shown).not.toHaveProperty('progress');

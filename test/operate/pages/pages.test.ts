@@ -75,7 +75,7 @@ describe('the page of active policies', () => {
     const of = { severity: 'warning', policy: 'p', summary: 's', detail: 'd', since: NOW } as const;
     const markup = await page({
       engine: engine({ conditions: () => kinds.map((kind) => ({ ...of, key: `${kind}/p` })) }),
-      ledger: ledger({ storedPlans: () => [storedPlan({ plan: plan({ policy: 'p' }) })] }),
+      ledger: ledger({ storedPlans: async () => [storedPlan({ plan: plan({ policy: 'p' }) })] }),
       command: (text) => `npm run --silent opsd -- ${text} --socket /s`,
     });
     for (const command of ['plan p', 'approve 9f3c2a', 'audit --policy p --since 2h', 'reload']) {
@@ -103,7 +103,7 @@ describe('the page of active policies', () => {
     const needsApproval = { guard: 'tripwire', reason: '183 matched, at most 100' };
     const asked: unknown[] = [];
     const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
-    const markup = await page({ ledger: ledger({ storedPlans: (states) => (asked.push(states), waiting) }) });
+    const markup = await page({ ledger: ledger({ storedPlans: async (states) => (asked.push(states), waiting) }) });
     expect(asked).toEqual([['pending']]);
     expect(markup).toContain('tripwire: 183 matched, at most 100');
     expect(markup).toContain('opsd approve 9f3c2a</code>');
@@ -341,7 +341,7 @@ test('a manual plan has the form that lifts its own pause, and none that lifts a
   const pagePaused = async (scope: string): Promise<string> => {
     const deps = busy();
     const pauses = async () => [{ scope, reason: 'x', at: NOW, by: 'alice' }];
-    const { address } = await serving({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: () => made } });
+    const { address } = await serving({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: async () => made } });
     return (await ask(address, '/plans/ab12', { headers: { Authorization: basicOf(OPERATOR.user) } })).text;
   };
   expect(await pagePaused('policy/manual:ab12')).toContain('action="/pauses/lift"');

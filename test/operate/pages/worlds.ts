@@ -123,8 +123,8 @@ function fullWorld(text: (plain: string) => string): World {
       runs: () => runs,
       lastRuns: () => [RUN, { ...RUN, policy: 'prune-old', outcome: 'held', detail: text('arrivals') }],
       recentActions: () => actions,
-      storedPlans: () => [waiting],
-      storedPlan: (id) => (id === 'gone' ? undefined : waiting),
+      storedPlans: async () => [waiting],
+      storedPlan: async (id) => (id === 'gone' ? undefined : waiting),
       pauses: async () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
     }),
     outages: (account) =>
