@@ -13,7 +13,14 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
   observe: ['foundation', 'service'],
   automate: ['foundation', 'service', 'observe/observations'],
   operate: ['foundation', 'service', 'observe', 'automate', 'storage', 'config', 'emulator'],
-  storage: ['foundation', 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
+  storage: [
+    'foundation',
+    'observe/aggregation',
+    'observe/canary',
+    'observe/incidents',
+    'automate/ledger',
+    'operate/notifications',
+  ],
   config: ['foundation', 'automate/policies'],
   emulator: ['foundation/domain', 'foundation/platform'],
 };
@@ -37,7 +44,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // Groups what the board and the ledger have; it reads nothing itself.
   'observe/incidents': [DOMAIN, PLATFORM, EVENTS, 'observe/observations'],
   // The sender of canaries, and their verdicts.
-  'observe/canary': [],
+  'observe/canary': [DOMAIN, PLATFORM, EVENTS, 'foundation/scheduler', 'service'],
   'observe/collectors': [DOMAIN, PLATFORM, EVENTS, 'service', 'observe/aggregation'],
   'observe/metrics': [DOMAIN, PLATFORM, EVENTS, 'observe/catalog', 'observe/aggregation', 'observe/observations'],
   'observe/tracing': [DOMAIN, PLATFORM, EVENTS, 'observe/aggregation'],
@@ -86,7 +93,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/operations',
   ],
   'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
-  'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'automate/ledger', 'operate/http'],
+  'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
   'operate/cli': [
     DOMAIN,
@@ -110,7 +117,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
 
   // It implements the ports of these rooms.
-  storage: [DOMAIN, PLATFORM, 'observe/aggregation', 'observe/incidents', 'automate/ledger', 'operate/notifications'],
+  storage: [
+    DOMAIN,
+    PLATFORM,
+    'observe/aggregation',
+    'observe/canary',
+    'observe/incidents',
+    'automate/ledger',
+    'operate/notifications',
+  ],
   // The same stores over PostgreSQL, for several replicas.
   'storage/postgres': [PLATFORM, 'storage', 'automate/ledger'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in

@@ -7,6 +7,7 @@ import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { CanaryPost } from './canaries.ts';
 import { CommandGate } from './commands.ts';
 import { needsOtherListeners, createSecurity, replaceSecurity } from './listener-security.ts';
 import { endGeneration } from './exchange.ts';
@@ -37,8 +38,11 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
+  let post: Promise<CanaryPost> | undefined;
+  // Loaded on demand: a daemon without canaries has none of it.
+  const canaryPost = () => (post ??= import('./canaries.ts').then((found) => found.openCanaries({ ...own, clock })));
   const create = (config: Config, handed: () => Handover | undefined): Promise<Generation> =>
-    createGeneration({ config, ...own, flowControlHistory, handed, address: () => address });
+    createGeneration({ config, ...own, flowControlHistory, canaryPost, handed, address: () => address });
   const serve = (next: Generation) => servedBy(next, { ...own, gate, generation, startedAt });
 
   let address: string | undefined;

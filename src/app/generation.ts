@@ -18,6 +18,7 @@ import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
+import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import { markStart, watchIncidents } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
@@ -40,6 +41,8 @@ interface GenerationDeps {
   readonly security: ListenerSecurities;
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
+  /** Opens the canaries of the process, at the first call. */
+  canaryPost(): Promise<CanaryPost>;
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
@@ -55,6 +58,8 @@ export interface Generation {
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
   readonly metrics: Metrics;
+  /** Absent if no canary is configured. */
+  readonly canaries: GenerationCanaries | undefined;
   readonly clock: VerifiedClock;
   /** Health of the scheduler. */
   readonly health: ReturnType<typeof scheduleHeartbeat>;
@@ -84,6 +89,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
   const { spans, within } = await startTracing(deps, parts);
+  const post = hasCanaries(deps) ? await deps.canaryPost() : undefined;
   const stored = await load(deps);
   // Nothing is awaited from here on: no event occurs between the last count of one generation and the first of the
   // next.
@@ -95,10 +101,12 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   hearing.use(hearDepartures(deps, board));
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
+  const canaries = post?.start({ config, accounts, scheduler }, parts);
+  const states = canaries && { canaries: () => canaries.states() };
   const resumeEnds = new ResumeEnds();
   const verified = hearing.use(new VerifiedClock(clock, events));
   const facts = hearing.use(
-    createFacts({ board, attempts, resumeEnds, ledger, events, clock: verified, accounts: configured }),
+    createFacts({ board, attempts, resumeEnds, ledger, ...states, events, clock: verified, accounts: configured }),
   );
   const deciding = { ...deps, accounts, ledger, board, facts, scheduler, clock: verified, within, handed };
   const policies = createPolicies(deciding);
@@ -106,7 +114,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const grouped = { accounts, board, attempts, policies, scheduler, clock: verified };
   const incidents = watchIncidents({ ...deps, ...grouped }, parts);
   const budget = budgetKnowledge(config, ledger);
-  const observed = { board, accounts, spans, policies, incidents, budget };
+  const observed = { board, accounts, spans, policies, incidents, budget, ...states };
   const metrics = hearing.use(startMetrics({ config, options, events, storage, security, handed, ...observed }));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
@@ -149,6 +157,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     policies,
     incidents,
     metrics,
+    canaries,
     clock: verified,
     health,
     noteReload,
@@ -163,6 +172,10 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
       return { counts, pauses: engine.unwrittenPauses(), late: policies.late() };
     },
   };
+}
+
+function hasCanaries({ config, options }: GenerationDeps): boolean {
+  return options.direct === undefined && config.accounts.some(({ canaries }) => canaries.length > 0);
 }
 
 /** Loads what the parts of a generation read from the store. */

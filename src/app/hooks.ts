@@ -3,7 +3,7 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
-import type { Hooks } from '#operate/hooks/hooks.ts';
+import type { CallbackHook, Hooks } from '#operate/hooks/hooks.ts';
 
 /** Tokens for more than reading over the daemon's own address. */
 export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
@@ -25,6 +25,15 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
     value === undefined
       ? Secret.fromFile(file!, (read) => events.emit({ type: 'credential.read', account, credential, ...read }))
       : Secret.of(value);
+  /** Check of the signatures of an account; undefined without signing keys. */
+  const signatureOf = (account: string): CallbackHook['signature'] => {
+    const { signingKeys, signingKeysFile, url } = hooks.callbacks[account] ?? {};
+    if (signingKeys === undefined && signingKeysFile === undefined) return undefined;
+    return {
+      keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile),
+      ...(url !== undefined && { url }),
+    };
+  };
   return {
     alertmanager: new Map(
       Object.entries(hooks.alertmanager).map(([name, { token, tokenFile, withoutAccount }]) => [
@@ -34,22 +43,29 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
     ),
     callbacks: new Map(
       Object.entries(hooks.callbacks).map(([account, hook]) => {
-        const { token, tokenFile, signingKeys, signingKeysFile, url, maxBodyBytes } = hook;
-        const isSigned = signingKeys !== undefined || signingKeysFile !== undefined;
-        const signature = isSigned && {
-          keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile),
-          ...(url !== undefined && { url }),
-        };
+        const { token, tokenFile, maxBodyBytes } = hook;
+        const signature = signatureOf(account);
         return [
           account,
           {
             token: secret(account, 'hooks.callbacks.token', token, tokenFile),
-            ...(signature !== false && { signature }),
+            ...(signature !== undefined && { signature }),
             headerPrefix: accounts.find(({ name }) => name === account)?.wire.headerPrefix ?? 'Svc',
             maxBodyBytes,
           },
         ];
       }),
     ),
+    canaries: accounts.flatMap(({ name: account, canaries, wire }) => {
+      const signature = signatureOf(account);
+      return canaries.map(({ name: canary, size, realSize }) => ({
+        account,
+        canary,
+        // The address of the callbacks is another one.
+        ...(signature !== undefined && { signature: { keys: signature.keys } }),
+        headerPrefix: wire.headerPrefix,
+        maxBytes: Math.max(size, realSize),
+      }));
+    }),
   };
 }

@@ -123,6 +123,7 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     events,
     ledger: storage.ledger,
     security: security.hooks,
+    canaries: () => generation().canaries?.inbox,
     policies: () => generation().policies.compiled.filter(({ mode }) => mode !== 'off'),
     run: (...asked: Parameters<Generation['policies']['runSoon']>) => generation().policies.runSoon(...asked),
   };

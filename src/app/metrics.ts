@@ -27,6 +27,8 @@ interface MeteringDeps {
   readonly budget: MetricsDeps['budget'];
   readonly security: ListenerSecurities;
   readonly handed: Handover | undefined;
+  /** Absent without canaries. */
+  readonly canaries?: MetricsDeps['canaries'];
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
@@ -58,6 +60,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     configuredPolicies: policies.compiled,
     policies: () => policies.statuses(),
     incidents: () => incidents.counts(),
+    ...(deps.canaries !== undefined && { canaries: deps.canaries }),
     engine: () => policies.engine.readings(),
     ...(budget !== undefined && { budget }),
     audit: () => {

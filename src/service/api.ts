@@ -126,6 +126,8 @@ interface DeliveryOptions {
 }
 
 export interface PublishRequest extends DeliveryOptions {
+  /** Queue that delivers the message. The interface documents queues, but no operation that adds a message to one. */
+  readonly queue?: string;
   readonly body?: string | Uint8Array;
   readonly contentType?: string;
   readonly method?: HttpMethod;

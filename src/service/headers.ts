@@ -29,6 +29,7 @@ const DELIVERY_MEMBERS = [
   'body',
 ];
 const PUBLISH_MEMBERS = [
+  'queue',
   ...DELIVERY_MEMBERS,
   'contentType',
   'method',

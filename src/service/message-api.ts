@@ -156,13 +156,15 @@ async function publish(
 ): ReturnType<MessageApi['publish']> {
   const operation = 'publish';
   const { destination, request } = ask;
-  const path = `/v2/publish/${destinationPath(operation, destination)}`;
+  const { queue } = request;
+  const way = queue === undefined ? 'publish' : `enqueue/${pathSegment(operation, 'queue', queue)}`;
+  const path = `/v2/${way}/${destinationPath(operation, destination)}`;
   const answer = await connection.write(
     {
       operation,
       method: 'POST',
       path,
-      shownPath: `/v2/publish/${shownDestination(destination)}`,
+      shownPath: `/v2/${way}/${shownDestination(destination)}`,
       headers: publishHeaders(operation, names, request),
       ...bodyOf(operation, request.body),
       hidden: payloadOf(destination, request),

@@ -211,4 +211,11 @@ export const SCHEMA = `
   CREATE TABLE incident_marks (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL
   ) STRICT;
+
+  -- Messages of canaries as JSON, and the state of each canary.
+  CREATE TABLE canary_rounds (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE canary_states (
+    account TEXT NOT NULL, canary TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, canary)
+  ) STRICT, WITHOUT ROWID;
 `;

@@ -17,8 +17,8 @@ export type HookEvent =
   | {
       readonly type: 'hook.answered';
       /** `other`: a hook that is not configured. */
-      readonly hook: 'alertmanager' | 'callbacks' | 'other';
-      /** Name of the receiver or account; absent if it is not configured. */
+      readonly hook: 'alertmanager' | 'callbacks' | 'canary' | 'other';
+      /** Name of the receiver, account, or canary (`ACCOUNT/NAME`); absent if it is not configured. */
       readonly name?: string;
       /** HTTP status. */
       readonly code: number;

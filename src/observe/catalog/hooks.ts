@@ -8,7 +8,7 @@ export const hooks = family(
       ['hook', 'code'],
       'requests',
       'hooks',
-      'Requests to the hooks, by hook (alertmanager, callbacks, or other for an unknown path) and response status.',
+      'Requests to the hooks, by hook (alertmanager, callbacks, canary, or other for an unknown path) and response status.',
     ),
     opsd_alerts_received_total: counter(
       ['receiver', 'status'],

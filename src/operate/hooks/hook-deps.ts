@@ -4,6 +4,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { SignalInbox } from '#automate/ledger/signals.ts';
+import type { CanaryInbox } from '#observe/canary/inbox.ts';
 import type { ListenerSecurity } from '../http/listener-security.ts';
 
 export interface HookDeps {
@@ -14,6 +15,8 @@ export interface HookDeps {
   policies(): readonly { readonly name: string; readonly account: string; readonly when: object }[];
   /** Starts a run of a policy soon; returns at once. */
   run(policy: string, trigger: Trigger): void;
+  /** Returns the inbox of canaries; absent without canaries. */
+  readonly canaries?: () => CanaryInbox | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly events: EventBus;

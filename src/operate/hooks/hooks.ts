@@ -11,6 +11,7 @@ import { takeAlerts } from './alert-hook.ts';
 import { requireBearer } from '../http/bearer.ts';
 import { takeCallback } from './callback-hook.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
+import { canaryHandlers, type Bounded, type CanaryHook } from './canary-hook.ts';
 import type { HookDeps } from './hook-deps.ts';
 import { readHookJson, type HookBody } from './hook-json.ts';
 import { startListener, type Asked, type RunningServer } from '../http/http-listener.ts';
@@ -28,6 +29,7 @@ export interface Hooks {
   >;
   /** By account. */
   readonly callbacks: ReadonlyMap<string, CallbackHook>;
+  readonly canaries: readonly CanaryHook[];
 }
 
 export interface CallbackHook {
@@ -47,7 +49,11 @@ const MAX_BODIES = 16;
 const GATHER_MS = 10_000;
 
 type Handler = (asked: Asked) => Promise<void>;
-type Place = { readonly hook: 'alertmanager' | 'callbacks'; readonly name: string; readonly handle: Handler };
+type Place = {
+  readonly hook: 'alertmanager' | 'callbacks' | 'canary';
+  readonly name: string;
+  readonly handle: Handler;
+};
 
 export interface RunningHooks extends RunningServer {
   /** Replaces the hooks; the address stays open. */
@@ -66,22 +72,13 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     },
   };
   const gathering = gatherer(deps);
+  const bounded = bodyLimit();
   let places = placesOf(hooks);
-  let bodies = 0;
 
-  async function read(asked: Asked, maxBytes: number): Promise<HookBody> {
-    if (bodies >= MAX_BODIES) {
-      throw new HttpError(503, 'busy', 'Too many requests at the same time; retry.', { 'Retry-After': '1' });
-    }
-    bodies++;
-    try {
-      return await readHookJson(asked.request, maxBytes);
-    } finally {
-      bodies--;
-    }
-  }
+  const read = (asked: Asked, maxBytes: number): Promise<HookBody> =>
+    bounded(() => readHookJson(asked.request, maxBytes));
 
-  function placesOf({ alertmanager, callbacks }: Hooks): ReadonlyMap<string, Place> {
+  function placesOf({ alertmanager, callbacks, canaries }: Hooks): ReadonlyMap<string, Place> {
     const found = new Map<string, Place>();
     for (const [name, { token, withoutAccount }] of alertmanager) {
       found.set(`/hooks/alertmanager/${name}`, {
@@ -110,6 +107,9 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         },
       });
     }
+    for (const [path, handler] of canaryHandlers(canaries, { clock, inbox: given.canaries, bounded })) {
+      found.set(path, { hook: 'canary', ...handler });
+    }
     return found;
   }
 
@@ -121,7 +121,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
     }
     const { hook, name, handle } = place;
     try {
-      if (asked.request.method !== 'POST') {
+      if (hook !== 'canary' && asked.request.method !== 'POST') {
         throw new HttpError(405, 'method_not_allowed', 'Hooks accept only POST.', { Allow: 'POST' });
       }
       await handle(asked);
@@ -156,9 +156,26 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
   };
 }
 
+/** Returns a function that runs work with a body in memory, if not too many are. */
+function bodyLimit(): Bounded {
+  let bodies = 0;
+  return async (work) => {
+    if (bodies >= MAX_BODIES) {
+      throw new HttpError(503, 'busy', 'Too many requests at the same time; retry.', { 'Retry-After': '1' });
+    }
+    bodies++;
+    try {
+      return await work();
+    } finally {
+      bodies--;
+    }
+  };
+}
+
 const REFUSALS: { readonly [C in ErrorCode]?: HookRefusal } = {
   method_not_allowed: 'method',
   unauthorized: 'unauthorized',
+  not_found: 'unauthorized',
   bad_signature: 'signature',
   replay: 'replay',
   bad_request: 'malformed',

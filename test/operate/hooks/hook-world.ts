@@ -78,6 +78,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
       alertmanager: new Map([
         ['opsd', { token: options.amToken ?? Secret.of(AM_TOKEN), withoutAccount: options.withoutAccount ?? [] }],
       ]),
+      canaries: [],
       callbacks: new Map([
         [
           'production',

@@ -1,0 +1,90 @@
+/** Canaries of the daemon: their messages outlive a generation, their schedules do not. */
+import type { Account, Config } from '#config/config.ts';
+import type { Canaries } from '#foundation/domain/canary.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { createHttpPost } from '#foundation/platform/http-post.ts';
+import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import { Answers } from '#observe/canary/answers.ts';
+import { CanaryBook } from '#observe/canary/book.ts';
+import { startCanaries } from '#observe/canary/canaries.ts';
+import { CanaryInbox } from '#observe/canary/inbox.ts';
+import { isLocalUrl } from '#observe/canary/questions.ts';
+import type { CanaryTarget } from '#observe/canary/target.ts';
+import { createCanaryStore } from '#storage/canary-store.ts';
+import type { Store } from '#storage/sqlite.ts';
+import type { Accounts } from './accounts.ts';
+import type { Parts } from './parts.ts';
+
+/** Limit of a request to the hooks listener itself. */
+const PROBE_MS = 10_000;
+
+/** Canaries of the process. */
+export interface CanaryPost {
+  /** Schedules the canaries of a generation, and ends them with its parts. */
+  start(deps: StartDeps, parts: Parts): GenerationCanaries;
+}
+
+/** Canaries of a generation. */
+export interface GenerationCanaries extends Canaries {
+  /** Takes requests of the service. */
+  readonly inbox: CanaryInbox;
+}
+
+interface StartDeps {
+  readonly config: Config;
+  readonly accounts: Accounts;
+  readonly scheduler: Scheduler;
+}
+
+interface PostDeps {
+  readonly storage: { readonly store: Pick<Store, 'database'> };
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+export async function openCanaries({ storage, clock, events }: PostDeps): Promise<CanaryPost> {
+  const book = await CanaryBook.open({ store: createCanaryStore(storage.store), clock, events });
+  const inbox = new CanaryInbox(book);
+  return {
+    start({ config, accounts, scheduler }, parts) {
+      const http = parts.use(createHttpPost({ clock, timeoutMs: PROBE_MS }));
+      const answers = parts.use(new Answers(events, clock));
+      const urls = new Map(
+        accounts.connections.map(({ account, client }) => [account.name, client.messageApi?.url ?? '']),
+      );
+      const targets = config.accounts.flatMap((account) => targetsOf(account, { config, accounts, book, inbox }));
+      const running = startCanaries({
+        targets,
+        scheduler,
+        events,
+        clock,
+        http,
+        othersAnswer: (account) => answers.othersAnswer(urls.get(account) ?? ''),
+        isLocalApi: (account) => isLocalUrl(urls.get(account) ?? ''),
+        isKnownService: (account) =>
+          answers.isKnownService(account) ||
+          targets.some((target) => target.account === account && book.state(target)?.lastSuccessAt !== undefined),
+      });
+      parts.ending('canaries', 15_000, () => running.stop());
+      return { inbox, states: () => running.states() };
+    },
+  };
+}
+
+interface TargetDeps extends Pick<CanaryTarget, 'book' | 'inbox'> {
+  readonly config: Config;
+  readonly accounts: Accounts;
+}
+
+function targetsOf(account: Account, { config, accounts, book, inbox }: TargetDeps): CanaryTarget[] {
+  const api = accounts.clients.get(account.name)?.message;
+  const { publicUrl } = config.hooks;
+  if (api === undefined || publicUrl === undefined) return [];
+  const base = publicUrl.replace(/\/+$/, '');
+  return account.canaries.map((settings) => {
+    const url = `${base}/hooks/canary/${account.name}/${settings.name}`;
+    const place = { account: account.name, canary: settings.name };
+    return { ...place, settings, url, callbackUrl: `${url}/callback`, api, book, inbox };
+  });
+}

@@ -1,0 +1,292 @@
+/**
+ * Messages of all canaries: in memory, and in the store before anyone relies on them. It belongs to the process, so a
+ * change of the configuration loses no arrival. Changes are stored one after the other.
+ */
+import { randomBytes } from 'node:crypto';
+import type { CanaryOutcome, CanaryPhase, CanarySize, CanaryVerdictReason } from '#foundation/domain/canary.ts';
+import type { EventBus } from '#foundation/events/events.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import type { Arrival, LogReading, Publish, Route } from './facts.ts';
+import type { CanaryPlace } from './message.ts';
+import { Round } from './round.ts';
+import type { CanaryStore, RoundRecord, StateRecord } from './store.ts';
+
+/** Number of kept messages of a canary. Messages that can still arrive are kept in addition. */
+const KEPT = 50;
+/** Time after which a message that did not arrive is lost. It has no retries, so it waited for the service itself. */
+const LOST_MS = 15 * 60_000;
+const MOST_ARRIVALS = 10;
+
+export interface BookDeps {
+  readonly store: CanaryStore;
+  readonly clock: Clock;
+  readonly events: EventBus;
+}
+
+export interface NewRound extends CanaryPlace {
+  readonly route: Route;
+  readonly size: CanarySize;
+  readonly bytes: number;
+  readonly timeoutMs: number;
+  readonly attemptMs?: number;
+}
+
+export class CanaryBook {
+  readonly #deps: BookDeps;
+  readonly #rounds = new Map<string, Round>();
+  readonly #byNonce = new Map<string, Round>();
+  readonly #states = new Map<string, StateRecord>();
+  /** Canaries that have sent a message in this process. */
+  readonly #warm = new Set<string>();
+  /** Monotonic time of the last verdict that counts, in this process. */
+  readonly #judgedAt = new Map<string, number>();
+  /** End of the last change. */
+  #saved: Promise<unknown> = Promise.resolve();
+  readonly key: Secret;
+
+  private constructor(deps: BookDeps, key: string) {
+    this.#deps = deps;
+    this.key = Secret.of(key);
+  }
+
+  static async open(deps: BookDeps): Promise<CanaryBook> {
+    const book = new CanaryBook(deps, await deps.store.key(randomBytes(32).toString('base64url')));
+    const { rounds, states } = await deps.store.load();
+    for (const state of states) book.#states.set(keyOf(state), state);
+    for (const record of rounds) {
+      book.#add(new Round(record.result === undefined ? { ...record, isInterrupted: true } : record, deps.clock));
+    }
+    return book;
+  }
+
+  /** Returns the messages of a canary, oldest first. */
+  rounds({ account, canary }: CanaryPlace): Round[] {
+    return [...this.#rounds.values()]
+      .filter(({ record }) => record.account === account && record.canary === canary)
+      .sort((a, b) => a.record.startedAt - b.record.startedAt);
+  }
+
+  state(place: CanaryPlace): StateRecord | undefined {
+    return this.#states.get(keyOf(place));
+  }
+
+  /** Returns the time since the last verdict in this process, in milliseconds. */
+  judgedMs(place: CanaryPlace): number {
+    return this.#deps.clock.monotonic() - (this.#judgedAt.get(keyOf(place)) ?? -Infinity);
+  }
+
+  find(nonce: string): Round | undefined {
+    return this.#byNonce.get(nonce);
+  }
+
+  /** Records a message before it is published. */
+  async begin(fresh: NewRound): Promise<Round> {
+    const { store, clock } = this.#deps;
+    const { settled, forget } = this.#settle(fresh);
+    const record: RoundRecord = {
+      ...fresh,
+      id: randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0'),
+      nonce: randomBytes(16).toString('base64url'),
+      startedAt: clock.now(),
+      isWarmUp: !this.#warm.has(keyOf(fresh)),
+      arrivals: [],
+    };
+    const round = new Round(record, clock);
+    await this.#inTurn(() => store.save({ rounds: [record, ...settled], forget }));
+    this.#warm.add(keyOf(fresh));
+    for (const id of forget) this.#forget(id);
+    this.#add(round);
+    return round;
+  }
+
+  async published(round: Round, publish: Publish): Promise<void> {
+    const isRejected = 'failure' in publish && publish.isRejected;
+    await this.#change(round, (record) => ({ ...record, publish, ...(isRejected && { isSettled: true }) }));
+    this.#count(round, isRejected ? 'rejected' : 'sent');
+    if (!('failure' in publish)) this.#phase(round, 'accepted', publish.afterMs);
+  }
+
+  /**
+   * Records an arrival.
+   *
+   * @returns a function to call once the sender got its response
+   */
+  async arrived(round: Round, { altered }: Pick<Arrival, 'altered'>): Promise<() => void> {
+    const [first] = round.record.arrivals;
+    const isRepeated = first?.answerMs !== undefined;
+    const arrival: Arrival = { afterMs: round.nowMs, altered, ...(isRepeated && { isRepeated }) };
+    await this.#change(round, (record) => ({
+      ...record,
+      arrivals: [...record.arrivals, arrival].slice(0, MOST_ARRIVALS),
+    }));
+    if (first === undefined) this.#countFirst(round, arrival);
+    else if (isRepeated) {
+      this.#count(round, 'duplicate');
+      if (round.isEnded) await this.end(round, { verdict: 'service', reason: 'the message arrived twice' });
+    }
+    return () => this.#answered(round, arrival);
+  }
+
+  async called(round: Round, status: number | undefined): Promise<void> {
+    if (round.record.callback !== undefined) return;
+    const afterMs = round.nowMs;
+    const callback = { afterMs, ...(status !== undefined && { status }) };
+    await this.#change(round, (record) => ({ ...record, callback }));
+    const [first] = round.record.arrivals;
+    if (first !== undefined) this.#phase(round, 'callback', afterMs - first.afterMs);
+  }
+
+  /** Records when the log first showed the message, and its delivery. */
+  logged(round: Round, reading: LogReading): void {
+    if ('failed' in reading || reading.state === 'none') return;
+    const { publish, arrivals, loggedMs, deliveredMs } = round.record;
+    const { afterMs } = reading;
+    if (loggedMs === undefined) {
+      round.record = { ...round.record, loggedMs: afterMs };
+      if (publish !== undefined) this.#phase(round, 'logged', afterMs - publish.afterMs);
+    }
+    if (deliveredMs !== undefined || reading.state !== 'delivered') return;
+    round.record = { ...round.record, deliveredMs: afterMs };
+    if (arrivals[0] !== undefined) this.#phase(round, 'delivered', afterMs - arrivals[0].afterMs);
+  }
+
+  /** Records the verdict. A failed warm-up proves nothing, so it does not change the state of the canary. */
+  async end(round: Round, result: CanaryVerdictReason): Promise<void> {
+    const { account, canary, isWarmUp, id } = round.record;
+    const counts = !isWarmUp || result.verdict === 'ok';
+    const afterMs = round.nowMs;
+    let before: StateRecord | undefined;
+    let state: StateRecord | undefined;
+    await this.#change(
+      round,
+      (record) => ({ ...record, result: { ...result, afterMs } }),
+      () => {
+        before = this.state(round.record);
+        return (state = counts ? this.#next(round, result) : undefined);
+      },
+    );
+    if (state === undefined) return;
+    this.#judgedAt.set(keyOf(state), this.#deps.clock.monotonic());
+    const { messageId } = round.view();
+    this.#deps.events.emit({
+      type: 'canary.verdict',
+      account,
+      canary,
+      verdict: state.verdict,
+      ...(before !== undefined && { previous: before.verdict }),
+      reason: state.reason,
+      round: id,
+      ...(messageId !== undefined && { messageId }),
+    });
+  }
+
+  /** State of the canary after a result. A large message that failed counts until the next one. */
+  #next({ record }: Round, { verdict, reason }: CanaryVerdictReason): StateRecord {
+    const { account, canary, size, startedAt, arrivals } = record;
+    const before = this.state(record);
+    const last = { ...before?.last, [size]: { verdict, reason } };
+    const { small, real } = last;
+    const shown =
+      real !== undefined && real.verdict !== 'ok' && (small === undefined || small.verdict === 'ok')
+        ? { verdict: real.verdict, reason: `a message of the real size: ${real.reason}` }
+        : (small ?? { verdict, reason });
+    const arrivedAt = Math.round(startedAt + (arrivals[0]?.afterMs ?? 0));
+    const lastSuccessAt = verdict === 'ok' ? Math.max(arrivedAt, before?.lastSuccessAt ?? 0) : before?.lastSuccessAt;
+    const isSame = before?.verdict === shown.verdict;
+    return {
+      account,
+      canary,
+      ...shown,
+      since: isSame ? before.since : this.#deps.clock.now(),
+      ...(lastSuccessAt !== undefined && { lastSuccessAt }),
+      last,
+    };
+  }
+
+  #answered(round: Round, arrival: Arrival): void {
+    const answerMs = round.nowMs - arrival.afterMs;
+    // In memory only: after a restart, a failure is unknown anyway.
+    const arrivals = round.record.arrivals.map((one) => (one === arrival ? { ...one, answerMs } : one));
+    round.record = { ...round.record, arrivals };
+    round.changed();
+  }
+
+  #countFirst(round: Round, { afterMs, altered }: Arrival): void {
+    const { publish, timeoutMs } = round.record;
+    this.#count(round, afterMs > timeoutMs && !round.isInterrupted ? 'late' : 'arrived');
+    if (altered) this.#count(round, 'altered');
+    const acceptedMs = publish === undefined || 'failure' in publish ? 0 : publish.afterMs;
+    this.#phase(round, 'arrived', afterMs - acceptedMs);
+    if (round.record.isWarmUp) return;
+    const { account, canary } = round.record;
+    this.#deps.events.emit({ type: 'canary.round_trip', account, canary, durationMs: afterMs });
+  }
+
+  #count({ record }: Round, outcome: CanaryOutcome): void {
+    const { account, canary, isWarmUp } = record;
+    if (!isWarmUp) this.#deps.events.emit({ type: 'canary.message', account, canary, outcome });
+  }
+
+  #phase({ record }: Round, phase: CanaryPhase, durationMs: number): void {
+    const { account, canary, isWarmUp } = record;
+    if (isWarmUp) return;
+    // An arrival may precede the response to its publish request.
+    this.#deps.events.emit({ type: 'canary.phase', account, canary, phase, durationMs: Math.max(0, durationMs) });
+  }
+
+  /** Counts lost messages. @returns those that are settled now, and the ids of those that need not be kept */
+  #settle(place: CanaryPlace): { readonly settled: readonly RoundRecord[]; readonly forget: readonly string[] } {
+    const rounds = this.rounds(place);
+    const settled: RoundRecord[] = [];
+    for (const round of rounds) {
+      const { arrivals, result, isSettled, timeoutMs } = round.record;
+      if (result === undefined || isSettled === true) continue;
+      const isLost = arrivals.length === 0 && round.nowMs >= Math.max(LOST_MS, 2 * timeoutMs);
+      if (arrivals.length === 0 && !isLost) continue;
+      round.record = { ...round.record, isSettled: true };
+      settled.push(round.record);
+      if (isLost) this.#count(round, 'lost');
+    }
+    const old = rounds.slice(0, -KEPT).filter(({ record }) => record.isSettled === true);
+    return { settled, forget: old.map(({ record }) => record.id) };
+  }
+
+  #add(round: Round): void {
+    this.#rounds.set(round.record.id, round);
+    this.#byNonce.set(round.record.nonce, round);
+  }
+
+  #forget(id: string): void {
+    const round = this.#rounds.get(id);
+    if (round === undefined) return;
+    this.#rounds.delete(id);
+    this.#byNonce.delete(round.record.nonce);
+  }
+
+  /** Stores a change, then applies it. */
+  async #change(
+    round: Round,
+    change: (record: RoundRecord) => RoundRecord,
+    nextState?: () => StateRecord | undefined,
+  ): Promise<void> {
+    await this.#inTurn(async () => {
+      const state = nextState?.();
+      await this.#deps.store.save({ rounds: [change(round.record)], ...(state !== undefined && { state }) });
+      // Applied again: facts in memory may have been added meanwhile.
+      round.record = change(round.record);
+      if (state !== undefined) this.#states.set(keyOf(state), state);
+    });
+    round.changed();
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#saved.then(work);
+    this.#saved = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function keyOf({ account, canary }: CanaryPlace): string {
+  return `${account}/${canary}`;
+}

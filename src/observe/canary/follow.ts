@@ -1,0 +1,43 @@
+/** Follows one message until its verdict: reads the log at growing intervals, and asks what the verdict needs. */
+import type { CanaryTarget } from './target.ts';
+import { answer, readLog, type QuestionDeps } from './questions.ts';
+import { isLogged, type Evidence, type Round } from './round.ts';
+import { judge } from './verdict.ts';
+
+/** Interval of the first read of the log. Each further one is twice as long. */
+const FIRST_READ_MS = 1_000;
+
+export interface FollowDeps extends QuestionDeps {
+  /** Returns true if the API of the account has answered before. */
+  isKnownService(account: string): boolean;
+}
+
+/** Resolves once the message has its verdict. Rejects with the reason of the signal, or if the store fails. */
+export async function follow(target: CanaryTarget, round: Round, deps: FollowDeps, signal: AbortSignal): Promise<void> {
+  let evidence: Evidence = {};
+  let interval = FIRST_READ_MS;
+  let nextRead = Math.max(round.nowMs, round.record.publish?.afterMs ?? 0) + interval;
+  const note = (more: Evidence): void => {
+    evidence = { ...evidence, ...more };
+    if (more.log !== undefined) target.book.logged(round, more.log);
+  };
+  const asked = () => ({ target, round, evidence, signal });
+  while (!round.isEnded) {
+    signal.throwIfAborted();
+    const step = judge(round.facts(evidence, deps.isKnownService(target.account)), round.nowMs);
+    if (step.kind === 'verdict') {
+      await target.book.end(round, step.result);
+      return;
+    }
+    if (step.kind === 'ask') {
+      note(await answer(step.question, asked(), deps));
+      continue;
+    }
+    const readsLog = !isLogged(evidence.log, 'delivered') && !isLogged(evidence.log, 'failed');
+    await round.changeOr(Math.min(step.untilMs, readsLog ? nextRead : Infinity), signal);
+    if (!readsLog || round.nowMs < nextRead) continue;
+    note({ log: await readLog(asked(), deps) });
+    interval *= 2;
+    nextRead = round.nowMs + interval;
+  }
+}

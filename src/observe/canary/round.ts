@@ -1,0 +1,106 @@
+/** One message of a canary in this process: its record, the time since its start, and waits for its changes. */
+import type { CanaryPhase, CanaryRound } from '#foundation/domain/canary.ts';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import type { Facts, LogReading } from './facts.ts';
+import type { RoundRecord } from './store.ts';
+
+/** Difference of the two clocks that shows that the machine was suspended, or that its clock was set. */
+const SUSPENDED_MS = 5_000;
+
+/** Facts that are read again after a restart. */
+export type Evidence = Partial<Pick<Facts, 'log' | 'callbackLog' | 'receiver' | 'elsewhere' | 'flow'>>;
+
+export class Round {
+  readonly #clock: Clock;
+  /** Monotonic time of the start. */
+  readonly #start: number;
+  readonly #waiting = new Set<() => void>();
+  record: RoundRecord;
+  readonly rejections: Facts['rejections'][number][] = [];
+
+  /** @param record of a new message, or of one that an earlier process sent */
+  constructor(record: RoundRecord, clock: Clock) {
+    this.#clock = clock;
+    this.record = record;
+    this.#start = clock.monotonic() - Math.max(0, clock.now() - record.startedAt);
+  }
+
+  /** Milliseconds since the start. */
+  get nowMs(): number {
+    return this.#clock.monotonic() - this.#start;
+  }
+
+  get isEnded(): boolean {
+    return this.record.result !== undefined;
+  }
+
+  /** Returns true if the daemon may not have watched the message all the time. */
+  get isInterrupted(): boolean {
+    const wall = this.#clock.now() - this.record.startedAt;
+    return this.record.isInterrupted === true || Math.abs(wall - this.nowMs) > SUSPENDED_MS;
+  }
+
+  facts(evidence: Evidence, isKnownService: boolean): Facts {
+    return {
+      ...this.record,
+      ...evidence,
+      isInterrupted: this.isInterrupted,
+      rejections: this.rejections,
+      isKnownService,
+    };
+  }
+
+  changed(): void {
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Resolves at a change of the record, or after that time since the start. Rejects with the signal's reason. */
+  async changeOr(untilMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    let timer: Timer | undefined;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const onAbort = (): void => reject(signal.reason as Error);
+    this.#waiting.add(resolve);
+    signal.addEventListener('abort', onAbort);
+    if (untilMs !== Infinity) timer = this.#clock.after(Math.max(0, untilMs - this.nowMs), resolve);
+    try {
+      await promise;
+    } finally {
+      timer?.cancel();
+      this.#waiting.delete(resolve);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  view(): CanaryRound {
+    const { id, size, bytes, startedAt, publish, arrivals, callback, isWarmUp, result } = this.record;
+    const messageId = publish !== undefined && 'messageId' in publish ? publish.messageId : undefined;
+    const phases: [CanaryPhase, number | undefined][] = [
+      ['accepted', publish !== undefined && !('failure' in publish) ? publish.afterMs : undefined],
+      ['logged', this.record.loggedMs],
+      ['arrived', arrivals[0]?.afterMs],
+      ['callback', callback?.afterMs],
+      ['delivered', this.record.deliveredMs],
+    ];
+    return {
+      id,
+      size,
+      bytes,
+      startedAt,
+      phases: Object.fromEntries(
+        phases.flatMap(([phase, afterMs]) => (afterMs === undefined ? [] : [[phase, Math.round(startedAt + afterMs)]])),
+      ),
+      duplicates: Math.max(0, arrivals.length - 1),
+      ...(messageId !== undefined && { messageId }),
+      warmUp: isWarmUp,
+      ...(result !== undefined && {
+        result: { verdict: result.verdict, reason: result.reason, at: Math.round(startedAt + result.afterMs) },
+      }),
+    };
+  }
+}
+
+/** Returns true if the log reports a state. */
+export function isLogged(log: LogReading | undefined, state: 'delivered' | 'failed'): boolean {
+  return log !== undefined && !('failed' in log) && log.state === state;
+}

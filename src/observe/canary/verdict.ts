@@ -1,0 +1,318 @@
+/**
+ * Verdict of a canary from the facts about one message, pure. It blames only what the facts prove. If a request can
+ * show more, it asks for that request; if nothing can, the verdict is `unknown`.
+ */
+import type { CanaryVerdict, CanaryVerdictReason } from '#foundation/domain/canary.ts';
+import type { Facts, LoggedFailure, LogReading, RequestFailure } from './facts.ts';
+
+/** Request that shows more: the log, the receiver's address, another host, the flow-control key, or the callback's log. */
+export type Question = 'log' | 'receiver' | 'elsewhere' | 'flow' | 'callbackLog';
+
+export type Step =
+  | { readonly kind: 'verdict'; readonly result: CanaryVerdictReason }
+  | { readonly kind: 'ask'; readonly question: Question }
+  /** Nothing to do until then, unless something arrives. */
+  | { readonly kind: 'wait'; readonly untilMs: number };
+
+/** The log may be late. It has this many times the timeout before its silence counts. */
+const PATIENCE = 2;
+
+/** @param nowMs time since the start of the round */
+export function judge(facts: Facts, nowMs: number): Step {
+  const step = judgeWatched(facts, nowMs);
+  if (facts.isInterrupted !== true || step.kind !== 'verdict' || step.result.verdict === 'ok') return step;
+  return verdict('unknown', 'the daemon did not run all the time while the message was in flight');
+}
+
+function judgeWatched(facts: Facts, nowMs: number): Step {
+  if (facts.arrivals.length > 0) return judgeArrived(facts, nowMs);
+  const { publish } = facts;
+  if (publish !== undefined && 'failure' in publish && publish.failure.code !== 'aborted') {
+    return judgePublish(facts, publish.failure);
+  }
+  return judgeMissing(facts, nowMs);
+}
+
+function verdict(of: CanaryVerdict, reason: string): Step {
+  return { kind: 'verdict', result: { verdict: of, reason } };
+}
+
+const ask = (question: Question): Step => ({ kind: 'ask', question });
+
+const seconds = (ms: number): string => `${Math.round(ms / 1_000)} s`;
+
+/** Returns true for errors that the account's owner must repair: credential, permission, rate, or budget. */
+function isOfAccount({ code, status }: RequestFailure): boolean {
+  return ['unauthorized', 'forbidden', 'rate_limited', 'budget'].includes(code) || status === 402 || status === 413;
+}
+
+/** Errors of the service itself, if its address is right and the network of the daemon works. */
+const OF_SERVICE: ReadonlySet<string> = new Set([
+  'server_error',
+  'timeout',
+  'connection',
+  'dns',
+  'tls',
+  'malformed',
+  'too_large',
+]);
+
+/** The publish request failed. */
+function judgePublish(facts: Facts, failure: RequestFailure): Step {
+  const what = `the publish request failed: ${textOf(failure)}`;
+  if (isOfAccount(failure)) return verdict('account', what);
+  if (!OF_SERVICE.has(failure.code)) return verdict('unknown', what);
+  if (!facts.isKnownService) {
+    return verdict('unknown', `${what}; the service has not answered this account since the daemon started`);
+  }
+  if (facts.elsewhere === undefined) return ask('elsewhere');
+  if (facts.elsewhere) return verdict('service', `${what}, while other hosts answer`);
+  return verdict('unknown', `${what}, and no other host answers, so the network of the daemon may be down`);
+}
+
+/** The message did not arrive yet. */
+function judgeMissing(facts: Facts, nowMs: number): Step {
+  const { log, timeoutMs } = facts;
+  if (log !== undefined && !('failed' in log)) {
+    if (log.state === 'failed') return judgeFailure(facts, log.failure);
+    if (log.state === 'delivered') return judgeUnseen(facts);
+    if (log.state === 'canceled') return verdict('unknown', 'the message was canceled');
+  }
+  const fresh = freshLog(facts, nowMs);
+  if (fresh.kind !== 'read') return fresh.step;
+  const { reading } = fresh;
+  if ('failed' in reading) {
+    return verdict('unknown', `the message did not arrive, and the log cannot be read: ${textOf(reading.failed)}`);
+  }
+  const patient = waitFor(facts, nowMs);
+  const after = seconds(nowMs);
+  if (reading.state === 'attempting') {
+    if (patient !== undefined) return patient;
+    return verdict(
+      'service',
+      `the log shows an attempt that did not end within ${after}, and the message did not arrive`,
+    );
+  }
+  if (reading.state === 'none' && patient !== undefined) return patient;
+  if (facts.publish === undefined || 'failure' in facts.publish) {
+    return verdict('unknown', 'the publish request had no response, and the log has no attempt of the message');
+  }
+  if (facts.route === 'queue') {
+    return verdict(
+      'unknown',
+      `the log shows no attempt after ${after}; the message may wait behind others of its queue`,
+    );
+  }
+  if (facts.route === 'flowControlKey') {
+    if (facts.flow === undefined) return ask('flow');
+    if (facts.flow === 'unknown') {
+      return verdict('unknown', `the log shows no attempt after ${after}, and the flow-control key cannot be read`);
+    }
+    if (facts.flow) {
+      return verdict('throttled', `the message waits for its flow-control key, without an attempt after ${after}`);
+    }
+  }
+  if (nowMs < timeoutMs) return { kind: 'wait', untilMs: timeoutMs };
+  const lacks = reading.state === 'none' ? 'no entry of it' : 'no attempt';
+  return verdict('service', `the service accepted the message, but its log shows ${lacks} after ${after}`);
+}
+
+/** Message that a reason names. */
+type Subject = 'message' | 'callback';
+
+/** The log reports an attempt that failed, and the message or its callback did not arrive. */
+function judgeFailure(facts: Facts, failure: LoggedFailure | undefined, subject: Subject = 'message'): Step {
+  const { reason, status, error = '' } = failure ?? { reason: 'no_response' };
+  if (status !== undefined && reason === 'http') return judgeStatus(facts, status, subject);
+  if (facts.rejections.length > 0) return judgeRejection(facts);
+  if (reason === 'other' || reason === 'no_response') {
+    if (/quota|budget|exhaust/i.test(error)) return verdict('account', `the service did not deliver: ${quoted(error)}`);
+    return verdict('unknown', `the attempt failed for a reason that says too little: ${quoted(error)}`);
+  }
+  const what = `the attempt to deliver the ${subject} failed (${reason})`;
+  const { receiver } = facts;
+  if (receiver === undefined) return ask('receiver');
+  if (receiver === 'answers') {
+    return verdict('network', `${what}, and the hooks listener, which saw nothing, answers the daemon`);
+  }
+  if (receiver === 'other') return verdict('receiver', `${what}, and another server answers at hooks.publicUrl`);
+  return verdict('receiver', `${what}, and the hooks listener does not answer the daemon either`);
+}
+
+/** The log reports a status of the receiver, and the message did not arrive. */
+function judgeStatus(facts: Facts, status: number, subject: Subject): Step {
+  const own = facts.rejections.filter((one) => one.status === status);
+  if (own.some(({ reason }) => reason === 'own')) {
+    return verdict('receiver', `the hooks listener rejected the ${subject} with HTTP ${status}`);
+  }
+  if (own.length > 0) return judgeRejection(facts);
+  if (facts.receiver === undefined) return ask('receiver');
+  if (facts.receiver === 'answers') {
+    const what = `the service reports HTTP ${status}, which the hooks listener did not send`;
+    return verdict('unknown', `${what}; a proxy in front of it may have`);
+  }
+  return verdict(
+    'receiver',
+    `the ${subject} failed with HTTP ${status}, and hooks.publicUrl does not lead to the hooks listener`,
+  );
+}
+
+/** The hooks listener rejected a request that it cannot attribute. */
+function judgeRejection({ rejections }: Facts): Step {
+  if (rejections.some(({ reason }) => reason === 'own')) {
+    return verdict('receiver', 'the hooks listener rejected the message');
+  }
+  const isSigned = rejections.some(({ reason }) => reason === 'signature');
+  const what = isSigned
+    ? 'a message with a signature that is not valid for the signing keys'
+    : 'a request without a valid code of this canary';
+  return verdict('unknown', `the hooks listener rejected ${what}`);
+}
+
+/** The log reports a delivery that did not arrive. */
+function judgeUnseen(facts: Facts, subject: Subject = 'message'): Step {
+  const { receiver } = facts;
+  if (facts.rejections.length > 0) return judgeRejection(facts);
+  const what = `the log reports the delivery of the ${subject}, but it did not arrive`;
+  if (receiver === undefined) return ask('receiver');
+  if (receiver === 'answers') {
+    const blamed = subject === 'message' ? 'service' : 'service_reporting';
+    return verdict(blamed, `${what}, and the hooks listener answers the daemon`);
+  }
+  if (receiver === 'other') return verdict('receiver', `${what}: another server answers at hooks.publicUrl`);
+  return verdict('unknown', `${what}, and the hooks listener does not answer the daemon`);
+}
+
+/** The message arrived at least once. */
+function judgeArrived(facts: Facts, nowMs: number): Step {
+  const { arrivals, publish, timeoutMs, attemptMs = Infinity } = facts;
+  const first = arrivals[0]!;
+  if (first.altered) return verdict('service', 'the message arrived with another body');
+  if (publish !== undefined && 'failure' in publish && publish.failure.code !== 'aborted') {
+    return judgePublish(facts, publish.failure);
+  }
+  if (arrivals.length > 1) return judgeTwice(facts);
+  if (first.afterMs > timeoutMs) return judgeLate(facts, first.afterMs);
+  const isReported = stateOf(facts.log) === 'delivered';
+  const isCalled = facts.route === 'workflow' || isSuccess(facts.callback?.status);
+  if (isReported && isCalled) return verdict('ok', 'the message was delivered and reported in time');
+  if (first.answerMs !== undefined && first.answerMs >= attemptMs) {
+    return verdict('receiver', `the hooks listener needed ${seconds(first.answerMs)} to respond`);
+  }
+  if (stateOf(facts.log) === 'failed') return judgeContradiction(facts);
+  const fresh = freshLog(facts, nowMs);
+  if (fresh.kind !== 'read') return fresh.step;
+  const { reading } = fresh;
+  if ('failed' in reading) return judgeUnreadable(reading.failed);
+  const patient = waitFor(facts, nowMs);
+  if (!isReported) {
+    return (
+      patient ??
+      verdict('service_reporting', `the message arrived, but the log does not report it after ${seconds(nowMs)}`)
+    );
+  }
+  return judgeCallback(facts, nowMs);
+}
+
+/** A further arrival is the service's if the sender had the response to the first one. */
+function judgeTwice({ arrivals }: Facts): Step {
+  if (arrivals.some(({ isRepeated }) => isRepeated === true)) return verdict('service', 'the message arrived twice');
+  return verdict('unknown', 'the message arrived again before the first response; a proxy may have sent it again');
+}
+
+function judgeLate(facts: Facts, afterMs: number): Step {
+  const what = `the message arrived after ${seconds(afterMs)}`;
+  if (facts.route === 'queue') return verdict('unknown', `${what}; it may have waited behind others of its queue`);
+  if (facts.route === 'flowControlKey') {
+    return verdict('unknown', `${what}; it may have waited for its flow-control key`);
+  }
+  return verdict('service', `${what}, later than its timeout`);
+}
+
+/** Statuses that a proxy may send although its server responded. */
+const OF_PROXIES: ReadonlySet<number> = new Set([408, 499, 502, 503, 504]);
+
+/** The message arrived and was accepted, but the log reports a failed attempt. */
+function judgeContradiction({ log }: Facts): Step {
+  const { status } = (log !== undefined && !('failed' in log) ? log.failure : undefined) ?? {};
+  if (status !== undefined && !OF_PROXIES.has(status)) {
+    return verdict('service_reporting', `the message arrived, but the log reports that it failed with HTTP ${status}`);
+  }
+  return verdict(
+    'unknown',
+    'the message arrived, but the log reports a failed attempt; the response may have been lost',
+  );
+}
+
+function judgeUnreadable(failed: RequestFailure): Step {
+  const what = `the message arrived, but the log cannot be read: ${textOf(failed)}`;
+  if (isOfAccount(failed)) return verdict('account', what);
+  const isOfService = failed.code === 'server_error' || failed.code === 'malformed';
+  return verdict(isOfService ? 'service_reporting' : 'unknown', what);
+}
+
+/** The message arrived and the log reports it, but no callback says so. */
+function judgeCallback(facts: Facts, nowMs: number): Step {
+  const { callback, callbackLog } = facts;
+  if (callback !== undefined) {
+    const status = callback.status === undefined || callback.status === 0 ? 'no status' : `HTTP ${callback.status}`;
+    return verdict('service_reporting', `the message arrived, but its callback reports ${status}`);
+  }
+  const patient = waitFor(facts, nowMs);
+  if (callbackLog === undefined || (patient === undefined && callbackLog.afterMs < PATIENCE * facts.timeoutMs)) {
+    return ask('callbackLog');
+  }
+  if ('failed' in callbackLog) {
+    return verdict('unknown', `no callback arrived, and its log cannot be read: ${textOf(callbackLog.failed)}`);
+  }
+  switch (callbackLog.state) {
+    case 'failed':
+      return judgeFailure(facts, callbackLog.failure, 'callback');
+    case 'delivered':
+      return judgeUnseen(facts, 'callback');
+    case 'canceled':
+      return verdict('unknown', 'the callback was canceled');
+    case 'none':
+    case 'waiting':
+    case 'attempting':
+      return patient ?? verdict('service_reporting', `the message arrived, but no callback after ${seconds(nowMs)}`);
+  }
+}
+
+type FreshLog =
+  | { readonly kind: 'read'; readonly reading: LogReading }
+  | { readonly kind: 'step'; readonly step: Step };
+
+/** Returns the reading of the log that counts: one after the timeout, and after the patience if that has passed. */
+function freshLog({ log, timeoutMs }: Facts, nowMs: number): FreshLog {
+  if (nowMs < timeoutMs) return { kind: 'step', step: { kind: 'wait', untilMs: timeoutMs } };
+  const needed = nowMs >= PATIENCE * timeoutMs ? PATIENCE * timeoutMs : timeoutMs;
+  if (log === undefined || log.afterMs < needed) return { kind: 'step', step: ask('log') };
+  return { kind: 'read', reading: log };
+}
+
+/** Returns the wait until the silence of the log counts; undefined if it counts. */
+function waitFor({ timeoutMs }: Facts, nowMs: number): Step | undefined {
+  const untilMs = PATIENCE * timeoutMs;
+  return nowMs < untilMs ? { kind: 'wait', untilMs } : undefined;
+}
+
+function stateOf(log: LogReading | undefined): string | undefined {
+  return log === undefined || 'failed' in log ? undefined : log.state;
+}
+
+function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status <= 299;
+}
+
+function textOf({ code, status, message }: RequestFailure): string {
+  if (code === 'invalid_request') return quoted(message);
+  return status === undefined ? code : `HTTP ${status}`;
+}
+
+/** Returns an external text for a reason: one line, short. */
+function quoted(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  if (line === '') return 'no text';
+  return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
+}

@@ -1,0 +1,51 @@
+/** Store of canaries: one row per message, and one row per canary. */
+import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
+import { all, each, get, run } from './database.ts';
+import type { Store } from './sqlite.ts';
+
+const KEY = 'canary_key';
+
+const ADD_KEY = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
+const SELECT_KEY = 'SELECT value FROM meta WHERE key = ?';
+const SELECT_ROUNDS = 'SELECT record FROM canary_rounds ORDER BY id';
+const SELECT_STATES = 'SELECT record FROM canary_states ORDER BY account, canary';
+const PUT_ROUND = `INSERT INTO canary_rounds (id, record) VALUES (?, ?)
+  ON CONFLICT (id) DO UPDATE SET record = excluded.record`;
+const PUT_STATE = `INSERT INTO canary_states (account, canary, record) VALUES (?, ?, ?)
+  ON CONFLICT (account, canary) DO UPDATE SET record = excluded.record`;
+const DELETE_ROUND = 'DELETE FROM canary_rounds WHERE id = ?';
+
+export function createCanaryStore({ database }: Pick<Store, 'database'>): CanaryStore {
+  return {
+    key: (proposed) =>
+      database.transaction(
+        (function* () {
+          yield* run(ADD_KEY, KEY, proposed);
+          return String((yield* get(SELECT_KEY, KEY))?.['value']);
+        })(),
+      ),
+    load: () =>
+      database.read(
+        (function* () {
+          const rounds = yield* all(SELECT_ROUNDS);
+          const states = yield* all(SELECT_STATES);
+          return {
+            rounds: rounds.map(({ record }) => JSON.parse(String(record)) as RoundRecord),
+            states: states.map(({ record }) => JSON.parse(String(record)) as StateRecord),
+          };
+        })(),
+      ),
+    save: ({ rounds, state, forget = [] }) =>
+      database.transaction(
+        (function* () {
+          yield* each(
+            PUT_ROUND,
+            rounds.map((round) => [round.id, JSON.stringify(round)]),
+          );
+          if (state !== undefined) yield* run(PUT_STATE, state.account, state.canary, JSON.stringify(state));
+          for (const id of forget) yield* run(DELETE_ROUND, id);
+        })(),
+        rounds[0]?.account,
+      ),
+  };
+}

@@ -1,0 +1,285 @@
+/** The verdict follows from the facts: each row of the table, and what no combination of facts may lead to. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
+import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
+import { SERVICE_ERROR_CODES, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import type { Facts, LogReading } from '#observe/canary/facts.ts';
+import { judge, type Step } from '#observe/canary/verdict.ts';
+
+const T = 60_000;
+const DONE = 2 * T;
+
+const base: Facts = {
+  route: 'url',
+  size: 'small',
+  timeoutMs: T,
+  attemptMs: 30_000,
+  publish: { afterMs: 50, messageId: 'm' },
+  arrivals: [],
+  rejections: [],
+  isKnownService: true,
+};
+const arrived = [{ afterMs: 200, altered: false, answerMs: 3 }];
+const callback = { afterMs: 300, status: 202 };
+const log = (state: Exclude<LogReading, { failed: unknown }>['state'], more: object = {}): LogReading => ({
+  afterMs: DONE,
+  state,
+  ...more,
+});
+const failure = (reason: (typeof FAILURE_REASONS)[number], status?: number): LogReading =>
+  log('failed', { failure: { reason, ...(status !== undefined && { status }), error: reason } });
+const unread = (code: ServiceErrorCode): LogReading => ({ afterMs: DONE, failed: { code, message: code } });
+const rejected = (code: ServiceErrorCode, status?: number): Partial<Facts> => ({
+  publish: {
+    afterMs: 50,
+    isRejected: false,
+    failure: { code, message: code, ...(status !== undefined && { status }) },
+  },
+});
+
+const outcome = (step: Step): string => {
+  if (step.kind === 'verdict') return step.result.verdict;
+  return step.kind === 'ask' ? `ask ${step.question}` : `wait ${step.untilMs}`;
+};
+const at = (nowMs: number, facts: Partial<Facts>): string => outcome(judge({ ...base, ...facts }, nowMs));
+const atEnd = (facts: Partial<Facts>): string => at(DONE, facts);
+
+describe('the verdict', () => {
+  test.each<[title: string, facts: Partial<Facts>, verdict: string]>([
+    ['delivered and reported', { arrivals: arrived, callback, log: log('delivered') }, 'ok'],
+    ['a workflow run, which has no callback', { route: 'workflow', arrivals: arrived, log: log('delivered') }, 'ok'],
+    ['publish: 401', rejected('unauthorized', 401), 'account'],
+    ['publish: 403', rejected('forbidden', 403), 'account'],
+    ['publish: 429', rejected('rate_limited', 429), 'account'],
+    ['publish: 413', rejected('client_error', 413), 'account'],
+    ['publish: own budget', rejected('budget'), 'account'],
+    ['publish: 500, before other hosts are asked', rejected('server_error', 500), 'ask elsewhere'],
+    ['publish: 500, others answer', { ...rejected('server_error', 500), elsewhere: true }, 'service'],
+    ['publish: timeout, others answer', { ...rejected('timeout'), elsewhere: true }, 'service'],
+    ['publish: no connection, no other host answers', { ...rejected('connection'), elsewhere: false }, 'unknown'],
+    [
+      'publish: no connection, never answered',
+      { ...rejected('dns'), elsewhere: true, isKnownService: false },
+      'unknown',
+    ],
+    ['publish: 400', { ...rejected('client_error', 400), elsewhere: true }, 'unknown'],
+    ['publish: redirect', { ...rejected('redirect', 302), elsewhere: true }, 'unknown'],
+    ['not in the log', { log: log('none') }, 'service'],
+    ['no attempt', { log: log('waiting') }, 'service'],
+    ['an attempt without an end', { log: log('attempting') }, 'service'],
+    ['waiting, by key', { route: 'flowControlKey', log: log('waiting') }, 'ask flow'],
+    ['waiting, key full', { route: 'flowControlKey', log: log('waiting'), flow: true }, 'throttled'],
+    ['waiting, key free', { route: 'flowControlKey', log: log('waiting'), flow: false }, 'service'],
+    ['waiting, key unread', { route: 'flowControlKey', log: log('waiting'), flow: 'unknown' }, 'unknown'],
+    ['waiting in a queue', { route: 'queue', log: log('waiting') }, 'unknown'],
+    ['dns', { log: failure('dns') }, 'ask receiver'],
+    ['dns, the receiver answers', { log: failure('dns'), receiver: 'answers' }, 'network'],
+    ['connection, the receiver answers', { log: failure('connection'), receiver: 'answers' }, 'network'],
+    ['tls, the receiver answers', { log: failure('tls'), receiver: 'answers' }, 'network'],
+    ['timeout, the receiver answers', { log: failure('timeout'), receiver: 'answers' }, 'network'],
+    ['connection, the receiver fails', { log: failure('connection'), receiver: 'fails' }, 'receiver'],
+    ['connection, another server answers', { log: failure('connection'), receiver: 'other' }, 'receiver'],
+    ['a failure without a text', { log: log('failed') }, 'unknown'],
+    ['our own status', { log: failure('http', 503), rejections: [{ status: 503, reason: 'own' }] }, 'receiver'],
+    ['a status that we did not send', { log: failure('http', 503), receiver: 'answers' }, 'unknown'],
+    ['a status of a proxy that is down', { log: failure('http', 502), receiver: 'other' }, 'receiver'],
+    [
+      'an unknown code',
+      { log: failure('http', 404), rejections: [{ status: 404, reason: 'token' }], receiver: 'answers' },
+      'unknown',
+    ],
+    [
+      'an invalid signature',
+      { log: failure('http', 404), rejections: [{ status: 404, reason: 'signature' }], receiver: 'answers' },
+      'unknown',
+    ],
+    ['a delivery that did not arrive', { log: log('delivered'), receiver: 'answers' }, 'service'],
+    ['a delivery to another server', { log: log('delivered'), receiver: 'other' }, 'receiver'],
+    ['a delivery, and no receiver', { log: log('delivered'), receiver: 'fails' }, 'unknown'],
+    [
+      'a slow receiver',
+      { arrivals: [{ afterMs: 1, altered: false, answerMs: 30_000 }], log: failure('timeout') },
+      'receiver',
+    ],
+    ['arrived, not in the log', { arrivals: arrived, callback, log: log('none') }, 'service_reporting'],
+    ['arrived, still attempting', { arrivals: arrived, callback, log: log('attempting') }, 'service_reporting'],
+    ['arrived, log answers 500', { arrivals: arrived, log: unread('server_error') }, 'service_reporting'],
+    ['arrived, log answers 429', { arrivals: arrived, log: unread('rate_limited') }, 'account'],
+    ['arrived, log not reached', { arrivals: arrived, log: unread('timeout') }, 'unknown'],
+    ['arrived, logged as HTTP 500', { arrivals: arrived, log: failure('http', 500) }, 'service_reporting'],
+    ['arrived, logged as HTTP 502', { arrivals: arrived, log: failure('http', 502) }, 'unknown'],
+    ['arrived, logged as a timeout', { arrivals: arrived, log: failure('timeout') }, 'unknown'],
+    ['no callback', { arrivals: arrived, log: log('delivered') }, 'ask callbackLog'],
+    [
+      'no callback in the log',
+      { arrivals: arrived, log: log('delivered'), callbackLog: log('none') },
+      'service_reporting',
+    ],
+    [
+      'a callback that could not connect',
+      { arrivals: arrived, log: log('delivered'), callbackLog: failure('connection'), receiver: 'answers' },
+      'network',
+    ],
+    [
+      'a callback that the service says it delivered',
+      { arrivals: arrived, log: log('delivered'), callbackLog: log('delivered'), receiver: 'answers' },
+      'service_reporting',
+    ],
+    [
+      'a callback about a failure',
+      { arrivals: arrived, log: log('delivered'), callback: { afterMs: 9, status: 500 } },
+      'service_reporting',
+    ],
+    ['altered', { arrivals: [{ afterMs: 200, altered: true }] }, 'service'],
+    [
+      'twice',
+      { arrivals: [...arrived, { afterMs: 900, altered: false, isRepeated: true }], callback, log: log('delivered') },
+      'service',
+    ],
+    [
+      'twice, before the first response',
+      { arrivals: [...arrived, { afterMs: 201, altered: false }], callback, log: log('delivered') },
+      'unknown',
+    ],
+    ['late', { arrivals: [{ afterMs: T + 1, altered: false }], callback, log: log('delivered') }, 'service'],
+    ['log not reached', { log: unread('connection') }, 'unknown'],
+    ['a restart', { log: failure('connection'), receiver: 'answers', isInterrupted: true }, 'unknown'],
+    ['a restart, and all is there', { arrivals: arrived, callback, log: log('delivered'), isInterrupted: true }, 'ok'],
+  ])('%s', (_title, facts, verdict) => {
+    expect(atEnd(facts)).toBe(verdict);
+  });
+
+  test('waits until the timeout, then reads the log, and gives its silence as much time again', () => {
+    expect(at(100, {})).toBe(`wait ${T}`);
+    expect(at(T, {})).toBe('ask log');
+    expect(at(T, { log: { afterMs: 1_000, state: 'waiting' } })).toBe('ask log');
+    expect(at(T, { log: { afterMs: T, state: 'waiting' } })).toBe('service');
+    expect(at(T, { log: { afterMs: T, state: 'none' } })).toBe(`wait ${DONE}`);
+    expect(at(DONE, { log: { afterMs: T, state: 'none' } })).toBe('ask log');
+    expect(at(T, { arrivals: arrived, callback, log: { afterMs: T, state: 'none' } })).toBe(`wait ${DONE}`);
+  });
+});
+
+const anyLog: fc.Arbitrary<LogReading> = fc.oneof(
+  fc.record({
+    afterMs: fc.nat({ max: 3 * T }),
+    state: fc.constantFrom('none', 'waiting', 'attempting', 'failed', 'delivered', 'canceled'),
+    failure: fc.record({
+      reason: fc.constantFrom(...FAILURE_REASONS),
+      status: fc.option(fc.constantFrom(404, 500, 502, 503), { nil: undefined }),
+      error: fc.string(),
+    }),
+  }) as fc.Arbitrary<LogReading>,
+  fc.record({
+    afterMs: fc.nat({ max: 3 * T }),
+    failed: fc.record({ code: fc.constantFrom(...SERVICE_ERROR_CODES), message: fc.string() }),
+  }),
+);
+const optional = <V>(value: fc.Arbitrary<V>) => fc.option(value, { nil: undefined });
+const anyFacts = fc
+  .record({
+    route: fc.constantFrom('url', 'flowControlKey', 'urlGroup', 'queue', 'workflow'),
+    arrivals: fc.array(
+      fc.record({
+        afterMs: fc.nat({ max: 2 * T }),
+        altered: fc.boolean(),
+        answerMs: optional(fc.nat({ max: T })),
+        isRepeated: optional(fc.boolean()),
+      }),
+      { maxLength: 3 },
+    ),
+    publish: optional(
+      fc.oneof(
+        fc.constant({ afterMs: 50, messageId: 'm' }),
+        fc.record({
+          afterMs: fc.nat({ max: T }),
+          isRejected: fc.boolean(),
+          failure: fc.record({ code: fc.constantFrom(...SERVICE_ERROR_CODES), message: fc.string() }),
+        }),
+      ),
+    ),
+    callback: optional(fc.record({ afterMs: fc.nat({ max: T }), status: optional(fc.constantFrom(0, 200, 500)) })),
+    isInterrupted: fc.boolean(),
+    log: optional(anyLog),
+    callbackLog: optional(anyLog),
+    receiver: optional(fc.constantFrom('answers', 'other', 'fails')),
+    elsewhere: optional(fc.boolean()),
+    flow: optional(fc.constantFrom(true, false, 'unknown')),
+    rejections: fc.array(
+      fc.record({
+        status: fc.constantFrom(404, 500, 503),
+        reason: fc.constantFrom('token', 'signature', 'own'),
+      }),
+      { maxLength: 2 },
+    ),
+    isKnownService: fc.boolean(),
+  })
+  .map((facts) => ({ ...base, ...facts }) as Facts);
+const anyTime = fc.nat({ max: 4 * T });
+
+/** Returns the verdict after each question has an answer, and time has passed. */
+function settled(facts: Facts, nowMs: number): { readonly step: Step; readonly facts: Facts } {
+  let known = facts;
+  let now = nowMs;
+  for (let steps = 0; steps < 20; steps += 1) {
+    const step = judge(known, now);
+    if (step.kind === 'verdict') return { step, facts: known };
+    if (step.kind === 'wait') {
+      expect(step.untilMs).toBeGreaterThan(now);
+      now = step.untilMs;
+    } else if (step.question === 'log' || step.question === 'callbackLog') {
+      known = { ...known, [step.question]: { ...(facts[step.question] ?? { state: 'none' }), afterMs: now } };
+    } else {
+      // A question with an answer is not asked again.
+      expect(known[step.question]).toBeUndefined();
+      known = {
+        ...known,
+        ...{ receiver: { receiver: 'fails' }, elsewhere: { elsewhere: false }, flow: { flow: 'unknown' } }[
+          step.question
+        ],
+      } as Facts;
+    }
+  }
+  throw new Error('no verdict after 20 steps');
+}
+
+describe('of any facts', () => {
+  test('there is a verdict after finitely many questions', () => {
+    fc.assert(
+      fc.property(anyFacts, anyTime, (facts, nowMs) => {
+        const { step } = settled(facts, nowMs);
+        expect(step.kind === 'verdict' && CANARY_VERDICTS.includes(step.result.verdict)).toBe(true);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test('each verdict has its proof', () => {
+    fc.assert(
+      fc.property(anyFacts, anyTime, (facts, nowMs) => {
+        const { step, facts: known } = settled(facts, nowMs);
+        if (step.kind !== 'verdict') return;
+        const { verdict, reason } = step.result;
+        expect(reason).toMatch(/^\S.*[^.]$/);
+        const [first, ...others] = known.arrivals;
+        const state = known.log !== undefined && 'state' in known.log ? known.log.state : undefined;
+        if (verdict === 'ok') {
+          expect(first).toMatchObject({ altered: false });
+          expect(first!.afterMs).toBeLessThanOrEqual(T);
+          expect([others.length, state]).toEqual([0, 'delivered']);
+        }
+        if (known.isInterrupted === true) expect(['ok', 'unknown']).toContain(verdict);
+        if (verdict === 'network') expect(known.receiver).toBe('answers');
+        if (verdict === 'throttled')
+          expect([known.flow, first, known.route]).toEqual([true, undefined, 'flowControlKey']);
+        if (verdict === 'service_reporting') expect(first).toMatchObject({ altered: false });
+        const hasFailed = known.publish !== undefined && 'failure' in known.publish;
+        if (verdict === 'service' && hasFailed && first?.altered !== true && known.publish.failure.code !== 'aborted') {
+          expect([known.elsewhere, known.isKnownService]).toEqual([true, true]);
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});
