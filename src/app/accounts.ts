@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
 import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
+import { loadUse } from '#service/kept-use.ts';
 import type { ApiUsage } from '#operate/api/status-views.ts';
 import type { CollectorTarget } from '#observe/collectors/index.ts';
 import type { Account, Config } from '#config/config.ts';
@@ -38,9 +39,10 @@ interface AccountsDeps extends EmbeddedDeps {
 
 /** Connects every account of the configuration, and starts the embedded service for those that ask for it. */
 export async function connectAccounts(config: Config, deps: AccountsDeps, parts: Parts): Promise<Accounts> {
-  const { clock, events, random, requestUse } = deps;
+  const { clock, events, random } = deps;
   const embedded = await startEmbedded(config, deps);
   if (embedded !== undefined) parts.ending('embedded service', 2_000, () => embedded.stop());
+  const requestUse = await loadUse(deps.requestUse);
   const clients = new Map<string, AccountClient>();
   const answers = new AnswerMemory();
   const connections = config.accounts.map((account) => connection(account, embedded, events));

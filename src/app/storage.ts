@@ -16,7 +16,7 @@ import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
-import { createRequestUseStore } from '#storage/sqlite-request-use.ts';
+import { createRequestUseStore } from '#storage/request-use.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';

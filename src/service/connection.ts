@@ -2,8 +2,6 @@
  * Connection to one API of an account: credentials, daily budget, token bucket, deadline, retries, and an event for
  * each request. Reads and writes are separate methods, so that a write can never be repeated.
  */
-import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus } from '#foundation/events/events.ts';
@@ -14,7 +12,8 @@ import { withTimeout } from '#foundation/platform/sleep.ts';
 import { AnswerMemory } from './answer-memory.ts';
 import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
 import type { Credentials } from './credentials.ts';
-import { DailyBudget, type KeptUse } from './daily-budget.ts';
+import { DailyBudget } from './daily-budget.ts';
+import { keptUse, type LoadedUse } from './kept-use.ts';
 import { Drops, MalformedAnswer } from './parse/reader.ts';
 import { first, readRateLimits, type RateLimits } from './rate-limit-headers.ts';
 import { withRetries } from './retry.ts';
@@ -82,8 +81,8 @@ export interface ConnectionDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly random: Random;
-  /** Store of the daily request count. Without it, each process counts separately. */
-  readonly requestUse?: RequestUseStore;
+  /** Stored daily request counts. Without them, each process counts separately. */
+  readonly requestUse?: LoadedUse;
   /** Memory limit shared by all connections of the process. */
   readonly answers?: AnswerMemory;
 }
@@ -113,7 +112,11 @@ export class ApiConnection implements AsyncDisposable {
     this.#origin = url.origin;
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
-    this.#budget = new DailyBudget(options.limits.requestsPerDay, deps.clock, keptUse(options, deps));
+    this.#budget = new DailyBudget(
+      options.limits.requestsPerDay,
+      deps.clock,
+      deps.requestUse && keptUse(options, deps.requestUse, deps.events),
+    );
     this.#answers = deps.answers ?? new AnswerMemory();
   }
 
@@ -150,7 +153,7 @@ export class ApiConnection implements AsyncDisposable {
   /** Waits for current requests, which the deadline bounds, and closes the connections. Idempotent. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closed ??= Promise.allSettled(this.#underWay).then(async () => {
-      this.#budget.close();
+      await this.#budget.close();
       (await this.#connections)?.[Symbol.dispose]();
     });
     return this.#closed;
@@ -168,10 +171,12 @@ export class ApiConnection implements AsyncDisposable {
     const { account, api } = this.#options;
     if (waitMs > 0) this.#deps.events.emit({ type: 'api.throttled', account, api, waitMs });
     const authorization = this.#authorization(call, place);
+    if (!(await this.#budget.take())) throw this.#budgetError(place);
+    // The client may have been closed while the count was stored.
+    signal.throwIfAborted();
     if (this.#closed !== undefined) {
       throw serviceError(place, { code: 'aborted', what: 'the client is closed', effect: 'none' });
     }
-    if (!this.#budget.take()) throw this.#budgetError(place);
     const work = this.#request(
       call,
       { ...place, hidden: [...place.hidden, ...authorization.secrets] },
@@ -322,25 +327,6 @@ export class ApiConnection implements AsyncDisposable {
       retryAfterMs: this.#budget.resetsInMs,
     });
   }
-}
-
-/**
- * Keeps the daily count. If the count cannot be saved, counting continues in memory and the failure is reported. If it
- * cannot be read, it is unknown, and no request is sent on the assumption that it is 0.
- */
-function keptUse({ account, api }: ConnectionOptions, { requestUse, events }: ConnectionDeps): KeptUse | undefined {
-  if (requestUse === undefined) return undefined;
-  return {
-    load: () => requestUse.load(account, api),
-    save(use) {
-      try {
-        requestUse.save(account, api, use);
-      } catch (error) {
-        const operation = 'save of the daily count of requests';
-        events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
-      }
-    },
-  };
 }
 
 /** Parser of dates. All responses of one second have the same text. */

@@ -10,10 +10,11 @@ const DAY_MS = 86_400_000;
 const AHEAD_SHARE = 1 / 1_000;
 const MOST_AHEAD = 100;
 
-/** Store of the count. It reports its own failures, which block no request. */
+/** Stored count, and its store. The store reports its own failures, which block no request. */
 export interface KeptUse {
-  load(): RequestUse | undefined;
-  save(use: RequestUse): void;
+  readonly before?: RequestUse | undefined;
+  /** Never rejects. */
+  save(use: RequestUse): Promise<void>;
 }
 
 export class DailyBudget {
@@ -22,15 +23,17 @@ export class DailyBudget {
   readonly #kept: KeptUse | undefined;
   #day: number;
   #used = 0;
-  /** Stored count. */
+  /** Stored count, when `#saved` resolves. */
   #written = 0;
+  /** Resolves when all writes so far have ended. */
+  #saved = Promise.resolve();
 
   constructor(allowedPerDay: number, clock: Clock, kept?: KeptUse) {
     this.allowedPerDay = allowedPerDay;
     this.#clock = clock;
     this.#kept = kept;
     this.#day = this.#today();
-    const before = kept?.load();
+    const before = kept?.before;
     // A later day was stored while the clock was wrong. It counts as today, so that tomorrow starts at 0.
     if (before !== undefined && before.day >= this.#day) this.#written = this.#used = before.used;
   }
@@ -49,25 +52,33 @@ export class DailyBudget {
     return this.usedToday < this.allowedPerDay;
   }
 
-  /** Counts one request. Returns false and counts nothing if none is left. */
-  take(): boolean {
+  /**
+   * Counts one request. The count is stored when the promise resolves.
+   *
+   * @returns false if none is left; nothing was counted then
+   */
+  async take(): Promise<boolean> {
     if (!this.isLeft) return false;
     this.#used += 1;
     if (this.#kept !== undefined && this.#used > this.#written) {
       const ahead = Math.min(MOST_AHEAD, Math.max(1, Math.floor(this.allowedPerDay * AHEAD_SHARE)));
       this.#write(Math.min(this.#used + ahead - 1, this.allowedPerDay));
     }
+    // The write of an earlier request, which covers this one, may still be in progress.
+    await this.#saved;
     return true;
   }
 
   /** Returns the unused part of the advance. */
-  close(): void {
+  async close(): Promise<void> {
     if (this.#written > this.usedToday) this.#write(this.#used);
+    await this.#saved;
   }
 
   #write(used: number): void {
     this.#written = used;
-    this.#kept?.save({ day: this.#day, used });
+    const use = { day: this.#day, used };
+    this.#saved = this.#saved.then(() => this.#kept?.save(use));
   }
 
   /** Starts a new count only for a later day: a clock that is set back must not grant a day twice. */

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ManagementApi, MessageApi } from '#service/api.ts';
+import { loadUse } from '#service/kept-use.ts';
 import { createClient } from '#service/create-client.ts';
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import { wireSettings, type ClientSettings, type WireSettings } from '#service/settings.ts';
@@ -73,7 +74,7 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
       clock: options.clock ?? systemClock,
       events: bus,
       random: options.random ?? (() => 0),
-      ...(options.requestUse && { requestUse: options.requestUse }),
+      ...(options.requestUse && { requestUse: await loadUse(options.requestUse) }),
     },
   );
   const close = async (): Promise<void> => client[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 /** Failures on the wire, by class: code, effect, status, and a helpful message without secrets. */
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { RequestUse, RequestUseStore } from '#foundation/domain/request-use.ts';
+import type { RequestUseStore, StoredUse } from '#foundation/domain/request-use.ts';
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { InvalidRequestError, ServiceError } from '#service/service-error.ts';
@@ -363,10 +363,10 @@ describe('the client itself', () => {
   });
 
   test('the daily budget, stored: the next client continues the count, each API with its own', async () => {
-    const rows = new Map<string, RequestUse>();
+    const rows = new Map<string, StoredUse>();
     const requestUse: RequestUseStore = {
-      load: (account, api) => rows.get(`${account}/${api}`),
-      save: (account, api, use) => void rows.set(`${account}/${api}`, use),
+      load: async () => [...rows.values()],
+      save: async (use) => void rows.set(`${use.account}/${use.api}`, use),
     };
     const options = { limits: { requestsPerDay: 2 }, answer: json('{"deleted":0}'), requestUse };
     const first = await clientUnderTest(options);
@@ -380,13 +380,10 @@ describe('the client itself', () => {
   });
 
   test('the daily budget, stored in a store that fails: reported, and no request is delayed by it', async () => {
-    const broken = (): never => {
-      throw new Error('disk full');
-    };
     const client = await clientUnderTest({
       limits: { requestsPerDay: 2 },
       answer: json('{"deleted":0}'),
-      requestUse: { load: () => undefined, save: broken },
+      requestUse: { load: async () => [], save: () => Promise.reject(new Error('disk full')) },
     });
     await client.message.deleteWorkflowDlq(['a'], call);
     await client.message.deleteWorkflowDlq(['a'], call);
@@ -395,12 +392,35 @@ describe('the client itself', () => {
     expect(told).toContain('save of the daily count of requests: disk full');
   });
 
+  test.each(['closed', 'aborted'] as const)(
+    'a client or call that is %s while the count is stored sends nothing',
+    async (what) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+      const save = async (): Promise<void> => {
+        begin();
+        await promise;
+      };
+      const client = await clientUnderTest({
+        answer: json('{"deleted":0}'),
+        requestUse: { load: async () => [], save },
+      });
+      const controller = new AbortController();
+      const sent = client.message.deleteWorkflowDlq(['a'], { signal: controller.signal });
+      sent.catch(() => undefined);
+      await begun;
+      const closed = what === 'closed' ? client.close() : controller.abort(new Error('aborted'));
+      resolve();
+      await expect(sent).rejects.toThrow(what);
+      await closed;
+      expect(client.sink.requests).toEqual([]);
+    },
+  );
+
   test('the daily budget with an unreadable count: unknown is not 0, so there is no client', async () => {
     const requestUse = {
-      load: (): never => {
-        throw new Error('disk I/O error');
-      },
-      save: () => undefined,
+      load: () => Promise.reject(new Error('disk I/O error')),
+      save: async () => undefined,
     };
     await expect(clientUnderTest({ requestUse })).rejects.toThrow('disk I/O error');
   });

@@ -6,13 +6,15 @@ export interface RequestUse {
   readonly used: number;
 }
 
+/** Stored number of one API. */
+export interface StoredUse extends RequestUse {
+  readonly account: string;
+  readonly api: string;
+}
+
 export interface RequestUseStore {
-  /** @throws {Error} if it cannot be read */
-  load(account: string, api: string): RequestUse | undefined;
-  /**
-   * Saves the number. Durable on return.
-   *
-   * @throws {Error} if it cannot be written
-   */
-  save(account: string, api: string, use: RequestUse): void;
+  /** Returns the numbers of all accounts. Rejects if they cannot be read. */
+  load(): Promise<readonly StoredUse[]>;
+  /** Saves a number durably. Rejects if it cannot be written. */
+  save(use: StoredUse): Promise<void>;
 }

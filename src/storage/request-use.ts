@@ -1,0 +1,24 @@
+/** Store of the daily request budgets: one row for each API of an account. */
+import type { RequestUseStore } from '#foundation/domain/request-use.ts';
+import { all, run, type Database } from './database.ts';
+
+const ALL = 'SELECT account, api, day, used FROM request_use';
+const PUT = `INSERT INTO request_use (account, api, day, used) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, api) DO UPDATE SET day = excluded.day, used = excluded.used`;
+
+export function createRequestUseStore({ database }: { readonly database: Database }): RequestUseStore {
+  return {
+    async load() {
+      const rows = await database.read(all(ALL));
+      return rows.map(({ account, api, day, used }) => ({
+        account: String(account),
+        api: String(api),
+        day: Number(day),
+        used: Number(used),
+      }));
+    },
+    async save({ account, api, day, used }) {
+      await database.transaction(run(PUT, account, api, day, used), account);
+    },
+  };
+}
