@@ -10,6 +10,12 @@ import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 const ROOT = join(import.meta.dirname, '../..');
 const LIBRARY = 'src/emulator/testing/start.ts';
 
+/** Packages that few configurations need, by the name of their part, which is loaded when it is first used. */
+const LOADED_WHEN_USED = [
+  { name: 'expressions', test: /node_modules\/(?:@marcbachmann\/cel-js|re2js)\// },
+  { name: 'cron', test: /node_modules\/node-cron\// },
+];
+
 export interface Bundle {
   /** Absolute paths of the files of `node_modules` in the bundle. */
   readonly packageFiles: readonly string[];
@@ -21,7 +27,7 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     cwd: ROOT,
     input: { main: 'src/main.ts', emulator: LIBRARY },
     platform: 'node',
-    plugins: [filesBeside(), fixedVersion()],
+    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
       handle(level, log);
@@ -34,6 +40,7 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     // With the hash, a running daemon never loads a part of another version after an update in place.
     chunkFileNames: '[name]-[hash].cjs',
     assetFileNames: '[name]-[hash][extname]',
+    codeSplitting: { groups: LOADED_WHEN_USED },
     sourcemap: true,
     // The sources are public, and would be most of the package.
     sourcemapExcludeSources: true,
@@ -79,6 +86,21 @@ function fixedVersion(): Plugin {
     load: {
       filter: { id: /foundation\/platform\/package-version\.ts$/ },
       handler: () => `export const packageVersion = () => ${JSON.stringify(version)};`,
+    },
+  };
+}
+
+/** Replaces `require`, at the beginning of a part, by a function, and each use of its result by a call. */
+function loadedWhenUsed(): Plugin {
+  const names = LOADED_WHEN_USED.map(({ name }) => name).join('|');
+  const required = new RegExp(`^const (require_(?:${names})) = (require\\("[^"]+"\\));$`, 'gm');
+  const used = new RegExp(`\\b(require_(?:${names}))\\.`, 'g');
+  return {
+    name: 'loaded-when-used',
+    renderChunk(code) {
+      const changed = code.replaceAll(required, 'let $1_; const $1 = () => ($1_ ??= $2);').replaceAll(used, '($1()).');
+      // The lines are the same.
+      return { code: changed, map: null };
     },
   };
 }

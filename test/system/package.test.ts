@@ -90,7 +90,7 @@ test('the bundle imports only parts of Node and of itself', () => {
 
 test('the parts that a start loads are ASCII, which V8 keeps in half the memory', () => {
   const dist = join(installed.home, 'dist');
-  const start = readdirSync(dist).filter((name) => /^(?:main|daemon|run|pool|expression|settings).*\.cjs$/.test(name));
+  const start = readdirSync(dist).filter((name) => /^(?:main|daemon|run|expression|settings).*\.cjs$/.test(name));
   expect(start.length).toBeGreaterThan(5);
   expect(start.filter((name) => /[^\0-\x7f]/.test(readFileSync(join(dist, name), 'utf8')))).toEqual([]);
 });
@@ -136,6 +136,39 @@ test('a command keeps its compiled code in the folder of the user, and runs it',
     expect(kept).toEqual([expect.stringMatching(/^opsd\/[^/]+\/version\.parts$/)]);
   }
 });
+
+test('the expression language and cron are loaded only for a configuration that uses them', async () => {
+  const account = '{ name: shop, url: "http://127.0.0.1:9", token: secret }';
+  const plain = `server: { listen: "127.0.0.1:0" }\nstorage: { sqlite: { path: parts.db } }\naccounts: [${account}]\n`;
+  const policy = `
+policies:
+  - name: resume
+    account: shop
+    schedule: "0 * * * *"
+    select: { resource: workflow-dlq }
+    where: entry.labels.exists(label, re(label, "billing"))
+    action: { type: workflow-dlq.resume, retries: 0 }
+`;
+  const daemon = installed.opsd(['run', '--config', write('plain.yaml', plain)], { XDG_CACHE_HOME: 'of-plain' });
+  expect((await fetch(`${await addressOf(daemon)}/metrics`)).status).toBe(200);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  const check = installed.opsd(['check', write('used.yaml', plain + policy)], { XDG_CACHE_HOME: 'of-used' });
+  expect((await check.ended).code, check.stdout() + check.stderr()).toBe(0);
+  const few = (name: string) => /^(?:cron|expressions)-/.test(name);
+  expect(keptParts('of-plain').length).toBeGreaterThan(20);
+  expect(keptParts('of-plain').filter(few)).toEqual([]);
+  expect(keptParts('of-used').filter(few)).toHaveLength(2);
+});
+
+/** Returns the names of the parts that a command has loaded, which are those whose code is kept. */
+function keptParts(caches: string): readonly string[] {
+  const folder = join(installed.folder, caches);
+  const file = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('.parts'));
+  // A checksum of four bytes, and then an index of one line.
+  const index = readFileSync(join(folder, file!), 'latin1').slice(4).split('\n', 1)[0]!;
+  return (JSON.parse(index) as [string][]).map(([name]) => name);
+}
 
 test('opsd demo runs: metrics, pages with their assets, and spans', async () => {
   const spans = await otlpSink();
