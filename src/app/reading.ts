@@ -13,12 +13,13 @@ import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
 
 export function readingPorts(
-  { config, policies, accounts, flowControlHistory }: Generation,
+  { config, policies, accounts, canaries, flowControlHistory }: Generation,
   { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
 ): ReadingPorts {
   const { ledger, totals } = storage;
   return {
     flowControlHistory,
+    canaries: { states: () => canaries?.states() ?? [] },
     spend: {
       budget: budgetKnowledge(config, ledger),
       raises: (account) => ledger.raises(account, 0),

@@ -8,6 +8,7 @@ import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 export function emptyPorts(): ReadingPorts {
   return {
     flowControlHistory: new FlowControlHistory(),
+    canaries: { states: () => [] },
     spend: { budget: () => undefined, raises: () => [], dimension: () => undefined },
     audit: {
       search: () => Promise.resolve({ records: [], damaged: 0 }),

@@ -82,6 +82,7 @@ policies:
     'labels',
     'runs?policy=resume-billing',
     'flow-control',
+    'canaries',
     'spend?account=production',
     'configuration',
     'audit/head',

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { CanariesView } from '#operate/api/canaries.ts';
 import { freePort } from '../support/free-port.ts';
 import { emulatorProgram, opsd } from '../support/program.ts';
 import { TEST_TOKEN } from '../support/service.ts';
@@ -55,6 +56,15 @@ hooks:
     return seen.length === 4 && seen.every((one) => !one.endsWith('unknown'));
   }).catch(() => undefined);
   expect(seen).toEqual(['direct ok', 'group ok', 'key ok', 'workflow ok']);
+  const { canaries } = (await (await fetch(`${url}/api/v1/canaries`)).json()) as CanariesView;
+  expect(canaries.map(({ canary, verdict }) => `${canary} ${verdict}`)).toEqual([
+    'direct ok',
+    'key ok',
+    'group ok',
+    'workflow ok',
+  ]);
+  for (const { canary, rounds } of canaries) expect(Object.keys(rounds.at(-1)!.phases), canary).toContain('arrived');
+  expect(await (await fetch(`${url}/canaries`)).text()).toContain('id="canary-production-workflow"');
   daemon.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
 }, 60_000);

@@ -1,4 +1,5 @@
 /** Access of the reading views to the rest of the daemon. */
+import type { Canaries } from '#foundation/domain/canary.ts';
 import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { AuditVerdict } from '#automate/ledger/audit-log.ts';
 import type { AuditPage, AuditQuery } from '#automate/ledger/audit-search.ts';
@@ -8,6 +9,7 @@ import type { FlowControlHistory } from '#observe/observations/flow-control-hist
 
 export interface ReadingPorts {
   readonly flowControlHistory: Pick<FlowControlHistory, 'of' | 'bucketMs'>;
+  readonly canaries: Canaries;
   readonly spend: SpendPort;
   readonly audit: AuditPort;
   /** Bounded reads of the service. */

@@ -1,4 +1,4 @@
-/** Routes of the reading views: flow control, spend, the audit log, the configuration, and one policy. */
+/** Routes of the reading views: flow control, canaries, spend, the audit log, the configuration, and one policy. */
 import { z } from 'zod';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -7,6 +7,7 @@ import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, text
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { readAudit, verifyAuditLog, type AuditVerification, type AuditView } from './audit.ts';
+import { readCanaries } from './canaries.ts';
 import { readConfiguration } from './configuration.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
@@ -16,6 +17,7 @@ import { readSpend } from './spend.ts';
 
 export const READING_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/flow-control', method: 'GET', handle: flowControl, query: () => accountQuery },
+  { path: '/api/v1/canaries', method: 'GET', handle: canaries, query: () => accountQuery },
   { path: '/api/v1/spend', method: 'GET', handle: spend, query: () => accountQuery },
   { path: '/api/v1/audit', method: 'GET', handle: audit, query: () => auditQuery },
   { path: '/api/v1/audit/verify', method: 'GET', handle: auditVerify },
@@ -41,6 +43,10 @@ type ViewRequest = Pick<ApiContext, 'deps' | 'query' | 'signal'>;
 
 function flowControl({ deps, query }: ApiContext): Reply {
   return json(200, readFlowControl(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
+}
+
+function canaries({ deps, query }: ApiContext): Reply {
+  return json(200, readCanaries(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
 }
 
 async function spend({ deps, query }: ApiContext): Promise<Reply> {

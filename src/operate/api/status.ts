@@ -31,6 +31,7 @@ export type StatusDeps = Pick<
   | 'policies'
   | 'accounts'
   | 'outages'
+  | 'canaries'
   | 'apiUsage'
   | 'version'
   | 'configHash'
@@ -68,7 +69,7 @@ export async function readStatus(deps: StatusDeps, actionLimit: number): Promise
     unknownOutcomes: ledger.unknown,
     ...(ledger.error !== undefined && { storeError: ledger.error }),
   };
-  return { ...facts, verdict: judge(facts) };
+  return { ...facts, verdict: judge(facts, deps.canaries.states()) };
 }
 
 function readOutages(

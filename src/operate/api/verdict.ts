@@ -1,18 +1,22 @@
 /** State of the daemon in one sentence, most severe problem first. Pure. */
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
+import type { CanaryState } from '#foundation/domain/canary.ts';
+import { canaryAnchor, isFailing } from './canaries.ts';
 import { counted, formatAge, formatCount, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
 import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
 
-export function judge(status: Omit<Status, 'verdict'>): Verdict {
+/** @param canaries states of all canaries */
+export function judge(status: Omit<Status, 'verdict'>, canaries: readonly CanaryState[] = []): Verdict {
   const problems = [
     ...status.outages.map((outage) => outageProblem(outage, status)),
     ...daemonProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
     ...status.sources.flatMap((source) => unknownOutages(source, status)),
+    ...canaries.filter(isFailing).map((canary) => canaryProblem(canary, status.at)),
     ...status.reconciliation.flatMap(gap),
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status))
@@ -85,6 +89,13 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
     return [{ level, text: `${name} is failing${why}: ${since}`, anchor }];
   }
   return [];
+}
+
+/** Problem of a canary whose last message failed. One message is no outage; an alert fires when failures last. */
+function canaryProblem(state: CanaryState, now: number): Problem {
+  const { account, canary, verdict, reason, since } = state;
+  const text = `The canary ${canary} of ${account} does not succeed since ${formatAge(since, now)}: ${verdict}: ${reason}`;
+  return { level: 'attention', text, anchor: canaryAnchor(state) };
 }
 
 /** Problem of counts that disagree: either may be wrong, and so may everything counted from it. */

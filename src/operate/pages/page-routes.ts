@@ -1,5 +1,6 @@
 /** Routes of the pages. */
 import { auditPage, verifyPage } from './audit.ts';
+import { canariesPage } from './canaries.ts';
 import { configurationPage } from './configuration.ts';
 import { planDeadLetters } from './dead-letter-selection.ts';
 import { deadLetterPage } from './dead-letter.ts';
@@ -30,6 +31,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   { path: '/dead-letters/{id}', method: 'GET', handle: deadLetterPage },
   { path: '/messages', method: 'GET', handle: messagesPage },
   { path: '/messages/{id}', method: 'GET', handle: messagePage },
+  { path: '/canaries', method: 'GET', handle: canariesPage },
   { path: '/flow-control', method: 'GET', handle: flowControlPage },
   { path: '/spend', method: 'GET', handle: spendPage },
   { path: '/policies', method: 'GET', handle: policiesPage },

@@ -28,5 +28,6 @@ export function messagePath(id: string, account: string): string {
 /** Returns the address of the element that a problem names: on the first page, or on the page of its kind. */
 export function problemPath(anchor: string): string {
   if (anchor.startsWith('policy-')) return policyPath(anchor.slice('policy-'.length));
+  if (anchor.startsWith('canary-')) return `/canaries#${encodeURIComponent(anchor)}`;
   return /^(?:source|reconciliation)-/.test(anchor) ? `/sources#${encodeURIComponent(anchor)}` : `#${anchor}`;
 }

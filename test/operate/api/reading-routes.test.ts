@@ -5,9 +5,14 @@ import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-search
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { verifyAuditLog } from '#operate/api/audit.ts';
+import type { CanariesView } from '#operate/api/canaries.ts';
 import type { FlowControlView } from '#operate/api/flow-control.ts';
 import type { PolicyDetail } from '#operate/api/policy-detail.ts';
+import { API_ROUTES } from '#operate/api/routes.ts';
 import type { SpendView } from '#operate/api/spend.ts';
+import { apiDocument } from '#operate/api/openapi/document.ts';
+import { documentProblems } from '../../support/api-document.ts';
+import { allCanaries, canaryState } from '../../support/canaries.ts';
 import { ask, engine, ledger, NOW, RESUME_BILLING, serving, storedPlan, world, type World } from '../http/world.ts';
 
 const HOSTILE = `<script>alert("x")</script>'&\u0000\u202e`;
@@ -85,6 +90,49 @@ describe('/api/v1/flow-control', () => {
     ['?account=a&account=b', 400, 'bad_request', 'account must not be repeated.'],
   ])('%s is rejected', async (query, ...expected) => {
     expect(await refusal(world({ accounts: ACCOUNTS }), `/api/v1/flow-control${query}`)).toEqual(expected);
+  });
+});
+
+describe('/api/v1/canaries', () => {
+  const states = () => [
+    canaryState(NOW),
+    canaryState(NOW, { canary: 'queue', verdict: 'unknown' }),
+    canaryState(NOW, { account: 'staging', canary: HOSTILE, verdict: 'network', reason: HOSTILE }),
+  ];
+
+  test('failing canaries come first, each with its next step and its messages', async () => {
+    const deps = world({ accounts: ACCOUNTS, canaries: { states } });
+    const { at, canaries } = await get<CanariesView>(deps, '/api/v1/canaries');
+    expect(at).toBe(NOW);
+    expect(canaries.map(({ canary, verdict }) => [canary, verdict])).toEqual([
+      [HOSTILE, 'network'],
+      ['home', 'ok'],
+      ['queue', 'unknown'],
+    ]);
+    expect(canaries[0]).toMatchObject({
+      account: 'staging',
+      reason: HOSTILE,
+      next: expect.stringContaining('hooks.publicUrl'),
+    });
+    expect(canaries[1]).toEqual(canaryState(NOW));
+  });
+
+  test('of one account, and of none that is unknown', async () => {
+    const deps = world({ accounts: ACCOUNTS, canaries: { states } });
+    const { canaries } = await get<CanariesView>(deps, '/api/v1/canaries?account=production');
+    expect(canaries.map(({ canary }) => canary)).toEqual(['home', 'queue']);
+    expect(await refusal(world({ accounts: ACCOUNTS }), '/api/v1/canaries?account=other')).toEqual([
+      404,
+      'not_found',
+      'There is no account other. Accounts: production, staging',
+    ]);
+  });
+
+  test('have the schema of the document', async () => {
+    const deps = world({ accounts: ACCOUNTS, canaries: { states: () => allCanaries(NOW, (plain) => plain) } });
+    const path = '/api/v1/canaries';
+    const body = JSON.stringify(await get<CanariesView>(deps, path));
+    expect(documentProblems(apiDocument(API_ROUTES, '0.1.0'), { method: 'GET', path, status: 200, body })).toEqual([]);
   });
 });
 

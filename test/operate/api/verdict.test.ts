@@ -4,6 +4,7 @@ import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
+import { canaryState } from '../../support/canaries.ts';
 import { action, engine, ledger, NOW, RESUME_BILLING, world, type World } from '../http/world.ts';
 
 async function verdict(deps: World) {
@@ -45,6 +46,23 @@ describe('the verdict', () => {
       sentence: 'All is well: 1 of 1 sources read, 1 policy as configured.',
       problems: [],
     });
+  });
+
+  test('a canary that fails needs attention, and one whose verdict is unknown does not', async () => {
+    const reason = 'the service accepted the message, but its log shows no attempt after 60 s';
+    const failing = canaryState(NOW, { verdict: 'service', reason, since: NOW - 300_000 });
+    const unknown = canaryState(NOW, { canary: 'new', verdict: 'unknown' });
+    const found = await verdict(world({ canaries: { states: () => [unknown, failing] } }));
+    expect(found).toMatchObject({
+      level: 'attention',
+      problems: [
+        {
+          text: `The canary home of production does not succeed since 5 min ago: service: ${reason}`,
+          anchor: 'canary-production-home',
+        },
+      ],
+    });
+    expect((await verdict(world({ canaries: { states: () => [unknown, canaryState(NOW)] } }))).problems).toEqual([]);
   });
 
   describe('of log and statistics', () => {

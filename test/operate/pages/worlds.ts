@@ -10,6 +10,7 @@ import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import { busyWorld, POLICY, RUN } from '../http/busy-world.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
+import { allCanaries } from '../../support/canaries.ts';
 import { emptyPorts } from '../../support/reading-ports.ts';
 import {
   action,
@@ -294,6 +295,7 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
   return {
     ...emptyPorts(),
     flowControlHistory,
+    canaries: { states: () => allCanaries(NOW, text) },
     spend: {
       budget: () => ({ knownUsd: 400, origin: 'configuration', assertedAt: NOW - 86_400_000, maxAgeMs: 604_800_000 }),
       raises: () => [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }],
@@ -351,6 +353,7 @@ export const PAGES = [
   '/messages',
   '/messages?account=production&messageId=msg_1',
   '/messages/msg_1?account=production',
+  '/canaries',
   '/flow-control',
   '/spend',
   '/policies',

@@ -1,6 +1,7 @@
 /** Table of the API's operations: what each route is called, who may use it, and what it returns. */
 import type { Role } from '../../http/access.ts';
 import type { AuditView } from '../audit.ts';
+import type { CanariesView } from '../canaries.ts';
 import type { ConfigurationView } from '../configuration.ts';
 import type { DeadLetterList } from '../dead-letter-views.ts';
 import type { FlowControlView } from '../flow-control.ts';
@@ -190,6 +191,13 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
       keys: listOf(ref('FlowControlKey')),
       sources: listOf(ref('Source')),
     }),
+    errors: [404],
+  },
+  'GET /api/v1/canaries': {
+    id: 'listCanaries',
+    summary: 'Canaries with their verdicts and last messages, failing ones first',
+    role: 'viewer',
+    response: objectOf<CanariesView>({ at: time(), canaries: listOf(ref('Canary')) }),
     errors: [404],
   },
   'GET /api/v1/spend': {

@@ -1,9 +1,11 @@
 /** Schemas of flow control, spend, the audit log, the configuration, and messages. */
+import { CANARY_PHASES, CANARY_SIZES, CANARY_VERDICTS, type CanaryRound } from '#foundation/domain/canary.ts';
 import { CONSTRAINTS } from '#foundation/domain/flow-control.ts';
 import { BUDGET_ORIGINS } from '#foundation/domain/known-budget.ts';
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { AuditRecordView, AuditVerification } from '../audit.ts';
+import type { CanaryView } from '../canaries.ts';
 import type { FlowControlKeyView } from '../flow-control.ts';
 import type { WorkflowRunView } from '../message-detail.ts';
 import type { AttemptView, MessageView, TimelineEvent } from '../message-timeline.ts';
@@ -59,6 +61,43 @@ export const READING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         at: time('Start of the bucket.'),
         waitListSize: count('Highest reading.'),
       }),
+    ),
+  }),
+  Canary: objectOf<CanaryView>({
+    account: text(),
+    canary: text('Name of the canary.'),
+    verdict: choice(CANARY_VERDICTS),
+    reason: text('One sentence without a period.'),
+    next: opt(text('Next step for this verdict; absent if none is needed.')),
+    since: time('Time since which the canary has this verdict.'),
+    lastSuccessAt: opt(time('Arrival of the last message with the verdict ok.')),
+    via: opt(
+      oneOf(
+        objectOf<{ flowControlKey: string }>({ flowControlKey: text() }),
+        objectOf<{ urlGroup: string }>({ urlGroup: text() }),
+        objectOf<{ queue: string }>({ queue: text() }),
+        objectOf<{ workflow: true }>({ workflow: flag('True.') }),
+      ),
+    ),
+    every: span('Interval of the messages.'),
+    timeout: span('Time until a message must have arrived and been reported.'),
+    inFlight: count('Messages without a verdict.'),
+    rounds: listOf(ref('CanaryRound'), 'Last messages, newest first.'),
+  }),
+  CanaryRound: objectOf<CanaryRound>({
+    id: text('Id of the message in the log of the daemon.'),
+    size: choice(CANARY_SIZES),
+    bytes: count('Size of the body.'),
+    startedAt: time('Time of the publish request.'),
+    phases: mapOf(time(), `Time of each phase that is known: ${CANARY_PHASES.join(', ')}.`),
+    duplicates: count('Arrivals after the first one.'),
+    messageId: opt(text('Id at the service; absent if unknown.')),
+    warmUp: flag('True for the first message after a start, which does not count.'),
+    result: opt(
+      objectOf<NonNullable<CanaryRound['result']>>(
+        { verdict: choice(CANARY_VERDICTS), reason: text(), at: time() },
+        'Absent while the message is in flight.',
+      ),
     ),
   }),
   AccountSpend: objectOf<AccountSpend>({

@@ -21,6 +21,7 @@ const SECTIONS = [
   { path: '/incidents', title: 'Incidents' },
   { path: '/dead-letters', title: 'Dead letters' },
   { path: '/messages', title: 'Messages' },
+  { path: '/canaries', title: 'Canaries' },
   { path: '/flow-control', title: 'Flow control' },
   { path: '/spend', title: 'Spend' },
   { path: '/policies', title: 'Policies' },

@@ -1,0 +1,147 @@
+/** Page of the canaries: verdicts with their next steps, the last messages with their phases, and what verdicts mean. */
+import {
+  CANARY_PHASES,
+  CANARY_VERDICTS,
+  type CanaryPhase,
+  type CanaryRound,
+  type CanaryVerdict,
+  type CanaryVia,
+} from '#foundation/domain/canary.ts';
+import { canaryAnchor, isFailing, readCanaries, VERDICT_HELP, type CanaryView } from '../api/canaries.ts';
+import { counted, formatCount, formatSpan } from '../api/format.ts';
+import { knownAccount } from '../api/known-account.ts';
+import type { Reply } from '../http/reply.ts';
+import { filterForm, filtersOf } from './frame/filters.ts';
+import { showPage, type PageContext } from './frame/page.ts';
+import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
+import { clipped, duration, idLink, moment, section, state, sub, time, type Tone } from './page-parts.ts';
+import { messagePath } from './paths.ts';
+import { table } from './table.ts';
+
+/** Number of messages of a canary. The API has more. */
+const SHOWN = 10;
+
+export function canariesPage(context: PageContext): Reply {
+  const { deps, query } = context;
+  const { canaries, at } = readCanaries(deps, knownAccount(deps, filtersOf(query).get('account') ?? undefined));
+  const accounts = deps.accounts.map(({ name }) => name);
+  return showPage(context, {
+    title: 'Canaries',
+    section: '/canaries',
+    main: html`${accounts.length > 1 && filterForm('/canaries', query, [{ name: 'account', label: 'Account', options: accounts }])}
+    ${section('canaries', 'Canaries', overview(canaries, at))} ${canaries.map((canary) => rounds(canary, at))}
+    ${section('verdicts', 'What the verdicts mean', verdicts())}`,
+  });
+}
+
+function overview(rows: readonly CanaryView[], at: number): Html {
+  return table<CanaryView>({
+    caption: 'Messages that the daemon sends to itself through the service. Failing canaries first.',
+    rows,
+    rowId: canaryAnchor,
+    empty: html`No canary is configured. A canary sends small messages through the service to the daemon itself, and
+      finds out who must act on a failure. Add <code>canaries</code> to an account.`,
+    columns: [
+      { title: 'Canary', wide: true, cell: (row) => [clipped(row.canary), sub(row.account), sub(viaText(row.via))] },
+      { title: 'Verdict', cell: (row) => [verdict(row.verdict), sub(`since ${formatSpan(at - row.since)}`)] },
+      { title: 'Reason', wide: true, cell: (row) => [row.reason, row.next !== undefined && sub(row.next)] },
+      { title: 'Last success', cell: (row) => moment(row.lastSuccessAt, at) },
+      {
+        title: 'Messages',
+        cell: (row) => [nowrap(`every ${formatSpan(row.every)}`), sub(`${formatCount(row.inFlight)} in flight`)],
+      },
+    ],
+  });
+}
+
+const TONE: Readonly<Record<CanaryVerdict, Tone>> = {
+  ok: 'ok',
+  service: 'trouble',
+  account: 'trouble',
+  throttled: 'attention',
+  network: 'trouble',
+  receiver: 'trouble',
+  service_reporting: 'attention',
+  unknown: 'off',
+};
+
+function verdict(of: CanaryVerdict): Html {
+  return state(TONE[of], of);
+}
+
+function nowrap(value: HtmlValue): Html {
+  return html`<span class="nowrap">${value}</span>`;
+}
+
+function viaText(via: CanaryVia | undefined): string {
+  if (via === undefined) return 'directly';
+  if ('flowControlKey' in via) return `flow-control key ${via.flowControlKey}`;
+  if ('urlGroup' in via) return `URL Group ${via.urlGroup}`;
+  return 'queue' in via ? `queue ${via.queue}` : 'workflow run';
+}
+
+function rounds(canary: CanaryView, at: number): HtmlValue {
+  const shown = canary.rounds.slice(0, SHOWN);
+  const title = `Last messages of ${clipped(canary.canary)} (${canary.account})`;
+  const list = table<CanaryRound>({
+    caption: 'Newest first. Times of phases are from the publish request; the log is read at intervals.',
+    rows: shown,
+    empty: 'No message yet. The first one is sent soon after the start.',
+    columns: [
+      { title: 'Sent', cell: (row) => [nowrap(time(row.startedAt)), row.warmUp && sub('warm-up: does not count')] },
+      { title: 'Verdict', cell: (row) => result(row, at) },
+      { title: 'Reason', wide: true, cell: (row) => row.result?.reason },
+      ...CANARY_PHASES.map((phase) => ({
+        title: PHASE_TITLE[phase],
+        align: 'number' as const,
+        cell: (row: CanaryRound) => afterPublish(row, phase),
+      })),
+      { title: 'Size', align: 'number', minor: true, cell: (row) => nowrap(`${formatCount(row.bytes)} B`) },
+      {
+        title: 'Message',
+        wide: true,
+        cell: (row) => row.messageId !== undefined && idLink(messagePath(row.messageId, canary.account), row.messageId),
+      },
+    ],
+  });
+  // A page of many canaries is opened for the failing ones.
+  return html`<details class="more" ${isFailing(canary) ? OPEN : undefined}>
+    <summary>${title}</summary>
+    ${list}
+  </details>`;
+}
+
+const OPEN = constantMarkup('open');
+
+const PHASE_TITLE: Readonly<Record<CanaryPhase, string>> = {
+  accepted: 'Accepted',
+  logged: 'Logged',
+  arrived: 'Arrived',
+  callback: 'Callback',
+  delivered: 'Delivered',
+};
+
+function result({ result: ended, startedAt }: CanaryRound, at: number): HtmlValue {
+  if (ended === undefined) return [state('off', 'in flight'), sub(`for ${formatSpan(at - startedAt)}`)];
+  return verdict(ended.verdict);
+}
+
+function afterPublish({ phases, startedAt, duplicates }: CanaryRound, phase: CanaryPhase): HtmlValue {
+  const reached = phases[phase];
+  if (reached === undefined) return undefined;
+  const again = phase === 'arrived' && duplicates > 0;
+  return [duration(Math.max(0, reached - startedAt)), again && sub(`and ${counted(duplicates, 'time')} again`)];
+}
+
+function verdicts(): Html {
+  return table<CanaryVerdict>({
+    caption: 'Each message ends with one verdict.',
+    rows: CANARY_VERDICTS,
+    empty: '',
+    columns: [
+      { title: 'Verdict', cell: verdict },
+      { title: 'Meaning', wide: true, cell: (of) => VERDICT_HELP[of].meaning },
+      { title: 'Next step', wide: true, cell: (of) => VERDICT_HELP[of].next },
+    ],
+  });
+}
