@@ -8,6 +8,7 @@ import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observat
 import { leastMode, type PolicyMode } from '#foundation/domain/plan.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import { runsPerDay } from '#foundation/scheduler/settings.ts';
+import { canaryCosts } from './canary-workload.ts';
 import type { Account, Config } from './config.ts';
 import { apiNeeded, whyOff } from './overview.ts';
 
@@ -21,7 +22,7 @@ export interface Traffic {
 export interface Load {
   readonly account: string;
   readonly api: 'message' | 'management';
-  /** Collector or policy. */
+  /** Collector, policy, or canary. */
   readonly reader: string;
   readonly runsPerDay: number;
   readonly callsPerDay: number;
@@ -46,6 +47,8 @@ export const ASSUMED = {
 
 /** Size of an empty page. */
 const PAGE_BYTES = 100;
+/** Size of the log of one message. */
+export const LOG_BYTES = PAGE_BYTES + ASSUMED.entriesPerMessage * ASSUMED.entryBytes;
 /** Points are compared with their day once an hour, with an extra read. */
 const POINT_CHECKS_PER_DAY = 24;
 
@@ -87,7 +90,17 @@ export function workload(config: Config, traffic: Traffic): readonly Load[] {
         bytesPerDay: Math.ceil(bytes),
       };
     });
-  return [...collectors, ...policies];
+  const canaries = canaryCosts(config, LOG_BYTES).map(
+    ({ account, canary, sentPerDay, requestsPerDay, bytesPerDay }): Load => ({
+      account,
+      api: 'message',
+      reader: `canary ${canary}`,
+      runsPerDay: sentPerDay,
+      callsPerDay: requestsPerDay,
+      bytesPerDay,
+    }),
+  );
+  return [...collectors, ...policies, ...canaries];
 }
 
 function modeOf(config: Config, account: string): PolicyMode {

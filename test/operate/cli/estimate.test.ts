@@ -201,6 +201,69 @@ telemetry: { metrics: { maxSeries: 2000, labels: { destination: { max: 5 } } } }
   expect(estimateText(estimate)).toContain('1,000 messages a day');
 });
 
+describe('canaries', () => {
+  const canaries = (list: string, client = '') =>
+    configOf(`
+accounts:
+  - name: a
+    url: https://a.example
+    token: t
+    ${client}
+    canaries: ${list}
+hooks: { listen: ":10778", publicUrl: "https://hooks.example.com" }
+`);
+  const traffic = { messagesPerDay: 0, failedRuns: 0 };
+
+  test('cost messages, requests and bytes by interval, size and route, which count in the calls of the account', () => {
+    const estimate = estimateOf(
+      canaries(`
+      - { name: home, every: 1m, size: 100, realSize: 1000, realEvery: 1h }
+      - { name: key, every: 1h, via: { flowControlKey: k } }
+      - { name: flow, every: 1d, realEvery: 1d, via: { workflow: true } }`),
+      traffic,
+    );
+    const [home, key, flow] = estimate.canaries;
+    // A message and its callback; a publish request and two reads of the log of 4,100 bytes.
+    const bodies = (1_440 - 24) * 100 + 24 * 1_000;
+    expect(home).toMatchObject({ account: 'a', canary: 'home', messagesPerDay: 2_880, requestsPerDay: 3 * 1_440 });
+    expect(home!.bytesPerDay).toBe(2 * bodies + 2 * 1_440 * 4_100);
+    expect(key).toMatchObject({ messagesPerDay: 48, requestsPerDay: 4 * 24 });
+    expect(flow).toMatchObject({ messagesPerDay: 1, requestsPerDay: 3 });
+    // Seven reads in two minutes, at 1, 3, 7, … 127 s, and four questions.
+    expect(home!.mostRequestsPerDay).toBe((1 + 7 + 4) * 1_440);
+    const loads = estimate.loads.filter(({ reader }) => reader.startsWith('canary '));
+    expect(loads.map(({ reader, callsPerDay }) => [reader, callsPerDay])).toEqual([
+      ['canary home', 4_320],
+      ['canary key', 96],
+      ['canary flow', 3],
+    ]);
+    const text = estimateText(estimate);
+    expect(text).toMatch(/^CANARY +ACCOUNT +MESSAGES A DAY +REQUESTS A DAY +WHILE FAILING +BYTES A DAY$/m);
+    expect(text).toMatch(/^home +a +2,880 +4,320 +17,280 +12 MB$/m);
+  });
+
+  test('are in no table if there are none', () => {
+    expect(estimateText(estimateOf(canaries('[]'), traffic))).not.toContain('CANARY');
+  });
+
+  test('that would use up the requests of the account while they fail are reported', () => {
+    const { apis } = estimateOf(canaries('[{ name: home }]'), traffic);
+    const { callsPerDay } = apis[0]!;
+    const most = callsPerDay + 17_280 - 4_320;
+    const warnings = (allowed: number) =>
+      estimateOf(canaries('[{ name: home }]', `client: { requestsPerDay: ${allowed} }`), traffic).warnings;
+    expect(warnings(most)).toEqual([]);
+    expect(warnings(most - 1)).toEqual([
+      expect.stringMatching(
+        /^account a needs about [\d,]+ calls a day of the message API while its canaries fail, but /,
+      ),
+    ]);
+    expect(warnings(callsPerDay - 1)).toEqual([
+      expect.stringMatching(/^account a needs about [\d,]+ calls a day of the message API, but /),
+    ]);
+  });
+});
+
 test('of policies only those that list count, and in modes that run', () => {
   const config = configOf(`
 accounts:

@@ -1,8 +1,9 @@
 /** Estimate of `opsd check`: series, calls and bytes a day, with warnings if they exceed limits. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { Config } from '#config/config.ts';
+import { canaryCosts, type CanaryCost } from '#config/canary-workload.ts';
 import { overviewOf } from '#config/overview.ts';
-import { ASSUMED, workload, type Load, type Traffic } from '#config/workload.ts';
+import { ASSUMED, LOG_BYTES, workload, type Load, type Traffic } from '#config/workload.ts';
 import { estimateSeries, TYPICAL, type SeriesEstimate } from '#observe/metrics/series-estimate.ts';
 import { textTable } from '../output.ts';
 
@@ -16,6 +17,7 @@ export interface Estimate {
     readonly requestsPerDay: number;
     readonly bytesPerDay: number;
   }[];
+  readonly canaries: readonly CanaryCost[];
   readonly series: readonly SeriesEstimate[];
   readonly maxSeries: number;
   readonly warnings: readonly string[];
@@ -45,18 +47,24 @@ export function estimateOf(config: Config, traffic: Traffic): Estimate {
   }));
   const series = estimateSeries(accounts, config.telemetry.metrics);
   const { maxSeries } = config.telemetry.metrics;
+  const canaries = canaryCosts(config, LOG_BYTES);
   return {
     assumed: { ...traffic, ...ASSUMED, ...TYPICAL },
     loads,
     apis,
+    canaries,
     series,
     maxSeries,
     warnings: [
-      ...apis.flatMap(({ account, api, callsPerDay, requestsPerDay }) =>
-        callsPerDay <= requestsPerDay
-          ? []
-          : `account ${account} needs about ${number(callsPerDay)} calls a day of the ${api} API, but its client.requestsPerDay allows ${number(requestsPerDay)}: raise it, or use longer intervals`,
-      ),
+      ...apis.flatMap(({ account, api, callsPerDay, requestsPerDay }) => {
+        const more = api === 'message' ? callsWhileFailing(canaries, account) : 0;
+        const allowed = `but its client.requestsPerDay allows ${number(requestsPerDay)}: raise it, or use longer intervals`;
+        if (callsPerDay > requestsPerDay) {
+          return `account ${account} needs about ${number(callsPerDay)} calls a day of the ${api} API, ${allowed}`;
+        }
+        if (callsPerDay + more <= requestsPerDay) return [];
+        return `account ${account} needs about ${number(callsPerDay + more)} calls a day of the ${api} API while its canaries fail, ${allowed}`;
+      }),
       ...(sum(series, 'typical') <= maxSeries
         ? []
         : [
@@ -66,7 +74,7 @@ export function estimateOf(config: Config, traffic: Traffic): Estimate {
   };
 }
 
-export function estimateText({ assumed, loads, apis, series, maxSeries }: Estimate): string {
+export function estimateText({ assumed, loads, apis, canaries, series, maxSeries }: Estimate): string {
   const traffic = `${number(assumed.messagesPerDay)} messages a day and ${number(assumed.failedRuns)} failed runs in each account`;
   return [
     `Estimated for ${traffic} (--messages, --failed-runs).\nNot counted: actions, retries, catching up.\n`,
@@ -79,6 +87,7 @@ export function estimateText({ assumed, loads, apis, series, maxSeries }: Estima
         [account, api, 'all', number(callsPerDay), number(requestsPerDay), bytes(bytesPerDay)],
       ]),
     ),
+    ...(canaries.length === 0 ? [] : [canariesText(canaries)]),
     textTable(
       ['SERIES OF', 'TYPICALLY', 'AT MOST'],
       [
@@ -92,6 +101,29 @@ export function estimateText({ assumed, loads, apis, series, maxSeries }: Estima
       'pages of 100, the last page of each read not full. The number of flow-control keys found in entries is\n' +
       'the maximum of collectors.flowControl.discover.\n',
   ].join('\n');
+}
+
+/** Calls a day that failing canaries of an account need in addition. */
+function callsWhileFailing(canaries: readonly CanaryCost[], account: string): number {
+  return canaries
+    .filter((canary) => canary.account === account)
+    .reduce((sum, { mostRequestsPerDay, requestsPerDay }) => sum + mostRequestsPerDay - requestsPerDay, 0);
+}
+
+function canariesText(canaries: readonly CanaryCost[]): string {
+  return (
+    textTable(
+      ['CANARY', 'ACCOUNT', 'MESSAGES A DAY', 'REQUESTS A DAY', 'WHILE FAILING', 'BYTES A DAY'],
+      canaries.map(({ canary, account, messagesPerDay, requestsPerDay, mostRequestsPerDay, bytesPerDay }) => [
+        canary,
+        account,
+        number(messagesPerDay),
+        number(requestsPerDay),
+        number(mostRequestsPerDay),
+        bytes(bytesPerDay),
+      ]),
+    ) + 'The callback about a message is a message, too.\n'
+  );
 }
 
 function sum(series: readonly SeriesEstimate[], which: 'typical' | 'atMost'): number {
