@@ -34,7 +34,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
   const storage = await openStorage(first, { clock, events, direct: options.direct }, parts);
-  endInterruptedOperations(storage, options);
+  await endInterruptedOperations(storage, options);
   const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();

@@ -13,9 +13,9 @@ import type { DaemonOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 /** Records that the outcome of operations is unknown if an earlier process ended before it arrived. */
-export function endInterruptedOperations({ ledger }: Storage, { clock, logger }: DaemonOptions): void {
+export async function endInterruptedOperations({ ledger }: Storage, { clock, logger }: DaemonOptions): Promise<void> {
   try {
-    const operations = ledger.endInterruptedOperations(clock.now());
+    const operations = await ledger.endInterruptedOperations(clock.now());
     if (operations > 0)
       logger.warn({ operations }, 'operations were interrupted, their outcome is unknown; see opsd audit');
   } catch (error) {

@@ -1,7 +1,8 @@
 /** Operations of operators, with their claims on entries. */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
-import type { OperationOutcome, Operations } from '#automate/ledger/operations.ts';
+import type { Begun, BegunOperation, OperationOutcome, Operations } from '#automate/ledger/operations.ts';
+import { all, each, get, run, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 /** Claim of an operation on an entry. */
@@ -40,70 +41,84 @@ type Own = Operations & {
   budgetsByOperators(account: string, since: number): readonly BudgetRaise[];
 };
 
-/** @param claimedBy reason why a policy's action has an entry; undefined if none has */
-export function createOperations(
-  { db, change }: Journal,
-  claims: OperationClaims,
-  claimedBy: (account: string, dlqId: string) => string | undefined,
-): Own {
-  const insert = db.prepare(
-    'INSERT INTO operations (at, operation, account, by, from_usd, to_usd) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const claim = db.prepare(
-    'INSERT OR REPLACE INTO operation_claims (account, target, action, operation_id) VALUES (?, ?, ?, ?)',
-  );
-  const release = db.prepare('DELETE FROM operation_claims WHERE operation_id = ?');
-  const select = db.prepare('SELECT operation, account, outcome FROM operations WHERE id = ?');
-  const update = db.prepare('UPDATE operations SET outcome = ?, ended_at = ? WHERE id = ?');
-  const selectOpen = db.prepare('SELECT id FROM operations WHERE outcome IS NULL ORDER BY id');
+const INSERT = `INSERT INTO operations (at, operation, account, by, from_usd, to_usd) VALUES (?, ?, ?, ?, ?, ?)
+  RETURNING id`;
+const CLAIM = `INSERT INTO operation_claims (account, target, action, operation_id) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, target) DO UPDATE SET action = excluded.action, operation_id = excluded.operation_id`;
+const RELEASE = 'DELETE FROM operation_claims WHERE operation_id = ?';
+const SELECT = 'SELECT operation, account FROM operations WHERE id = ?';
+const END = 'UPDATE operations SET outcome = ?, ended_at = ? WHERE id = ?';
+const OPEN = 'SELECT id FROM operations WHERE outcome IS NULL ORDER BY id';
+const PAUSE = `SELECT reason FROM pauses WHERE scope = 'engine' AND lifted_at IS NULL`;
+const ACTING = `SELECT i.policy FROM unsettled u JOIN intents i ON i.id = u.intent_id
+  WHERE i.account = ? AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.intent_id = i.id) LIMIT 1`;
+
+export function createOperations({ db, database, write }: Journal): Own {
+  const members = database.dialect.members('?2');
+  // Only an operator can decide to repeat a call whose outcome is unknown.
+  const claimedByOperations = `SELECT c.target, c.operation_id AS id FROM operation_claims c
+    JOIN operations o ON o.id = c.operation_id
+    WHERE c.account = ?1 AND c.target IN ${members} AND coalesce(o.outcome, '') <> 'unknown'`;
+  const claimedByPolicies = `SELECT target, id, policy FROM intents
+    WHERE account = ?1 AND target IN ${members} AND active = 1`;
   const selectBudgets = db.prepare(
     `SELECT at, from_usd, to_usd, outcome FROM operations
      WHERE account = ? AND at > ? AND to_usd IS NOT NULL AND outcome IS NOT 'rejected' ORDER BY at, id`,
   );
 
-  function objection(account: string, dlqIds: readonly string[]): string | undefined {
-    for (const dlqId of dlqIds) {
-      const taken = claims.claimOf(account, dlqId);
-      // Only an operator can decide to repeat a call whose outcome is unknown.
-      if (taken !== undefined && taken.outcome !== 'unknown') return `${dlqId}: operation ${taken.operation} has it`;
-      const by = claimedBy(account, dlqId);
-      if (by !== undefined) return `${dlqId}: ${by}`;
+  /** Returns the reason why an entry cannot be claimed; undefined if all of them can. */
+  function* claimed(account: string, dlqIds: readonly string[]): Work<string | undefined> {
+    const ids = JSON.stringify(dlqIds);
+    const owners = new Map<string, string>();
+    for (const { target, id, policy } of yield* all(claimedByPolicies, account, ids)) {
+      owners.set(String(target), `action ${String(id)} of policy ${String(policy)} has it`);
     }
-    return undefined;
+    for (const { target, id } of yield* all(claimedByOperations, account, ids)) {
+      owners.set(String(target), `operation ${String(id)} has it`);
+    }
+    const first = dlqIds.find((dlqId) => owners.has(dlqId));
+    return first === undefined ? undefined : `${first}: ${owners.get(first)}`;
+  }
+
+  function* objection({ account, claims, isBulk, isByFilter }: BegunOperation): Work<string | undefined> {
+    const pause = isBulk === true ? yield* get(PAUSE) : undefined;
+    if (pause !== undefined) return `the engine is paused: ${String(pause['reason'])}`;
+    const acting = isByFilter === true ? yield* get(ACTING, account) : undefined;
+    if (acting !== undefined) return `policy ${String(acting['policy'])} acts on account ${account} at this time`;
+    return claims && (yield* claimed(account, claims.dlqIds));
   }
 
   const operations: Own = {
-    beginOperation: ({ operation, account, keys, by, at, object, claims: wanted, budget }) =>
-      change((tell) => {
-        const reason = wanted && objection(account, wanted.dlqIds);
+    beginOperation: (begun) =>
+      write(function* (tell): Work<Begun> {
+        const { operation, account, keys, by, at, object, claims, budget } = begun;
+        const reason = yield* objection(begun);
         if (reason !== undefined) return { ok: false, reason };
-        const { lastInsertRowid } = insert.run(
-          at,
-          operation,
-          account,
-          by,
-          stored(budget?.fromUsd),
-          stored(budget?.toUsd),
+        const dollars = [stored(budget?.fromUsd), stored(budget?.toUsd)];
+        const row = yield* get(INSERT, at, operation, account, by, ...dollars);
+        const id = Number(row!['id']);
+        const dlqIds = claims?.dlqIds;
+        const targets = [...new Set(dlqIds)];
+        yield* each(
+          CLAIM,
+          targets.map((dlqId) => [account, dlqId, claims!.action, id]),
         );
-        const id = Number(lastInsertRowid);
-        for (const dlqId of wanted?.dlqIds ?? []) claim.run(account, dlqId, wanted!.action, id);
-        const dlqIds = wanted?.dlqIds;
-        tell({ type: 'operation.begun', account, operation, id, keys, by, object, dlqIds });
+        yield* tell({ type: 'operation.begun', account, operation, id, keys, by, object, dlqIds });
         return { ok: true, id };
       }),
     endOperation: (id, { at, outcome, detail }) =>
-      change((tell) => {
-        const row = select.get(id);
+      write(function* (tell) {
+        const row = yield* get(SELECT, id);
         if (row === undefined) throw new Error(`operation ${id} is not in the ledger`);
-        update.run(outcome, at, id);
-        if (outcome === 'rejected') release.run(id);
+        yield* run(END, outcome, at, id);
+        if (outcome === 'rejected') yield* run(RELEASE, id);
         const [operation, account] = [String(row['operation']), String(row['account'])];
-        tell({ type: 'operation.ended', account, operation, id, outcome, detail });
+        yield* tell({ type: 'operation.ended', account, operation, id, outcome, detail });
       }),
-    endInterruptedOperations(at): number {
-      const open = selectOpen.all().map((row) => Number(row['id']));
+    async endInterruptedOperations(at) {
+      const open = await database.read(all(OPEN));
       const detail = 'the daemon stopped before the response arrived';
-      for (const id of open) operations.endOperation(id, { at, outcome: 'unknown', detail });
+      for (const { id } of open) await operations.endOperation(Number(id), { at, outcome: 'unknown', detail });
       return open.length;
     },
     budgetsByOperators: (account, since) =>

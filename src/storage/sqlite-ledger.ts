@@ -29,10 +29,7 @@ export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
   const caps = createCaps(store.db);
   const claims = createOperationClaims(journal);
   const reads = createActionReads(journal);
-  const operations = createOperations(journal, claims, (account, dlqId) => {
-    const claimed = reads.claimOf(account, dlqId);
-    return claimed && `action ${claimed.id} of policy ${claimed.proposal.policy} has it`;
-  });
+  const operations = createOperations(journal);
   return {
     instance: store.instance,
     epoch: store.epoch,

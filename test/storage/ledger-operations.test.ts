@@ -32,15 +32,15 @@ const budget = (toUsd: number, at: number, fromUsd?: number): BegunOperation => 
   budget: { toUsd, ...(fromUsd !== undefined && { fromUsd }) },
 });
 
-const begin = (ledger: ReturnType<typeof memoryLedger>, begun: BegunOperation): number => {
-  const result = ledger.beginOperation(begun);
+const begin = async (ledger: ReturnType<typeof memoryLedger>, begun: BegunOperation): Promise<number> => {
+  const result = await ledger.beginOperation(begun);
   if (!result.ok) throw new Error(result.reason);
   return result.id;
 };
 
-test('an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own', () => {
+test('an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own', async () => {
   const ledger = memoryLedger();
-  const id = begin(ledger, resume('dlq-8812'));
+  const id = await begin(ledger, resume('dlq-8812'));
   expect(ledger.isClaimed('production', 'dlq-8812')).toBe(true);
   expect(ledger.isClaimed('other', 'dlq-8812')).toBe(false);
   expect(ledger.actionOn('production', 'dlq-8812')).toBe('workflow-dlq.resume');
@@ -50,58 +50,83 @@ test('an entry of an operation is claimed: no policy acts on it, and its departu
     guard: 'claim',
     reason: 'already sent by an operator as operation 1',
   });
-  ledger.endOperation(id, { at: NOW, outcome: 'accepted' });
+  await ledger.endOperation(id, { at: NOW, outcome: 'accepted' });
   expect(ledger.reserve(run, proposal(), NOW, [])).toMatchObject({ ok: false, guard: 'claim' });
 });
 
-test('a rejected operation releases its entries', () => {
+test('a rejected operation releases its entries', async () => {
   const ledger = memoryLedger();
-  ledger.endOperation(begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'rejected' });
+  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'rejected' });
   expect(ledger.isClaimed('production', 'dlq-8812')).toBe(false);
   expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []).ok).toBe(true);
 });
 
-test('an entry that a policy acted on is refused, with all others of the call', () => {
+test('an entry that a policy acted on is refused, with all others of the call', async () => {
   const ledger = memoryLedger();
   const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
-  expect(ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
+  expect(await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
     ok: false,
     reason: 'dlq-8812: action 1 of policy resume-billing has it',
   });
   expect(ledger.isClaimed('production', 'dlq-1')).toBe(false);
   if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'rejected' });
-  expect(ledger.beginOperation(resume('dlq-1', 'dlq-8812')).ok).toBe(true);
+  expect((await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).ok).toBe(true);
 });
 
-test('an operation whose outcome is unknown may be repeated by an operator, but by no policy', () => {
+test('a pause of the engine refuses an operation on many entries, and no other', async () => {
   const ledger = memoryLedger();
-  ledger.endOperation(begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'unknown' });
-  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({ guard: 'claim' });
-  expect(ledger.beginOperation(resume('dlq-8812')).ok).toBe(true);
-  expect(ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
+  await ledger.pause({ scope: 'policy/p', reason: 'odd', at: NOW, by: 'kim' });
+  const bulk = { ...resume('dlq-1'), isBulk: true };
+  const id = await begin(ledger, bulk);
+  await ledger.endOperation(id, { at: NOW, outcome: 'rejected' });
+  await ledger.pause({ scope: 'engine', reason: 'release night', at: NOW, by: 'kim' });
+  expect(await ledger.beginOperation(bulk)).toEqual({ ok: false, reason: 'the engine is paused: release night' });
+  expect(await ledger.beginOperation(budget(1, NOW))).toMatchObject({ ok: true });
 });
 
-test('after a crash the outcome of an operation is recorded as unknown, once', () => {
+test('an operation by filter is refused while an action of a policy on its account has no outcome', async () => {
+  const ledger = memoryLedger();
+  const { claims: _none, ...unnamed } = resume();
+  const byFilter = { ...unnamed, isBulk: true, isByFilter: true };
+  const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  expect(await ledger.beginOperation(byFilter)).toEqual({
+    ok: false,
+    reason: 'policy resume-billing acts on account production at this time',
+  });
+  expect(await ledger.beginOperation({ ...byFilter, account: 'other' })).toMatchObject({ ok: true });
+  if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
+  expect(await ledger.beginOperation(byFilter)).toMatchObject({ ok: true });
+});
+
+test('an operation whose outcome is unknown may be repeated by an operator, but by no policy', async () => {
+  const ledger = memoryLedger();
+  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'unknown' });
+  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({ guard: 'claim' });
+  expect((await ledger.beginOperation(resume('dlq-8812'))).ok).toBe(true);
+  expect(await ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
+});
+
+test('after a crash the outcome of an operation is recorded as unknown, once', async () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
     const ledger = createLedger(store, memoryAudit());
-    begin(ledger, resume('dlq-1'));
-    ledger.endOperation(begin(ledger, resume('dlq-2')), { at: NOW, outcome: 'accepted' });
+    await begin(ledger, resume('dlq-1'));
+    await ledger.endOperation(await begin(ledger, resume('dlq-2')), { at: NOW, outcome: 'accepted' });
   }
   using store = openStore(path);
   const audit = memoryAudit();
   const ledger = createLedger(store, audit);
-  expect(ledger.endInterruptedOperations(NOW)).toBe(1);
-  expect(ledger.endInterruptedOperations(NOW)).toBe(0);
+  expect(await ledger.endInterruptedOperations(NOW)).toBe(1);
+  expect(await ledger.endInterruptedOperations(NOW)).toBe(0);
   expect(audit.entries.filter(({ type }) => type === 'operation.ended')).toMatchObject([{ id: 1, outcome: 'unknown' }]);
   expect(ledger.isClaimed('production', 'dlq-1')).toBe(true);
 });
 
-test('a record has names and ids, and the transaction fails with the audit log', () => {
+test('a record has names and ids, and the transaction fails with the audit log', async () => {
   const audit = memoryAudit();
   const ledger = memoryLedger('here', audit);
-  begin(ledger, { ...resume('dlq-1'), object: 'acc-1' });
+  await begin(ledger, { ...resume('dlq-1'), object: 'acc-1' });
   expect(audit.entries.at(-1)).toEqual({
     type: 'operation.begun',
     account: 'production',
@@ -119,34 +144,34 @@ test('a record has names and ids, and the transaction fails with the audit log',
       return { sequence: 1, hash: '' };
     },
   });
-  expect(() => broken.beginOperation(resume('dlq-1'))).toThrow('disk full');
+  await expect(broken.beginOperation(resume('dlq-1'))).rejects.toThrow('disk full');
   expect(broken.isClaimed('production', 'dlq-1')).toBe(false);
-  expect(broken.endInterruptedOperations(NOW)).toBe(0);
+  expect(await broken.endInterruptedOperations(NOW)).toBe(0);
 });
 
-test('old operations and their claims are forgotten', () => {
+test('old operations and their claims are forgotten', async () => {
   const ledger = memoryLedger();
-  begin(ledger, { ...resume('dlq-1'), at: NOW - 401 * DAY_MS });
-  begin(ledger, { ...resume('dlq-2'), at: NOW - 399 * DAY_MS });
+  await begin(ledger, { ...resume('dlq-1'), at: NOW - 401 * DAY_MS });
+  await begin(ledger, { ...resume('dlq-2'), at: NOW - 399 * DAY_MS });
   ledger.prune(NOW);
   expect(['dlq-1', 'dlq-2'].map((id) => ledger.isClaimed('production', id))).toEqual([false, true]);
 });
 
-test('budgets of operators are known, in the order of time, with raises of policies', () => {
+test('budgets of operators are known, in the order of time, with raises of policies', async () => {
   const ledger = memoryLedger();
   const outcome = (id: number, result: 'accepted' | 'rejected' | 'unknown') =>
     ledger.endOperation(id, { at: NOW, outcome: result });
-  outcome(begin(ledger, budget(500, NOW, 100)), 'accepted');
-  outcome(begin(ledger, budget(50, NOW + 1)), 'rejected');
+  await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
+  await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
   expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toMatchObject({
     knownUsd: 500,
     origin: 'ledger',
   });
-  outcome(begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
+  await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
   expect(knownBudget(undefined, ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
   expect(ledger.budgetChanges('production', NOW)).toHaveLength(1);
   expect(ledger.raises('production', 0)).toEqual([]);
-  outcome(begin(ledger, budget(200, NOW + 3)), 'unknown');
+  await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');
   expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toBeUndefined();
 });
 

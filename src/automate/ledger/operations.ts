@@ -16,22 +16,26 @@ export interface BegunOperation {
   readonly object?: string;
   /** Entries on which it acts: no other action is allowed to act on them. */
   readonly claims?: { readonly action: ActionType; readonly dlqIds: readonly string[] };
+  /** True if a pause of the engine refuses it. */
+  readonly isBulk?: boolean;
+  /** True if its entries are unknown: it is refused while an action of a policy on the account has no outcome. */
+  readonly isByFilter?: boolean;
   /** New budget, in US dollars, and the known one. Infinity if unlimited. */
   readonly budget?: { readonly fromUsd?: number; readonly toUsd: number };
 }
 
-type Begun = { readonly ok: true; readonly id: number } | { readonly ok: false; readonly reason: string };
+export type Begun = { readonly ok: true; readonly id: number } | { readonly ok: false; readonly reason: string };
 
 export interface Operations {
   /**
-   * Records a write before it is sent, durably and in the audit log. @throws if that cannot be written; nothing may be
-   * sent then
+   * Records a write before it is sent, durably and in the audit log, unless a claim or a pause refuses it. Rejects if it
+   * cannot be written; nothing must be sent then.
    */
-  beginOperation(begun: BegunOperation): Begun;
+  beginOperation(begun: BegunOperation): Promise<Begun>;
   endOperation(
     id: number,
     end: { readonly at: number; readonly outcome: OperationOutcome; readonly detail?: string },
-  ): void;
+  ): Promise<void>;
   /** Records an unknown outcome for operations that an earlier process did not end. @returns their number */
-  endInterruptedOperations(at: number): number;
+  endInterruptedOperations(at: number): Promise<number>;
 }

@@ -2,7 +2,7 @@
  * One operation that an operator sends by name: permission, confirmation, record in the audit log, request, outcome. A
  * write is sent once, and only after its record is durable.
  */
-import type { BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
+import type { Begun, BegunOperation, OperationOutcome } from '#automate/ledger/operations.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
 import { isOutdated } from '#foundation/domain/known-budget.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -45,7 +45,7 @@ export async function performOperation(
   }
   const by = await permitted(operation, values, { account, asked, deps });
   using rotation = operation.name === 'rotate-token' ? prepareRotation(values, { ...asked, account }, deps) : undefined;
-  const id = begin(begunOf(operation, values, { account, by, deps }), deps);
+  const id = await begin(begunOf(operation, values, { account, by, deps }), deps);
   // A disconnected caller must not make the outcome unknown. The client's timeout bounds the request.
   const { signal } = new AbortController();
   let outcome: OperationOutcome = 'accepted';
@@ -60,7 +60,7 @@ export async function performOperation(
     const next = rotation === undefined ? '' : `. ${lostRotation(rotation)}`;
     throw new OperationError('service_error', `${detail}. The outcome is unknown${next}`);
   } finally {
-    end(id, { outcome, ...(detail !== undefined && { detail }) }, deps);
+    await end(id, { outcome, ...(detail !== undefined && { detail }) }, deps);
   }
 }
 
@@ -171,7 +171,7 @@ const ACTIONS: Readonly<Record<string, ActionType>> = {
 };
 
 function begunOf(
-  { name, api }: Operation,
+  { name, api, bulk }: Operation,
   values: OperationValues,
   { account, by, deps }: { readonly account: OperationAccount; readonly by: string; readonly deps: OperationDeps },
 ): BegunOperation {
@@ -186,6 +186,7 @@ function begunOf(
     by,
     at: deps.clock.now(),
     ...(api === 'management' && object !== undefined && { object: textOf(object) }),
+    ...(bulk !== undefined && { isBulk: true, isByFilter: dlqIds === undefined }),
     ...(dlqIds !== undefined && { claims: { action: ACTIONS[name]!, dlqIds } }),
     ...(isOwnBudget && {
       budget: { toUsd: dollarsOf(values), ...(fromUsd !== undefined && { fromUsd }) },
@@ -198,10 +199,10 @@ function dollarsOf(values: OperationValues): number {
   return values['budget'] === 0 ? Infinity : Number(values['budget']);
 }
 
-function begin(begun: BegunOperation, { ledger }: OperationDeps): number {
-  let result: ReturnType<typeof ledger.beginOperation>;
+async function begin(begun: BegunOperation, { ledger }: OperationDeps): Promise<number> {
+  let result: Begun;
   try {
-    result = ledger.beginOperation(begun);
+    result = await ledger.beginOperation(begun);
   } catch (error) {
     const why = `it cannot be recorded: ${errorMessage(error)}; nothing was sent`;
     throw new OperationError('store_unavailable', `${begun.operation}: ${why}`);
@@ -210,13 +211,13 @@ function begin(begun: BegunOperation, { ledger }: OperationDeps): number {
   throw new OperationError('refused', `${begun.operation}: ${result.reason}; nothing was sent`);
 }
 
-function end(
+async function end(
   id: number,
   outcome: { readonly outcome: OperationOutcome; readonly detail?: string },
   deps: OperationDeps,
-): void {
+): Promise<void> {
   try {
-    deps.ledger.endOperation(id, { at: deps.clock.now(), ...outcome });
+    await deps.ledger.endOperation(id, { at: deps.clock.now(), ...outcome });
   } catch (error) {
     // The next start records the outcome as unknown.
     deps.onUnrecorded(errorMessage(error));

@@ -68,6 +68,16 @@ test('a store that must be adopted sends no bulk call: it may lack claims', asyn
   expect(sent).toEqual(['publish']);
 });
 
+test('a pause that is stored after the check keeps a bulk call from being sent', async () => {
+  const { perform, sent, ledger } = world();
+  await ledger.pause({ scope: 'engine', reason: 'release night', at: NOW, by: 'kim' });
+  await expect(perform('resume-workflow-dlq', { dlqIds: 'd' })).rejects.toThrow(
+    'resume-workflow-dlq: the engine is paused: release night; nothing was sent',
+  );
+  await perform('publish', PUBLISH);
+  expect(sent).toEqual(['publish']);
+});
+
 test('a bulk call by filter waits for the actions of policies in flight', async () => {
   const { perform, sent, ledger } = world();
   const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
@@ -90,7 +100,7 @@ test('reads leave a tenth of the daily budget for collectors and policies', asyn
 
 test('a lost end of an operation is reported, and does not hide the response', async () => {
   const { perform, unrecorded } = world(memoryLedger(), {
-    endOperation: () => {
+    endOperation: async () => {
       throw new Error('disk full');
     },
   });
