@@ -1,5 +1,6 @@
 /** Accounts of the configuration: their connections and credentials, and the embedded service. */
 import { randomBytes } from 'node:crypto';
+import { canaryUrl } from '#foundation/domain/canary.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
 import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
@@ -45,7 +46,8 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   const requestUse = await loadUse(deps.requestUse);
   const clients = new Map<string, AccountClient>();
   const answers = new AnswerMemory();
-  const connections = config.accounts.map((account) => connection(account, embedded, events));
+  const { publicUrl } = config.hooks;
+  const connections = config.accounts.map((account) => connection(account, { embedded, events, publicUrl }));
   for (const { account, client: settings } of connections) {
     const client = createClient(settings, { clock, events, random, requestUse, answers });
     parts.ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
@@ -59,8 +61,15 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   return { connections, clients, usage, closed };
 }
 
+interface ConnectionDeps {
+  readonly embedded: Embedded | undefined;
+  readonly events: EventBus;
+  /** Address under which the service reaches the hooks listener. */
+  readonly publicUrl: string | undefined;
+}
+
 /** Connection of an account, and the target of its collectors. */
-function connection(account: Account, embedded: Embedded | undefined, events: EventBus): Connection {
+function connection(account: Account, { embedded, events, publicUrl }: ConnectionDeps): Connection {
   const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
     if (value !== undefined) return Secret.of(value);
     if (file === undefined) return undefined;
@@ -105,6 +114,7 @@ function connection(account: Account, embedded: Embedded | undefined, events: Ev
       searchIndexes: account.searchIndexes,
       vectorIndexes: account.vectorIndexes,
       ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+      ...(account.canaries.length > 0 && publicUrl !== undefined && { canaryUrl: canaryUrl(publicUrl, account.name) }),
       settings: account.collectors,
     },
   };

@@ -1,6 +1,6 @@
 /** Canaries of the daemon: their messages outlive a generation, their schedules do not. */
 import type { Account, Config } from '#config/config.ts';
-import type { Canaries } from '#foundation/domain/canary.ts';
+import { canaryUrl, type Canaries } from '#foundation/domain/canary.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
@@ -81,9 +81,9 @@ function targetsOf(account: Account, { config, accounts, book, inbox }: TargetDe
   const api = accounts.clients.get(account.name)?.message;
   const { publicUrl } = config.hooks;
   if (api === undefined || publicUrl === undefined) return [];
-  const base = publicUrl.replace(/\/+$/, '');
+  const base = canaryUrl(publicUrl, account.name);
   return account.canaries.map((settings) => {
-    const url = `${base}/hooks/canary/${account.name}/${settings.name}`;
+    const url = `${base}${settings.name}`;
     const place = { account: account.name, canary: settings.name };
     return { ...place, settings, url, callbackUrl: `${url}/callback`, api, book, inbox };
   });

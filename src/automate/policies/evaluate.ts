@@ -1,6 +1,7 @@
 /**
  * Selects the listed entries that a policy means, by its selection and its expression. Nothing here can add an entry.
  */
+import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { entryFacts } from './entry-facts.ts';
@@ -44,6 +45,10 @@ export function evaluate(
   for (const entry of entries) {
     if (entry.createdAt < fromDate || entry.createdAt > toDate) {
       left.push({ guard: 'select', reason: 'failed outside the selected time', dlqId: entry.dlqId });
+      continue;
+    }
+    if (policy.manual === undefined && entry.labels.includes(CANARY_LABEL)) {
+      left.push({ guard: 'select', reason: 'message of a canary', dlqId: entry.dlqId });
       continue;
     }
     const unselected = policy.leaves?.(entry);

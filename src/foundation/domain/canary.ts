@@ -12,7 +12,6 @@
  * - `network`: the service could not connect to the receiver, which answers the daemon.
  * - `receiver`: the hooks listener rejected the message, was slow, or does not answer the daemon either.
  * - `service_reporting`: the message arrived, but the log or the callback does not report it.
- * @public
  */
 export const CANARY_VERDICTS = [
   'ok',
@@ -29,7 +28,6 @@ export type CanaryVerdict = (typeof CANARY_VERDICTS)[number];
 /**
  * Phases of one message, in their usual order: the service accepted it, its log showed it, it arrived at the hooks
  * listener, the callback about it arrived, and the log reported its delivery.
- * @public
  */
 export const CANARY_PHASES = ['accepted', 'logged', 'arrived', 'callback', 'delivered'] as const;
 export type CanaryPhase = (typeof CANARY_PHASES)[number];
@@ -38,17 +36,13 @@ export type CanaryPhase = (typeof CANARY_PHASES)[number];
  * What happened to messages, for their counter. `sent`: accepted, or possibly accepted. `rejected`: certainly not
  * accepted. `arrived` counts each message once, `duplicate` its further arrivals. `late`: first arrival after the
  * timeout. `altered`: arrived with other content. `lost`: accepted, and did not arrive until the daemon stopped waiting.
- * @public
  */
 export const CANARY_OUTCOMES = ['sent', 'rejected', 'arrived', 'late', 'altered', 'duplicate', 'lost'] as const;
 export type CanaryOutcome = (typeof CANARY_OUTCOMES)[number];
 
 /** @public */
 export const CANARY_SIZES = ['small', 'real'] as const;
-/**
- * `real`: a message of `realSize` bytes, sent every `realEvery`.
- * @public
- */
+/** `real`: a message of `realSize` bytes, sent every `realEvery`. */
 export type CanarySize = (typeof CANARY_SIZES)[number];
 
 /**
@@ -62,23 +56,16 @@ export interface CanaryVia {
   readonly workflow?: true;
 }
 
-/**
- * Label of every message that a canary publishes.
- * @public
- */
+/** Label of every message that a canary publishes. */
 export const CANARY_LABEL = 'opsd-canary';
 
-/** @public */
 export interface CanaryVerdictReason {
   readonly verdict: CanaryVerdict;
   /** One plain sentence without a period at its end. */
   readonly reason: string;
 }
 
-/**
- * One message of a canary.
- * @public
- */
+/** One message of a canary. */
 export interface CanaryRound {
   /** Identifies the round in pages and logs. It authenticates nothing. */
   readonly id: string;
@@ -99,10 +86,7 @@ export interface CanaryRound {
   readonly result?: CanaryVerdictReason & { readonly at: number };
 }
 
-/**
- * State of a canary, for pages, the API, metrics and policies.
- * @public
- */
+/** State of a canary, for pages, the API, metrics and policies. */
 export interface CanaryState extends CanaryVerdictReason {
   readonly account: string;
   readonly canary: string;
@@ -122,11 +106,13 @@ export interface CanaryState extends CanaryVerdictReason {
   readonly rounds: readonly CanaryRound[];
 }
 
-/**
- * Port of everything that shows canaries. It reads nothing from the store.
- * @public
- */
+/** Port of everything that shows canaries. It reads nothing from the store. */
 export interface Canaries {
   /** States of all canaries, in the order of the configuration. */
   states(): readonly CanaryState[];
+}
+
+/** Returns the start of the URLs of an account's canaries at the hooks listener. */
+export function canaryUrl(publicUrl: string, account: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/hooks/canary/${account}/`;
 }

@@ -107,6 +107,11 @@ export class LogCounts {
     this.#states.set(state, (this.#states.get(state) ?? 0) + 1);
   }
 
+  /** Adds the counts by state of another object. */
+  addStates(other: LogCounts): void {
+    for (const [state, by] of other.#states) this.#states.set(state, (this.#states.get(state) ?? 0) + by);
+  }
+
   /** Counts a value of the configured dimension. */
   addValue(value: string, state: MessageState): void {
     const byState = getOrAdd(this.#values, this.#admit('value', value), () => new Map<MessageState, number>());

@@ -7,6 +7,7 @@
  * and no later entry. A message has exactly one end, whichever entries report it and whether they are in one window or
  * two.
  */
+import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { newestStamp } from '#foundation/domain/lineage.ts';
 import { STATE_ORDER, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
@@ -59,6 +60,8 @@ export interface LogWindow {
    * min.
    */
   readonly readAgainMs?: number;
+  /** Start of the URLs of canaries. Their callbacks have no label. */
+  readonly canaryUrl?: string;
 }
 
 export interface FinishOptions {
@@ -88,11 +91,15 @@ interface Group {
   failed: StatedEntry | undefined;
   /** Resume that the message belongs to. Entries that report an attempt have the labels. */
   resumed: ResumedMessage | undefined;
+  /** True for a message of a canary, or its callback. */
+  isCanary: boolean;
 }
 
 export class WindowAggregation {
   readonly #window: LogWindow;
   readonly #counts: LogCounts;
+  /** Counts of canaries. Of these, only the counts by state are added: canaries are not deliveries of the account. */
+  readonly #canaries = new LogCounts((_label, value) => value, undefined);
   readonly #groups = new Map<string, Group>();
   readonly #seen: KeySlices;
   readonly #ended: KeySlices;
@@ -174,11 +181,14 @@ export class WindowAggregation {
     }
     this.#fresh += 1;
     this.#countHour(time, state);
-    this.#countValue(entry);
-    if (isOutcome(state)) this.#attempts.add(entry);
-    else if (state === 'FAILED') {
-      group.failed = entry;
-      this.#attempts.addLost(entry);
+    group.isCanary ||= this.#isOfCanary(entry);
+    if (!group.isCanary) {
+      this.#countValue(entry);
+      if (isOutcome(state)) this.#attempts.add(entry);
+      else if (state === 'FAILED') {
+        group.failed = entry;
+        this.#attempts.addLost(entry);
+      }
     }
     if (isOutcome(state) || state === 'FAILED') group.resumed = resumedOf(entry) ?? group.resumed;
     group.steps.push(stepOf(entry));
@@ -218,7 +228,8 @@ export class WindowAggregation {
         this.#ended.add(aggregated.record.steps.at(-1)!.time, group.key);
         if (before !== undefined) closed.push(messageId);
       } else {
-        opened.push(openMessage(messageId, aggregated, { said: group.described, waitMs: readAgainMs }));
+        const open = openMessage(messageId, aggregated, { said: group.described, waitMs: readAgainMs });
+        opened.push(group.isCanary ? withoutDue(open) : open);
       }
     }
     for (const { messageId, record } of expired) {
@@ -226,6 +237,7 @@ export class WindowAggregation {
       closed.push(messageId);
       this.#abandon(parseRecord(record), measures);
     }
+    counts.addStates(this.#canaries);
     return {
       increments: counts.increments(),
       histograms: counts.histograms(),
@@ -256,6 +268,7 @@ export class WindowAggregation {
         targetKey: emptyKey(),
         failed: undefined,
         resumed: undefined,
+        isCanary: false,
       };
       setTextKey(group.key, messageId);
       this.#groups.set(messageId, group);
@@ -266,11 +279,12 @@ export class WindowAggregation {
 
   #aggregate(
     messageId: string,
-    { key, steps: fresh, described }: Group,
+    { key, steps: fresh, described, isCanary }: Group,
     { before, measures }: { readonly before: MessageRecord | undefined; readonly measures: boolean },
   ): MessageAggregate {
     const isPast = before === undefined && this.#window.memory.ended.hasAnywhere(key);
-    return aggregateMessage({ messageId, before, isPast, fresh, described, counts: this.#counts, measures });
+    const counts = isCanary ? this.#canaries : this.#counts;
+    return aggregateMessage({ messageId, before, isPast, fresh, described, counts, measures });
   }
 
   #abandon(record: MessageRecord, measures: boolean): void {
@@ -279,6 +293,11 @@ export class WindowAggregation {
     const { deliveries, attempts } = unjoinedOf(record);
     this.#counts.add('opsd_log_unjoined_deliveries_total', deliveries);
     this.#counts.add('opsd_log_unjoined_attempts_total', attempts);
+  }
+
+  #isOfCanary({ labels, url }: StatedEntry): boolean {
+    const { canaryUrl } = this.#window;
+    return labels.includes(CANARY_LABEL) || (canaryUrl !== undefined && url?.startsWith(canaryUrl) === true);
   }
 
   #countHour(time: number, state: MessageState): void {
@@ -306,6 +325,11 @@ export class WindowAggregation {
 function resumedOf({ labels, url }: LogEntry): ResumedMessage | undefined {
   const stamp = newestStamp(labels);
   return stamp === undefined || url === undefined ? undefined : { ...stamp, url };
+}
+
+/** Returns the message as one that is not in flight. */
+function withoutDue({ dueAt: _dueAt, createdAt: _createdAt, ...open }: OpenMessage): OpenMessage {
+  return open;
 }
 
 function openMessage(

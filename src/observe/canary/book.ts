@@ -273,7 +273,7 @@ export class CanaryBook {
     await this.#inTurn(async () => {
       const state = nextState?.();
       await this.#deps.store.save({ rounds: [change(round.record)], ...(state !== undefined && { state }) });
-      // Applied again: facts in memory may have been added meanwhile.
+      // Applied again: facts in memory may have been added during the write.
       round.record = change(round.record);
       if (state !== undefined) this.#states.set(keyOf(state), state);
     });

@@ -20,8 +20,8 @@ export interface CanaryPlace {
 const CODE = /^([mcp])\.([\w-]{22})\.([\w-]{43})$/;
 
 export function codeOf(key: Secret, purpose: Purpose, nonce: string, place: CanaryPlace): string {
-  const letter = purpose.charAt(0);
-  return `${letter}.${nonce}.${macOf(key, letter, nonce, place).toString('base64url')}`;
+  const use = purpose.charAt(0);
+  return `${use}.${nonce}.${macOf(key, use, nonce, place)}`;
 }
 
 /** Returns the use and the nonce of a code; undefined if it is not one of this store for this canary. */
@@ -30,16 +30,16 @@ export function readCode(
   text: string | undefined,
   place: CanaryPlace,
 ): { readonly purpose: Purpose; readonly nonce: string } | undefined {
-  const [, letter = '', nonce = '', mac = ''] = CODE.exec(text ?? '') ?? [];
-  const given = Buffer.from(mac, 'base64url');
-  const expected = macOf(key, letter, nonce, place);
+  const [, use = '', nonce = '', mac = ''] = CODE.exec(text ?? '') ?? [];
+  const given = Buffer.from(mac);
+  const expected = Buffer.from(macOf(key, use, nonce, place));
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  return { purpose: PURPOSES[letter as keyof typeof PURPOSES], nonce };
+  return { purpose: PURPOSES[use as keyof typeof PURPOSES], nonce };
 }
 
-function macOf(key: Secret, letter: string, nonce: string, { account, canary }: CanaryPlace): Buffer {
-  const parts = JSON.stringify(['opsd-canary', letter, nonce, account, canary]);
-  return createHmac('sha256', key.reveal()).update(parts).digest();
+function macOf(key: Secret, use: string, nonce: string, { account, canary }: CanaryPlace): string {
+  const parts = JSON.stringify(['opsd-canary', use, nonce, account, canary]);
+  return createHmac('sha256', key.reveal()).update(parts).digest('base64url');
 }
 
 /** Returns the body of a message: text that no compression shortens, the same for the same nonce and size. */

@@ -34,7 +34,7 @@ export class Round {
     return this.record.result !== undefined;
   }
 
-  /** Returns true if the daemon may not have watched the message all the time. */
+  /** Returns true if the daemon perhaps did not watch the message all the time. */
   get isInterrupted(): boolean {
     const wall = this.#clock.now() - this.record.startedAt;
     return this.record.isInterrupted === true || Math.abs(wall - this.nowMs) > SUSPENDED_MS;

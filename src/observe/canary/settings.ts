@@ -66,8 +66,5 @@ export const canariesSettings = z
   }, always)
   .describe('Messages that the daemon sends to itself through the service, to find out who must act on a failure.');
 
-/**
- * Settings of one canary.
- * @public
- */
+/** Settings of one canary. */
 export type CanarySettings = z.output<typeof canarySettings>;

@@ -58,7 +58,7 @@ export async function readWindow(
   span: Span,
   { budget, limits, isSweep }: ReadOptions,
 ): Promise<WindowRead | WindowBroken> {
-  const { account, settings } = context.target;
+  const { account, settings, canaryUrl } = context.target;
   const aggregation = new WindowAggregation({
     account,
     from: span.from,
@@ -67,6 +67,7 @@ export async function readWindow(
     isSweep,
     dimension: settings.logs.dimension,
     readAgainMs: readAgainMs(settings),
+    ...(canaryUrl !== undefined && { canaryUrl }),
   });
   const memory = new RowMemory(MOST_ROW_BYTES / AT_ONCE);
   const reader = new Reader({ api, context, budget, memory, limits }, span);

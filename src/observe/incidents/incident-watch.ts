@@ -2,6 +2,7 @@
  * Keeps the incidents up to date: from the board's batches of the workflow DLQ, the dead letters of failure callbacks, and
  * the outages that the log shows. Reads nothing from the service.
  */
+import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import {
   INCIDENT_STATES,
@@ -207,7 +208,7 @@ export class IncidentWatch implements AsyncDisposable {
     return {
       account,
       queue: 'workflow',
-      rows,
+      rows: rows.filter(({ labels }) => !labels.includes(CANARY_LABEL)),
       idOf: ({ dlqId }) => dlqId,
       atOf: ({ createdAt }) => createdAt,
       kindOf: kindOfRun,

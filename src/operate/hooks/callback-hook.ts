@@ -5,6 +5,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
+import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
@@ -51,7 +52,9 @@ export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLett
   const read = callback.safeParse(request.value);
   if (!read.success) throw malformed('The body must be a callback of the service with sourceMessageId.');
   const { status, dlqId } = read.data;
-  const deadLetter = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
+  const told = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
+  // Canaries trigger no policy and are no incident.
+  const deadLetter = told?.labels.includes(CANARY_LABEL) === true ? undefined : told;
   if (deadLetter !== undefined) deps.ledger.noteDeadLetter(deadLetter);
   deps.events.emit({
     type: 'callback.received',

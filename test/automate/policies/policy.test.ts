@@ -109,6 +109,17 @@ describe('evaluation', () => {
     ]);
   });
 
+  test('leaves the runs of canaries, except to a manual plan', () => {
+    const own = entry({ dlqId: 'own', labels: ['billing', 'opsd-canary'] });
+    const all = { filter: {}, attemptsOf: () => 0 };
+    const every = policy({ where: 'entry.dlqId != ""' });
+    const { matched, left } = evaluate(every, [own], all, NOW);
+    expect(matched).toEqual([]);
+    expect(left).toEqual([{ guard: 'select', reason: 'message of a canary', dlqId: 'own' }]);
+    const manual = { ...every, manual: {} as never };
+    expect(evaluate(manual, [own], all, NOW).matched).toEqual([own]);
+  });
+
   test('only ever narrows, and accounts for every entry', () => {
     const entries = fc.array(
       fc.record({

@@ -596,3 +596,49 @@ describe('the record of an open message', () => {
     ]);
   });
 });
+
+describe('messages of a canary', () => {
+  const url = 'https://hooks.example.com/hooks/canary/production/';
+  const ordinary = [entry(0, 'CREATED'), entry(10, 'ACTIVE'), entry(20, 'ERROR', { responseStatus: 500 })];
+  const canary = (more: Partial<LogEntry>): StatedEntry[] => [
+    entry(1, 'CREATED', { messageId: 'c', ...more }),
+    entry(11, 'ACTIVE', { messageId: 'c', ...more }),
+    entry(21, 'ERROR', { messageId: 'c', responseStatus: 503, ...more }),
+    entry(22, 'FAILED', { messageId: 'c', ...more }),
+  ];
+
+  test.each([
+    ['with its label', { labels: ['opsd-canary', 'opsd-canary-1'], url: `${url}home` }],
+    ['without a label, a callback', { url: `${url}home/callback` }],
+  ])('%s count by state only', (_title, more) => {
+    const dimension = { dimension: 'label' as const, canaryUrl: url };
+    const labeled = ordinary.map((one) => ({ ...one, labels: ['billing'] }));
+    const alone = aggregation(memoryStores(), labeled, dimension);
+    const both = aggregation(memoryStores(), [...labeled, ...canary(more)], dimension);
+    const byState = ({ metric }: { readonly metric: string }) => metric === 'msgsvc_log_events_total';
+    expect(both.increments.filter((one) => !byState(one))).toEqual(alone.increments.filter((one) => !byState(one)));
+    expect(both.histograms).toEqual(alone.histograms);
+    expect(both.attempts).toEqual(alone.attempts);
+    expect(both.increments.filter(byState)).toEqual([
+      { metric: 'msgsvc_log_events_total', labels: ['CREATED'], by: 2 },
+      { metric: 'msgsvc_log_events_total', labels: ['ACTIVE'], by: 2 },
+      { metric: 'msgsvc_log_events_total', labels: ['ERROR'], by: 2 },
+      { metric: 'msgsvc_log_events_total', labels: ['FAILED'], by: 1 },
+    ]);
+    expect(both.hours.reduce((sum, { count }) => sum + count, 0)).toBe(7);
+  });
+
+  test('are never in flight', () => {
+    const more = { messageId: 'c', labels: ['opsd-canary'] };
+    const { opened } = aggregation(memoryStores(), [entry(1, 'CREATED', more)]);
+    expect(opened).toHaveLength(1);
+    expect(opened[0]).not.toHaveProperty('dueAt');
+    expect(opened[0]).not.toHaveProperty('createdAt');
+  });
+
+  test('of another account, to a path with the same name, are ordinary messages', () => {
+    const other = 'https://app.example.com/hooks/canary/build';
+    const { attempts } = aggregation(memoryStores(), canary({ url: other }), { canaryUrl: url });
+    expect(attempts).toMatchObject([{ host: 'app.example.com', failed: 1, lost: 1 }]);
+  });
+});

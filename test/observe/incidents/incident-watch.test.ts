@@ -123,6 +123,15 @@ describe('reports', () => {
     expect(told).toEqual([`incident/${id} active`, `incident/${id} resolved`]);
   });
 
+  test('runs of canaries are no incident', async () => {
+    const { start } = world();
+    const { publish, watch } = await start();
+    await publish([run({ dlqId: 'a', labels: ['opsd-canary'] })]);
+    expect(watch.all()).toEqual([]);
+    await publish([run({ dlqId: 'a', labels: ['opsd-canary'] }), run({ dlqId: 'b' })]);
+    expect(watch.all()).toMatchObject([{ ever: 1 }]);
+  });
+
   test('the text of the service is not in the notification', async () => {
     const { start } = world();
     const { publish, conditions } = await start();

@@ -167,6 +167,14 @@ describe('callbacks', () => {
     ]);
   });
 
+  test('about a canary are counted, and are no dead letter', async () => {
+    const { callback, deadLetters, clock, runs } = await hookWorld();
+    const sourceHeader = { 'Svc-Label': 'billing,opsd-canary' };
+    expect((await callback(failureCallback({ sourceHeader }))).status).toBe(202);
+    await clock.advance(60_000);
+    expect({ deadLetters, runs }).toEqual({ deadLetters: [], runs: [] });
+  });
+
   test('that are not failure callbacks are only counted', async () => {
     const { callback, deadLetters, clock, runs, said } = await hookWorld();
     expect((await callback(failureCallback({ dlqId: undefined, status: 200 }))).status).toBe(202);
