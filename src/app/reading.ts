@@ -1,7 +1,5 @@
 /** Ports of the reading views of the API and the pages. */
 import { configLines, shownConfig } from '#config/shown-config.ts';
-import { searchAudit } from '#automate/ledger/audit-search.ts';
-import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
@@ -30,10 +28,7 @@ export function readingPorts(
         return { name, counts: countsOf(rows.filter(({ labels }) => labels[0] === name)) };
       },
     },
-    audit: {
-      search: (query, signal) => searchAudit(auditPathOf(config.storage.sqlite.path), query, signal),
-      verify: () => storage.audit.verify(),
-    },
+    audit: storage.auditReader,
     liveReads: new LiveReads({
       clock: options.clock,
       messageApi: (account) => accounts.clients.get(account)?.message,

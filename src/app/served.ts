@@ -58,7 +58,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     ...(reload !== undefined && { reload: (by: string) => reload.request(by) }),
     configHash: config.hash,
     state: {
-      auditHead: () => storage.audit.head(),
+      auditHead: () => storage.auditReader.head(),
       backup: (file: string) => storage.copies.write(file),
       adopt: (reason: string, by: string) => {
         const because = ledger.mustBeAdopted;

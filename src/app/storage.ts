@@ -6,7 +6,10 @@ import { countedAudit } from '#automate/ledger/counted-audit.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
+import { auditPathOf } from '#automate/ledger/audit-reader.ts';
+import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
+import { auditFiles } from '#storage/audit-files.ts';
 import { createBackupFolder } from '#storage/backup-folder.ts';
 import { createCopies } from '#storage/backup.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
@@ -77,6 +80,10 @@ export async function openStorage({ storage }: Config, { clock, events, direct }
     requestUse: createRequestUseStore(store),
     audit,
     auditCounts: counted.counts,
+    auditReader: {
+      ...auditFiles(auditPathOf(storage.sqlite.path), async () => audit.head()),
+      verify: () => audit.verify(),
+    } satisfies AuditReader,
     ledger: createLedger(store, counted.audit),
     incidents: await IncidentBook.open(createIncidentStore(observed)),
     labels: createLabelStore(observed, totals),

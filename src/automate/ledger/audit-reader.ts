@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { AuditHead, AuditRecord, AuditVerdict } from './audit-log.ts';
 import { breakBetween, parseRecord } from './audit-chain.ts';
+import type { SeenRecords } from './audit-reading.ts';
 
 /** Path of a store's audit log. */
 export function auditPathOf(storePath: string): string {
@@ -77,14 +78,8 @@ export async function* readAudit(path: string): AsyncGenerator<AuditRecord> {
 
 /**
  * Verifies the chain from the first line to the last, through all segments.
- *
- * @param heads.known an earlier last record, from the store or from the daemon's log; it must still exist
- * @param heads.after the last record of segments that were moved away; the log must continue from it
  */
-export async function verifyAudit(
-  path: string,
-  { known, after }: { readonly known?: AuditHead | undefined; readonly after?: AuditHead | undefined } = {},
-): Promise<AuditVerdict> {
+export async function verifyAudit(path: string, { known, after }: SeenRecords = {}): Promise<AuditVerdict> {
   let head = after;
   let records = 0;
   let isTorn = false;

@@ -6,6 +6,7 @@ import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { parseRecord } from './audit-chain.ts';
 import type { AuditRecord } from './audit-log.ts';
+import { AuditCursorError, type AuditPage, type AuditQuery } from './audit-reading.ts';
 import { segmentsOf } from './audit-reader.ts';
 
 const BLOCK_BYTES = 262_144;
@@ -13,33 +14,6 @@ const BLOCK_BYTES = 262_144;
 const MOST_BYTES = 8 * 1_048_576;
 /** Records this much older than `since` end the search: the clock may have been set back between two records. */
 const SINCE_MARGIN_MS = 86_400_000;
-
-export interface AuditQuery {
-  /** Type of the record, or its first part: `run` finds `run.begun`. */
-  readonly type?: string;
-  readonly policy?: string;
-  readonly account?: string;
-  readonly by?: string;
-  /** Epoch milliseconds. */
-  readonly since?: number;
-  /** Text that a value of the record contains, regardless of case. */
-  readonly text?: string;
-  readonly limit: number;
-  readonly cursor?: string;
-}
-
-export interface AuditPage {
-  readonly records: readonly AuditRecord[];
-  /** Continues the search; absent at its end. */
-  readonly cursor?: string;
-  /** Number of lines in this page that match and are damaged. */
-  readonly damaged: number;
-}
-
-/** Error in the cursor: its file no longer exists, or it is not from this log. */
-export class AuditCursorError extends Error {
-  override readonly name = 'AuditCursorError';
-}
 
 interface LogFile {
   readonly path: string;

@@ -107,7 +107,7 @@ type ReloadOutcome =
 /** Commands to the store. */
 interface StateCommands {
   /** Last record of the audit log; undefined while the log is empty. */
-  auditHead(): AuditHead | undefined;
+  auditHead(): Promise<AuditHead | undefined>;
   /** Writes a consistent copy on the daemon's machine. Rejects with a message for the operator. */
   backup(file: string): Promise<{ readonly bytes: number }>;
   /** @returns the reason why the store was not trusted; undefined if nothing had to be adopted */

@@ -116,8 +116,8 @@ function labels({ deps }: ApiContext): Reply {
 }
 
 /** `{"head": {"sequence": N, "hash": HEX}}`: the last record of the audit log; `null` while the log is empty. */
-function auditHead({ deps }: ApiContext): Reply {
-  return json(200, { head: deps.state.auditHead() ?? null });
+async function auditHead({ deps }: ApiContext): Promise<Reply> {
+  return json(200, { head: (await deps.state.auditHead()) ?? null });
 }
 
 /** Fails without a store: a policy without its last run would look as if it had never run. */

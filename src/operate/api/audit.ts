@@ -1,8 +1,7 @@
 /** Audit log: its search, and the verification of its chain. */
 import type { AuditRecord, AuditValue, AuditVerdict } from '#automate/ledger/audit-log.ts';
-import type { AuditQuery } from '#automate/ledger/audit-search.ts';
+import type { AuditQuery } from '#automate/ledger/audit-reading.ts';
 import type { ApiDeps } from './api-deps.ts';
-import type { AuditPort } from './reading-ports.ts';
 
 /** One record: `/api/v1/audit`, newest first. */
 export interface AuditRecordView {
@@ -37,7 +36,7 @@ export interface AuditVerification extends AuditVerdict {
   readonly tookMs: number;
 }
 
-/** @throws as `AuditPort.search` does */
+/** @throws as `AuditReader.search` does */
 export async function readAudit(
   { clock, audit }: Pick<ApiDeps, 'clock' | 'audit'>,
   query: AuditQuery,
@@ -64,7 +63,7 @@ function recordView(record: AuditRecord): AuditRecordView {
   };
 }
 
-const underWay = new WeakMap<AuditPort, Promise<AuditVerification>>();
+const underWay = new WeakMap<ApiDeps['audit'], Promise<AuditVerification>>();
 
 /** Verifies the chain. Only one verification runs at a time; callers during a verification share its result. */
 export function verifyAuditLog({ clock, audit }: Pick<ApiDeps, 'clock' | 'audit'>): Promise<AuditVerification> {

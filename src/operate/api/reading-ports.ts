@@ -1,8 +1,7 @@
 /** Access of the reading views to the rest of the daemon. */
 import type { Canaries } from '#foundation/domain/canary.ts';
 import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
-import type { AuditVerdict } from '#automate/ledger/audit-log.ts';
-import type { AuditPage, AuditQuery } from '#automate/ledger/audit-search.ts';
+import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import type { LiveReads } from './live-reads.ts';
 import type { MessageSearches } from './messages.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -11,7 +10,7 @@ export interface ReadingPorts {
   readonly flowControlHistory: Pick<FlowControlHistory, 'of' | 'bucketMs'>;
   readonly canaries: Canaries;
   readonly spend: SpendPort;
-  readonly audit: AuditPort;
+  readonly audit: Pick<AuditReader, 'search' | 'verify'>;
   /** Bounded reads of the service. */
   readonly liveReads: LiveReads;
   /** Searches of the log that a cursor can continue. */
@@ -53,13 +52,6 @@ export interface ValueCount {
   readonly value: string;
   /** Entries by state. */
   readonly states: Readonly<Record<string, number>>;
-}
-
-/** Access to the audit log's files. */
-export interface AuditPort {
-  /** @throws {AuditCursorError} if the cursor is invalid; other errors if a file cannot be read */
-  search(query: AuditQuery, signal: AbortSignal): Promise<AuditPage>;
-  verify(): Promise<AuditVerdict>;
 }
 
 export interface RunningConfiguration {

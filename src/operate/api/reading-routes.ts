@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { AuditCursorError } from '#automate/ledger/audit-search.ts';
+import { AuditCursorError } from '#automate/ledger/audit-reading.ts';
 import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';

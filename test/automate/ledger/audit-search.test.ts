@@ -6,7 +6,8 @@ import { expect, test } from 'vitest';
 import { seal } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditRecord } from '#automate/ledger/audit-log.ts';
 import { segmentPathOf } from '#automate/ledger/audit-reader.ts';
-import { AuditCursorError, searchAudit, type AuditQuery } from '#automate/ledger/audit-search.ts';
+import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-reading.ts';
+import { searchAudit } from '#automate/ledger/audit-search.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const START = Date.UTC(2026, 10, 18, 10, 0, 0);

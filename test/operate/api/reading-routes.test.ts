@@ -1,7 +1,7 @@
 /** Reading views over real HTTP: flow control, spend, the audit log, the configuration, and one policy. */
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
-import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-search.ts';
+import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-reading.ts';
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { verifyAuditLog } from '#operate/api/audit.ts';

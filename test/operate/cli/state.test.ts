@@ -69,7 +69,7 @@ function installed(): Installed {
     async serve() {
       const { store, audit, ledger } = open();
       const state = {
-        auditHead: () => audit.head(),
+        auditHead: async () => audit.head(),
         backup: (file: string) => backupStore(store, file),
         adopt: (reason: string) => {
           const because = ledger.mustBeAdopted;

@@ -266,7 +266,7 @@ describe('state', () => {
   test('is copied and adopted over the unix socket alone', async () => {
     const asked: string[] = [];
     const state = {
-      auditHead: () => ({ sequence: 7, hash: 'abc' }),
+      auditHead: async () => ({ sequence: 7, hash: 'abc' }),
       backup: async (path: string) => (asked.push(path), { bytes: 12 }),
       adopt: (reason: string, by: string) => (asked.push(`${reason} by ${by}`), 'it was restored'),
     };
@@ -299,7 +299,7 @@ describe('state', () => {
     const refuse = (): never => {
       throw new Error('no room');
     };
-    const state = { auditHead: () => undefined, backup: async () => refuse(), adopt: refuse };
+    const state = { auditHead: async () => undefined, backup: async () => refuse(), adopt: refuse };
     const socket = await serving(busyWorld({ state }), { socketPath: join(tempDir(), 's') });
     for (const path of ['/api/v1/state/backup', '/api/v1/state/adopt']) {
       const body = path.endsWith('backup') ? { file: '/x' } : { reason: 'x' };

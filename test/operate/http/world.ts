@@ -42,7 +42,7 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   return {
     board: new ObservationBoard(clock),
     engine: engine(),
-    state: { auditHead: () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
+    state: { auditHead: async () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
     operate: () => Promise.reject(new Error('no operations in this world')),
     ledger: ledger(),
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),

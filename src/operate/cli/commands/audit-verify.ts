@@ -2,27 +2,26 @@
  * `opsd audit verify`: checks the chain of the file, and compares its end with a record that another party has seen.
  */
 import { formatCount } from '#foundation/domain/counted.ts';
-import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
-import { verifyAudit } from '#automate/ledger/audit-reader.ts';
-import { unreadable, type AuditFiles } from './audit-files.ts';
+import { unreadable, type AuditSource } from './audit-source.ts';
 import { EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { requestAuditHead } from '../daemon-client.ts';
 import { commandOf } from '../daemon-option.ts';
 import { printable } from '../output.ts';
 
-export async function verifyCommand(call: Call, files: AuditFiles): Promise<number> {
+export async function verifyCommand(call: Call, source: AuditSource): Promise<number> {
   const { io } = call;
+  const { log } = source;
   // Read before the file, since records that arrive during the read come after this head.
-  const known = await knownHead(call, files);
+  const known = await knownHead(call, source);
   const after = headOption(call, 'after');
   let verdict;
   try {
-    verdict = await verifyAudit(files.audit, { known: known.head, after });
+    verdict = await log.verify({ known: known.head, after });
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
-    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(files.audit, failure);
-    io.stdout.write(`${files.audit} is missing. It had ${known.head.sequence} records according to ${known.source}.\n`);
+    if (failure.code !== 'ENOENT' || known.head === undefined) throw unreadable(log, failure);
+    io.stdout.write(`${log.place} is missing. It had ${known.head.sequence} records according to ${known.source}.\n`);
     return EXIT.held;
   }
   const { records, head, finding, isTorn } = verdict;
@@ -32,7 +31,7 @@ export async function verifyCommand(call: Call, files: AuditFiles): Promise<numb
     return EXIT.held;
   }
   const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
-  io.stdout.write(`${files.audit} is intact: ${formatCount(records)} records${end}\n`);
+  io.stdout.write(`${log.place} is intact: ${formatCount(records)} records${end}\n`);
   io.stdout.write(`Its end was compared with ${known.source}.\n`);
   if (isTorn)
     io.stdout.write(
@@ -47,19 +46,17 @@ interface KnownHead {
 }
 
 /** Head from the option, else from the running daemon, else from the store. */
-async function knownHead({ io, values }: Call, { store }: AuditFiles): Promise<KnownHead> {
+async function knownHead({ io, values }: Call, { log, socketPath }: AuditSource): Promise<KnownHead> {
   const given = headOption({ values }, 'head');
   if (given !== undefined) return { head: given, source: '--head' };
-  const socketPath = textOption(values, 'socket') ?? (store === undefined ? undefined : socketPathOf(store));
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
     const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
     return { ...(head !== undefined && { head }), source: 'the head of the running daemon' };
   } catch (error) {
-    if (io.signal.aborted || store === undefined) throw error;
+    if (io.signal.aborted || textOption(values, 'file') !== undefined) throw error;
   }
-  const { storedHead } = await import('#storage/backup.ts');
-  const head = storedHead(store);
+  const head = await log.head();
   return { ...(head !== undefined && { head }), source: 'the head in the store (no daemon is running)' };
 }
 

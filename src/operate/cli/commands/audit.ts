@@ -1,8 +1,8 @@
-import { storeOfSocket } from '#foundation/platform/socket-path.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
-import { unreadable, type AuditFiles } from './audit-files.ts';
+import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import { findAudit, unreadable } from './audit-source.ts';
 import { EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from '../command.ts';
-import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+import { CONFIG_OPTION } from '../config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from '../output.ts';
 import { SOCKET_OPTION } from '../daemon-option.ts';
 import { SINCE_OPTION, timeOption } from '../list-options.ts';
@@ -39,47 +39,21 @@ export const auditCommand: Command = {
     const [command] = call.positionals;
     if (command !== undefined && command !== 'verify')
       throw new UsageError(`the operand of audit must be verify or absent, not '${command}'`);
-    const files = await findFiles(call);
-    if (files === undefined) return EXIT.failed;
-    if (command === undefined) return show(call, files.audit);
+    const source = await findAudit(call);
+    if (source === undefined) return EXIT.failed;
+    if (command === undefined) return show(call, source.log);
     const { verifyCommand } = await import('./audit-verify.ts');
-    return verifyCommand(call, files);
+    return verifyCommand(call, source);
   },
 };
 
-/** Files of the audit log; undefined if the configuration is invalid, which was reported on stderr. */
-async function findFiles({ io, values }: Call): Promise<AuditFiles | undefined> {
-  const given = textOption(values, 'file');
-  if (given !== undefined) return { audit: given };
-  const store = await findStore({ io, values });
-  if (store === undefined) return undefined;
-  const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
-  return { audit: auditPathOf(store), store };
-}
-
-/**
- * Path of the store. A named socket identifies the store; a configuration in the current folder does not override it.
- */
-async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
-  const socket = textOption(values, 'socket');
-  if (socket !== undefined && textOption(values, 'config') === undefined) {
-    const store = storeOfSocket(socket);
-    if (store === undefined) {
-      throw new UsageError(`${socket} does not end with .sock, so its store is unknown; add --config or --file`);
-    }
-    return store;
-  }
-  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  return config?.storage.sqlite.path;
-}
-
-async function show({ io, values }: Call, path: string): Promise<number> {
+async function show({ io, values }: Call, log: AuditReader): Promise<number> {
   const asLines = textOption(values, 'output') === 'jsonl';
   const format = asLines ? undefined : outputFormat(values);
   const isWanted = filterOf(values, io.clock.now());
   const { canonical } = await import('#automate/ledger/audit-chain.ts');
   const records: AuditRecord[] = [];
-  for await (const record of readRecords(path)) {
+  for await (const record of readRecords(log)) {
     if (!isWanted(record)) continue;
     if (asLines) io.stdout.write(`${canonical(record)}\n`);
     else records.push(record);
@@ -89,12 +63,11 @@ async function show({ io, values }: Call, path: string): Promise<number> {
   return EXIT.ok;
 }
 
-async function* readRecords(path: string): AsyncGenerator<AuditRecord> {
-  const { readAudit } = await import('#automate/ledger/audit-reader.ts');
+async function* readRecords(log: AuditReader): AsyncGenerator<AuditRecord> {
   try {
-    yield* readAudit(path);
+    yield* log.records();
   } catch (error) {
-    throw unreadable(path, error as NodeJS.ErrnoException);
+    throw unreadable(log, error as NodeJS.ErrnoException);
   }
 }
 

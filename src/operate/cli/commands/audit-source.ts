@@ -1,0 +1,54 @@
+/** Audit log that a command reads, without a daemon. */
+import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import { socketPathOf, storeOfSocket } from '#foundation/platform/socket-path.ts';
+import { CommandError, textOption, UsageError, type Call } from '../command.ts';
+import { configPath, readConfig } from '../config-file.ts';
+
+export interface AuditSource {
+  readonly log: AuditReader;
+  /** Socket of a daemon that may write to it; absent if only the log was named. */
+  readonly socketPath?: string;
+}
+
+/** @returns undefined if the configuration is invalid, which was reported on stderr */
+export async function findAudit({ io, values }: Pick<Call, 'io' | 'values'>): Promise<AuditSource | undefined> {
+  const { auditFiles } = await import('#storage/audit-files.ts');
+  const given = textOption(values, 'file');
+  const socket = textOption(values, 'socket');
+  if (given !== undefined) {
+    return { log: auditFiles(given, async () => undefined), ...(socket !== undefined && { socketPath: socket }) };
+  }
+  const store = await findStore({ io, values });
+  if (store === undefined) return undefined;
+  const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
+  const log = auditFiles(auditPathOf(store), async () => {
+    const { storedHead } = await import('#storage/backup.ts');
+    return storedHead(store);
+  });
+  return { log, socketPath: socket ?? socketPathOf(store) };
+}
+
+/**
+ * Path of the store. A named socket identifies the store; a configuration in the current folder does not override it.
+ */
+async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
+  const socket = textOption(values, 'socket');
+  if (socket !== undefined && textOption(values, 'config') === undefined) {
+    const store = storeOfSocket(socket);
+    if (store === undefined) {
+      throw new UsageError(`${socket} does not end with .sock, so its store is unknown; add --config or --file`);
+    }
+    return store;
+  }
+  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
+  return config?.storage.sqlite.path;
+}
+
+export function unreadable({ place }: Pick<AuditReader, 'place'>, error: NodeJS.ErrnoException): Error {
+  if (error.code === undefined) return error;
+  const hint =
+    error.code === 'ENOENT'
+      ? 'the daemon creates it at its start; name another file with --file'
+      : 'run the command as the daemon’s user';
+  return new CommandError(`${place} cannot be read (${error.code}): ${hint}.`, { cause: error });
+}
