@@ -1,13 +1,14 @@
 /** Overview for the first look: outages, failures, backlog, expiry, cost, and actions of the automation. */
 import { OBJECTIVES, THRESHOLDS } from '../deploy/prometheus/thresholds.ts';
+import type { CanaryVerdict } from '#foundation/domain/canary.ts';
 import { falling, rising, words } from './parts/colours.ts';
 import { dashboard } from './parts/dashboard.ts';
 import { SOURCE_AGE_RATIO } from './parts/freshness.ts';
 import { row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
-import { barGauge, stat, timeSeries } from './parts/panels.ts';
+import { barGauge, stat, stateTimeline, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, once, perStep, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, most, once, perStep, quantile, rate, sel } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { unitOf } from './parts/units.ts';
@@ -181,6 +182,54 @@ const state = row('Key figures', [
   }),
 ]);
 
+/** Verdicts, the ones with the clearest blame first: of two in one step, the first one is shown. */
+const VERDICTS: Readonly<Record<CanaryVerdict, string>> = {
+  service: 'red',
+  account: 'orange',
+  network: 'purple',
+  receiver: 'blue',
+  service_reporting: 'dark-red',
+  throttled: 'yellow',
+  unknown: 'text',
+  ok: 'green',
+};
+
+/** Number of the verdict in the list above, for each canary. */
+const VERDICT_OF_CANARY = Object.keys(VERDICTS)
+  .map((verdict, index) => {
+    const samples = most('msgsvc_canary_verdict_info', '$__interval', `verdict="${verdict}"`);
+    return `${index} * max by (account, canary) (${samples})`;
+  })
+  .join(' or ');
+
+const canaries = row('Canaries', [
+  stateTimeline({
+    title: 'Verdicts of canaries',
+    description:
+      'Who must act, by canary: messages that the daemon sends to itself through the service. service, service_reporting: the provider. account, throttled: the settings of the account. network, receiver: the way to the hooks. unknown: too little is known. The page Canaries has the reason.',
+    unit: 'short',
+    height: 8,
+    queries: [query(VERDICT_OF_CANARY, '{{account}} {{canary}}')],
+    mappings: [
+      words(Object.fromEntries(Object.entries(VERDICTS).map(([verdict, color], index) => [index, [verdict, color]]))),
+    ],
+    noValue: 'no canary is configured',
+    links: [linkTo('opsd-daemon', 'The daemon')],
+  }),
+  timeSeries({
+    title: 'Round trip of canaries, 95th percentile',
+    description:
+      'Time from the publish request of a canary message to its arrival at the daemon: the delay of the service itself, without your destinations. Gaps are times without an arrival.',
+    unit: unitOf('msgsvc_canary_round_trip_seconds_sum'),
+    interval: '2m',
+    queries: [
+      query(quantile(0.95, 'msgsvc_canary_round_trip_seconds', ['account', 'canary']), '{{account}} {{canary}}'),
+    ],
+    noValue: 'no canary is configured',
+    links: [linkTo('opsd-deliveries', 'Latency of deliveries')],
+  }),
+]);
+
 const REASONS = 'account, destination, reason, code';
 const FAILED = `sum by (${REASONS}) (${increase('msgsvc_message_attempt_failures_total', '', '1h')})`;
 const OF_ATTEMPTS = `sum by (account, destination) (${increase('msgsvc_message_attempts_total', '', '1h')})`;
@@ -351,5 +400,5 @@ export const overview = dashboard({
   uid: 'opsd-overview',
   title: 'opsd: overview',
   description: 'The first page at night. Each panel links to the dashboard with the details.',
-  rows: [verdict, traffic, state, failing, waiting, automation],
+  rows: [verdict, traffic, state, canaries, failing, waiting, automation],
 });

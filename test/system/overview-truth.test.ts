@@ -47,6 +47,30 @@ const OVERVIEW: readonly PanelCase[] = [
     shown: { '{}': 1 },
   },
   {
+    says: 'each canary has its verdict, and of two daemons the one that blames is shown',
+    panel: 'opsd-overview/Verdicts of canaries',
+    given: {
+      [of('msgsvc_canary_verdict_info', 'canary="home",verdict="ok"')]: always(1),
+      [of('msgsvc_canary_verdict_info', 'canary="home",verdict="service"', { instance: 'b' })]: always(1),
+      [of('msgsvc_canary_verdict_info', 'canary="queue",verdict="unknown"')]: always(1),
+      [of('msgsvc_canary_verdict_info', 'canary="home",verdict="ok"', { account: 'mail' })]: always(1),
+    },
+    shown: {
+      '{account="shop",canary="home"}': 0,
+      '{account="shop",canary="queue"}': 6,
+      '{account="mail",canary="home"}': 7,
+    },
+  },
+  {
+    says: 'a canary that failed for less than a step failed',
+    panel: 'opsd-overview/Verdicts of canaries',
+    given: {
+      [of('msgsvc_canary_verdict_info', 'canary="home",verdict="ok"')]: `${'1 '.repeat(57)}stale _ 1 1`,
+      [of('msgsvc_canary_verdict_info', 'canary="home",verdict="network"')]: `${'_ '.repeat(57)}1 1 stale _`,
+    },
+    shown: { '{account="shop",canary="home"}': 2 },
+  },
+  {
     says: 'nobody waits while messages are on their way and none is due',
     panel: 'opsd-overview/Longest overdue message',
     given: { [of('msgsvc_messages_in_flight', MAIL)]: always(3) },
