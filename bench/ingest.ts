@@ -155,8 +155,8 @@ async function ingest(
   const path = join(folder, `${Math.random()}.db`);
   using store = openStore(path);
   const totals = createTotals(store);
-  const outbox = createSpanOutbox(store);
-  const log = createLogAggregationStore(store, totals, outbox);
+  const outbox = await createSpanOutbox(store);
+  const log = createLogAggregationStore(store, totals, { spans: outbox });
   const end = START + pages * 1_000;
   // The log's own time stops; the client's is real.
   const clock = new ManualClock(end + LAG_MS);
@@ -171,7 +171,7 @@ async function ingest(
     },
     { clock: systemClock, events, random: Math.random },
   );
-  log.commitLog({
+  await log.commitLog({
     account: ACCOUNT,
     watermark: START,
     keptFrom: START,
@@ -215,19 +215,19 @@ async function ingest(
     previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
     // Acknowledges as the sender does, with an instant receiver.
     const acknowledged: number[] = [];
-    for (let batch = outbox.next(); batch !== undefined; batch = outbox.next(batch.id)) {
+    for (let batch = await outbox.next(); batch !== undefined; batch = await outbox.next(batch.id)) {
       sent += requestOf(batch, 0).spans;
       acknowledged.push(batch.id);
     }
-    outbox.settle(acknowledged);
+    await outbox.settle(acknowledged);
     const { watermark } = rows[0]!;
     const tenths = Math.floor(((watermark - START) / (end - START)) * 10);
     if (tenths > memory.length) memory.push(Math.round(residentBytes(process.pid) / 1e6));
     if (watermark >= end) break;
   }
   const seconds = (performance.now() - started) / 1_000;
-  const entries = totals
-    .counters(ACCOUNT)
+  const { counters } = await totals.follow(ACCOUNT);
+  const entries = counters
     .filter(({ metric }) => metric === 'msgsvc_log_events_total')
     .reduce((sum, { value }) => sum + value, 0);
   if (entries !== pages * PAGE) throw new Error(`${entries} entries were counted instead of ${pages * PAGE}`);

@@ -10,7 +10,7 @@ import { createMetrics } from '#observe/metrics/metrics.ts';
 import type { Format } from '#observe/metrics/series.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import { labelNamesOf, specOf, type MetricName } from '#observe/catalog/catalog.ts';
-import type { TotalsAdded, TotalsStore } from '#observe/aggregation/totals.ts';
+import { OWN, type TotalsAdded, type TotalsFeed } from '#observe/aggregation/totals.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus } from '#foundation/events/events.ts';
@@ -59,14 +59,11 @@ async function used(): Promise<number> {
 
 async function opsd(): Promise<Contestant> {
   let listener: ((added: TotalsAdded) => void) | undefined;
-  const totals: TotalsStore = {
-    add: () => undefined,
-    counters: () => [],
-    histograms: () => [],
-    onAdded: (added) => {
-      listener = added;
-      return { [Symbol.dispose]: () => undefined };
-    },
+  const feed: TotalsFeed = {
+    counters: [],
+    histograms: [],
+    onAdded: (added) => void (listener = added),
+    [Symbol.dispose]: () => undefined,
   };
   const clock = systemClock;
   const board = new ObservationBoard(clock);
@@ -80,8 +77,13 @@ async function opsd(): Promise<Contestant> {
       labels: { destination: { max: 100_000 } },
     }),
     accounts: [{ name: ACCOUNT, apis: ['message'], requestsPerDay: 1 }],
-    totals,
-    labels: { load: () => [], save: () => undefined, evict: () => undefined },
+    totals: { follow: async () => feed },
+    labels: { save: async () => undefined, evict: async () => undefined },
+    stored: {
+      labels: [],
+      totals: new Map([OWN, ACCOUNT].map((name) => [name, feed])),
+      [Symbol.dispose]: () => undefined,
+    },
     usage: () => ({ usedToday: 0, allowedPerDay: 1 }),
     configuredPolicies: [],
     policies: async () => [],

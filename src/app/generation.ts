@@ -11,6 +11,7 @@ import { createFacts } from '#automate/engine/facts.ts';
 import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
+import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
@@ -80,7 +81,7 @@ export interface Generation {
 }
 
 export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
-  const { config, options, events, storage, security, flowControlHistory } = deps;
+  const { config, options, events, storage, flowControlHistory } = deps;
   const { clock, random, logger, direct } = options;
   const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
@@ -91,6 +92,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const { spans, within } = await startTracing(deps, parts);
   const post = hasCanaries(deps) ? await deps.canaryPost() : undefined;
   const stored = await load(deps);
+  hearing.use(stored.metrics);
   // Nothing is awaited from here on: no event occurs between the last count of one generation and the first of the
   // next.
   const handed = deps.handed();
@@ -115,7 +117,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   const incidents = watchIncidents({ ...deps, ...grouped }, parts);
   const budget = budgetKnowledge(config, ledger);
   const observed = { board, accounts, spans, policies, incidents, budget, ...states };
-  const metrics = hearing.use(startMetrics({ config, options, events, storage, security, handed, ...observed }));
+  const metrics = hearing.use(startMetrics({ ...deps, handed, stored: stored.metrics, ...observed }));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
   const noteReload = (by?: string) => options.reload && tellOfReload(options.reload.state(), { engine, events }, by);
@@ -181,7 +183,11 @@ function hasCanaries({ config, options }: GenerationDeps): boolean {
 /** Loads what the parts of a generation read from the store. */
 async function load(deps: GenerationDeps) {
   await markStart(deps);
-  return { notifications: await deps.storage.notifications.load() };
+  const { config, storage } = deps;
+  return {
+    notifications: await storage.notifications.load(),
+    metrics: await loadMetrics(storage, config.accounts),
+  };
 }
 
 interface Maintained {

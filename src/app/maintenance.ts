@@ -6,6 +6,7 @@ import type { Engine } from '#automate/engine/engine.ts';
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
@@ -149,20 +150,22 @@ interface LabelDeps extends Pick<UpkeepDeps, 'scheduler' | 'events'> {
 }
 
 /** Schedules saving the places of label values. @returns a function that saves them now */
-export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () => void {
-  const tidy = (): void => {
-    try {
-      metrics.tidyLabels();
-    } catch (error) {
-      events.emit({ type: 'store.failed', operation: 'save label values', message: errorMessage(error) });
-    }
-  };
+export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () => Promise<void> {
+  const saves = new OneByOne();
+  const tidy = (): Promise<void> =>
+    saves.run(async () => {
+      try {
+        await metrics.tidyLabels();
+      } catch (error) {
+        events.emit({ type: 'store.failed', operation: 'save label values', message: errorMessage(error) });
+      }
+    });
   scheduler.add({
     name: 'labels',
     schedule: { every: TIDY_LABELS_EVERY_MS },
     timeoutMs: TIDY_LABELS_EVERY_MS,
     jitter: 0,
-    run: async () => tidy(),
+    run: tidy,
   });
   return tidy;
 }

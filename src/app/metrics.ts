@@ -7,6 +7,7 @@ import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
 import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
+import type { StoredMetrics } from '#observe/metrics/stored-metrics.ts';
 import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { Accounts } from './accounts.ts';
 import type { Policies } from './automation.ts';
@@ -29,11 +30,13 @@ interface MeteringDeps {
   readonly handed: Handover | undefined;
   /** Absent without canaries. */
   readonly canaries?: MetricsDeps['canaries'];
+  readonly stored: StoredMetrics;
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
   const { config, options, events, storage, board, accounts, spans, policies, incidents, budget, security, handed } =
     deps;
+  const { stored } = deps;
   const { store, backups } = storage;
   const { reload } = options;
   const audited = handed?.audited ?? { records: 0, failures: 0 };
@@ -51,6 +54,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     })),
     totals: storage.totals,
     labels: storage.labels,
+    stored,
     configured: configuredLabels(config),
     ...(spans !== undefined && {
       spanOf: (account: string, messageId: string) => deliverySpanOf(config.telemetry.traces, account, messageId),

@@ -21,10 +21,10 @@ export function readingPorts(
     spend: {
       budget: budgetKnowledge(config, ledger),
       raises: (account) => ledger.raises(account, 0),
-      dimension(account) {
+      async dimension(account) {
         const name = config.accounts.find((one) => one.name === account)?.collectors.logs.dimension;
         if (name === undefined) return undefined;
-        const rows = totals.countersOf(account, 'msgsvc_log_events_by_dimension_total');
+        const rows = await totals.countersOf(account, 'msgsvc_log_events_by_dimension_total');
         return { name, counts: countsOf(rows.filter(({ labels }) => labels[0] === name)) };
       },
     },

@@ -54,14 +54,16 @@ export async function openStorage({ storage }: Config, { clock, events, direct }
     (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     () => void (savedAt = clock.now()),
   );
-  // Ends after the parts whose last events it counts.
-  parts.use(keepCounts({ events, totals, clock }));
-  const spans = createSpanOutbox(observed);
-  const deliveries = createDeliveryOutbox(observed, {
+  const kept = keepCounts({ events, totals, clock });
+  // These end after the parts whose last events they count.
+  parts.ending('commits of counters', 5_000, () => totals.settled());
+  parts.ending('counts of the daemon', 5_000, async () => kept[Symbol.asyncDispose]());
+  const spans = await createSpanOutbox(observed);
+  const deliveries = await createDeliveryOutbox(observed, {
     onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
   });
   const aggregations: AggregationStores = {
-    log: createLogAggregationStore(observed, totals, { ...spans, deliveries }),
+    log: createLogAggregationStore(observed, totals, { spans, deliveries }),
     series: createSeriesStore(observed, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(observed, totals),

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Subquery of the texts in a JSON array: `IN ${members('?1')}`. */
   members(parameter: string): string;
+  /** Subquery of the integers in a JSON array. */
+  numbers(parameter: string): string;
   /** Position of a text in another, from 1; 0 if it is missing. */
   position(text: string, part: string): string;
 }

@@ -6,6 +6,7 @@ import { transaction } from './sqlite-transaction.ts';
 const SQLITE: Dialect = {
   name: 'sqlite',
   members: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
+  numbers: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   position: (text, part) => `instr(${text}, ${part})`,
 };
 

@@ -1,13 +1,19 @@
-/** Outbox of delivery events on SQLite: one row per line, at most `mostLines`. */
+/** Outbox of delivery events: one row per line, at most `mostLines`. */
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
+import { all, each, get, run } from './database.ts';
+import type { OutboxWrite } from './outbox-write.ts';
 import type { Store } from './sqlite.ts';
 
 const LINES_AT_ONCE = 500;
 const MOST_LINES = 100_000;
 
+const INSERT = 'INSERT INTO delivery_lines (line) VALUES (?)';
+const SELECT = `SELECT id, line FROM delivery_lines ORDER BY id LIMIT ${LINES_AT_ONCE}`;
+const COUNT = 'SELECT count(*) AS lines FROM delivery_lines';
+
 export interface SqliteDeliveryOutbox extends DeliveryOutbox {
-  /** Writes the lines of a commit, within its transaction. @returns a function to call after the commit */
-  write(lines: readonly string[]): () => void;
+  /** Begins to write the lines of a commit. */
+  begin(lines: readonly string[]): OutboxWrite;
 }
 
 interface DeliveryOutboxOptions {
@@ -16,32 +22,37 @@ interface DeliveryOutboxOptions {
   readonly mostLines?: number;
 }
 
-export function createDeliveryOutbox({ db }: Store, options: DeliveryOutboxOptions): SqliteDeliveryOutbox {
-  const { onDropped, mostLines = MOST_LINES } = options;
-  const insert = db.prepare('INSERT INTO delivery_lines (line) VALUES (?)');
-  const select = db.prepare('SELECT id, line FROM delivery_lines ORDER BY id LIMIT ?');
-  const remove = db.prepare('DELETE FROM delivery_lines WHERE id <= ?');
+export async function createDeliveryOutbox(
+  { database }: Pick<Store, 'database'>,
+  { onDropped, mostLines = MOST_LINES }: DeliveryOutboxOptions,
+): Promise<SqliteDeliveryOutbox> {
+  const remove = `DELETE FROM delivery_lines WHERE id IN ${database.dialect.numbers('?1')}`;
   const listeners = new Set<() => void>();
-  let queued = Number(db.prepare('SELECT count(*) AS lines FROM delivery_lines').get()?.['lines']);
+  let queued = Number((await database.read(get(COUNT)))?.['lines']);
 
   return {
-    write(lines) {
+    begin(lines) {
       const kept = lines.slice(0, Math.max(0, mostLines - queued));
-      for (const line of kept) insert.run(line);
-      return () => {
-        queued += kept.length;
-        if (kept.length < lines.length) onDropped(lines.length - kept.length);
-        if (kept.length > 0) for (const listener of listeners) listener();
+      queued += kept.length;
+      return {
+        work: each(
+          INSERT,
+          kept.map((line) => [line]),
+        ),
+        committed() {
+          if (kept.length < lines.length) onDropped(lines.length - kept.length);
+          if (kept.length > 0) for (const listener of listeners) listener();
+        },
+        failed: () => void (queued -= kept.length),
       };
     },
-    next() {
-      const rows = select.all(LINES_AT_ONCE);
+    async next() {
+      const rows = await database.read(all(SELECT));
       if (rows.length === 0) return undefined;
-      const text = rows.map((row) => `${String(row['line'])}\n`).join('');
-      return { id: Number(rows.at(-1)!['id']), text, lines: rows.length };
+      return { ids: rows.map(({ id }) => Number(id)), text: rows.map(({ line }) => `${String(line)}\n`).join('') };
     },
-    settle(id) {
-      queued -= Number(remove.run(id).changes);
+    async settle(ids) {
+      queued -= await database.transaction(run(remove, JSON.stringify(ids)));
     },
     get queued() {
       return queued;

@@ -1,38 +1,39 @@
-/** Store of the admitted label values on SQLite. It also retires the totals of evicted values. */
+/** Store of the admitted label values. It also retires the totals of evicted values. */
 import type { LabelStore } from '#observe/aggregation/label-store.ts';
+import { all, each, run } from './database.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
-import { transaction } from './sqlite-transaction.ts';
 import type { Store } from './sqlite.ts';
 
-export function createLabelStore({ db }: Store, totals: SqliteTotals): LabelStore {
-  const select = db.prepare('SELECT account, label, value, idle_ms FROM label_values ORDER BY id');
-  const put = db.prepare(
-    'INSERT INTO label_values (account, label, value, idle_ms) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT (account, label, value) DO UPDATE SET idle_ms = excluded.idle_ms',
-  );
-  const remove = db.prepare('DELETE FROM label_values WHERE account = ? AND label = ? AND value = ?');
+const SELECT = 'SELECT account, label, value, idle_ms FROM label_values ORDER BY id';
+const PUT = `INSERT INTO label_values (account, label, value, idle_ms) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, label, value) DO UPDATE SET idle_ms = excluded.idle_ms`;
+
+export function createLabelStore({ database }: Store, totals: SqliteTotals): LabelStore {
+  const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${database.dialect.members('?3')}`;
   return {
-    load: () =>
-      select.all().map((row) => ({
-        account: String(row['account']),
-        label: String(row['label']),
-        value: String(row['value']),
-        idleMs: Number(row['idle_ms']),
-      })),
-    save(values) {
-      if (values.length === 0) return;
-      transaction(db, () => {
-        for (const { account, label, value, idleMs } of values) put.run(account, label, value, Math.round(idleMs));
-      });
+    async load() {
+      const rows = await database.read(all(SELECT));
+      return rows.map(({ account, label, value, idle_ms: idleMs }) => ({
+        account: String(account),
+        label: String(label),
+        value: String(value),
+        idleMs: Number(idleMs),
+      }));
     },
-    evict(values) {
+    async save(values) {
       if (values.length === 0) return;
-      transaction(db, () => {
-        for (const { account, label, value, totals: places } of values) {
-          remove.run(account, label, value);
-          for (const { metric, index } of places) totals.retire({ account, metric, index, value });
-        }
-      });
+      const rows = values.map(({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]);
+      await database.transaction(each(PUT, rows));
     },
+    evict: (account, values, evicted) =>
+      totals.retire(account, {
+        values: values.flatMap(({ value, totals: places }) => places.map((place) => ({ ...place, value }))),
+        work: (function* () {
+          for (const [label, ofLabel] of Map.groupBy(values, (one) => one.label)) {
+            yield* run(remove, account, label, JSON.stringify(ofLabel.map(({ value }) => value)));
+          }
+        })(),
+        committed: evicted,
+      }),
   };
 }

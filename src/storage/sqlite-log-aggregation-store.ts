@@ -1,6 +1,6 @@
 /**
- * Store of the log aggregation on SQLite: one transaction per commit. The keys of recognized entries and ended messages are
- * packed into one row per commit and time slice. Only open messages have their own rows.
+ * Store of the log aggregation: one transaction per commit. The keys of recognized entries and ended messages are packed
+ * into one row per commit and time slice. Only open messages have their own rows.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { KeySlices } from '#observe/aggregation/keys.ts';
@@ -8,188 +8,216 @@ import {
   HOURS_KEPT_MS,
   LogMemory,
   surelyCounted,
-  type LogCommit,
+  type EntryMode,
+  type HourCounts,
   type LogAggregationState,
   type LogAggregationStore,
-  type EntryMode,
+  type LogCommit,
   type LogSweep,
 } from '#observe/aggregation/log-store.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { all, each, get, run, type Dialect, type Row, type Work } from './database.ts';
+import { loadedOnce } from './loaded-once.ts';
+import type { OutboxWrite } from './outbox-write.ts';
+import { PART_ROWS, paged } from './paged.ts';
 import type { SqliteDeliveryOutbox } from './sqlite-delivery-outbox.ts';
 import type { SqliteSpanOutbox } from './sqlite-span-outbox.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
-/** @param outbox stores the spans of commits and the delivery events; without it they are not stored */
+interface Outboxes {
+  readonly spans?: Pick<SqliteSpanOutbox, 'begin'>;
+  readonly deliveries?: Pick<SqliteDeliveryOutbox, 'begin'>;
+}
+
+/** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
-  store: Store,
+  { database }: Store,
   totals: SqliteTotals,
-  outbox?: Pick<SqliteSpanOutbox, 'write'> & { readonly deliveries?: Pick<SqliteDeliveryOutbox, 'write'> },
+  { spans: spanOutbox, deliveries }: Outboxes = {},
 ): LogAggregationStore {
-  const states = stateTable(store);
-  const open = openTable(store);
-  const hours = hourTable(store);
-  const keys = keyTable(store);
-  const memories = new Map<string, LogMemory>();
+  const memory = loadedOnce((account) => database.read(load(account)));
+  const { selectRecords, save } = statementsOf(database.dialect);
 
-  function load(account: string): LogMemory {
-    const memory = new LogMemory();
-    keys.load(account, 'seen', memory.seen);
-    keys.load(account, 'ended', memory.ended);
-    open.load(account, memory);
-    return memory;
-  }
-
-  function memory(account: string): LogMemory {
-    let found = memories.get(account);
-    if (found === undefined) memories.set(account, (found = load(account)));
-    return found;
-  }
-
-  function commitLog(commit: LogCommit): void {
-    const { account, keptFrom } = commit;
-    const remembered = memory(account);
-    let afterwards: (() => void) | undefined;
-    let afterLines: (() => void) | undefined;
-    totals.commit(commit, () => {
-      states.save(commit);
-      keys.save(account, 'seen', { keys: commit.seen, keptFrom, sliceMs: remembered.seen.sliceMs });
-      keys.save(account, 'ended', { keys: commit.ended, keptFrom, sliceMs: remembered.ended.sliceMs });
-      open.save(commit);
-      hours.save(commit);
-      afterwards = outbox?.write(account, commit.spans, commit.closed ?? []);
-      afterLines = commit.lines && outbox?.deliveries?.write(commit.lines);
-    });
-    remembered.remember(commit);
-    afterwards?.();
-    afterLines?.();
+  async function commitWith(commit: LogCommit, writes: readonly OutboxWrite[]): Promise<void> {
+    const { account, increments, histograms = [] } = commit;
+    try {
+      const known = await memory(account);
+      await totals.commit(account, () => ({
+        increments,
+        histograms,
+        work: (function* () {
+          yield* save(commit, known);
+          for (const { work } of writes) yield* work;
+        })(),
+        committed: () => known.remember(commit),
+      }));
+    } catch (error) {
+      for (const write of writes) write.failed();
+      throw error;
+    }
+    for (const write of writes) write.committed();
   }
 
   return {
-    loadLogState: states.load,
+    loadLogState: async (account) => stateOf(await database.read(get(SELECT_STATE, account))),
     memory,
-    openRecords: open.records,
-    expired: open.expired,
-    commitLog,
-    hourCounts: hours.counts,
+    async openRecords(account, messageIds) {
+      if (messageIds.length === 0) return new Map();
+      const rows = await database.read(all(selectRecords, account, JSON.stringify(messageIds)));
+      return new Map(rows.map(({ message_id: id, record }) => [String(id), String(record)]));
+    },
+    async expired(account, before, limit) {
+      const until = Math.max(Number.MIN_SAFE_INTEGER, Math.min(before, Number.MAX_SAFE_INTEGER));
+      const rows = await database.read(all(SELECT_EXPIRED, account, until, limit));
+      return rows.map(({ message_id: id, record }) => ({ messageId: String(id), record: String(record) }));
+    },
+    commitLog(commit) {
+      // Begun at once: the next commit counts on the queues with what this one adds.
+      const { account, spans, lines } = commit;
+      const writes = [spans && spanOutbox?.begin(account, spans.batches), lines && deliveries?.begin(lines)];
+      return commitWith(
+        commit,
+        writes.filter((write) => write !== undefined),
+      );
+    },
+    hourCounts: async (account) => hoursOf(await database.read(all(SELECT_HOURS, account))),
   };
 }
 
-/** Table of the watermark and reading state of each account. */
-function stateTable({ db }: Store) {
-  const select = db.prepare(
-    'SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_aggregation WHERE account = ?',
+const SELECT_STATE = `SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_aggregation
+  WHERE account = ?`;
+const PUT_STATE = `INSERT INTO log_aggregation
+  (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from,
+  swept_at = coalesce(excluded.swept_at, log_aggregation.swept_at),
+  entry_mode = coalesce(excluded.entry_mode, log_aggregation.entry_mode),
+  window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at`;
+
+const SELECT_OPEN = `SELECT message_id, destination, created, due FROM log_open
+  WHERE account = ? AND message_id > ? ORDER BY message_id LIMIT ${PART_ROWS}`;
+const SELECT_EXPIRED = `SELECT message_id, record FROM log_open
+  WHERE account = ? AND expires < ? ORDER BY expires LIMIT ?`;
+const PUT_OPEN = `INSERT INTO log_open (account, message_id, expires, destination, created, due, record)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account, message_id) DO UPDATE SET expires = excluded.expires, destination = excluded.destination,
+  created = excluded.created, due = excluded.due, record = excluded.record`;
+const SELECT_LEFT_OPEN = 'SELECT message_id FROM span_left_open WHERE account = ?';
+const PUT_LEFT_OPEN = `INSERT INTO span_left_open (account, message_id) VALUES (?, ?)
+  ON CONFLICT (account, message_id) DO NOTHING`;
+
+const SELECT_HOURS = 'SELECT hour, state, count FROM log_hours WHERE account = ?';
+const ADD_TO_HOUR = `INSERT INTO log_hours (account, hour, state, count) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, hour, state) DO UPDATE SET count = log_hours.count + excluded.count`;
+const FORGET_HOURS = 'DELETE FROM log_hours WHERE account = ? AND hour < ?';
+
+/** Reads one slice at a time, because the keys of a busy account are many. */
+const SELECT_KEYS = `SELECT slice, keys FROM log_keys WHERE account = ?1 AND kind = ?2
+  AND slice = (SELECT min(slice) FROM log_keys WHERE account = ?1 AND kind = ?2 AND slice > ?3)`;
+const PUT_KEYS = 'INSERT INTO log_keys (account, kind, slice, keys) VALUES (?, ?, ?, ?)';
+const FORGET_KEYS = 'DELETE FROM log_keys WHERE account = ? AND kind = ? AND slice < ?';
+
+function statementsOf(dialect: Dialect) {
+  const isListed = `account = ?1 AND message_id IN ${dialect.members('?2')}`;
+  const deleteOpen = `DELETE FROM log_open WHERE ${isListed}`;
+  const deleteLeftOpen = `DELETE FROM span_left_open WHERE ${isListed}`;
+
+  function* saveOpen({ account, opened = [], closed = [], spans }: LogCommit, { leftOpen }: LogMemory): Work<void> {
+    yield* each(
+      PUT_OPEN,
+      opened.map(({ messageId, expires, destination, createdAt = null, dueAt = null, record }) => {
+        return [account, messageId, expires, destination, createdAt, dueAt, record];
+      }),
+    );
+    if (closed.length > 0) yield* run(deleteOpen, account, JSON.stringify(closed));
+    yield* each(
+      PUT_LEFT_OPEN,
+      (spans?.leftOpen ?? []).map((messageId) => [account, messageId]),
+    );
+    const gone = closed.filter((messageId) => leftOpen.has(messageId));
+    if (gone.length > 0) yield* run(deleteLeftOpen, account, JSON.stringify(gone));
+  }
+
+  function* save(commit: LogCommit, memory: LogMemory): Work<void> {
+    yield* saveState(commit);
+    yield* saveKeys(commit, 'seen', memory.seen.sliceMs);
+    yield* saveKeys(commit, 'ended', memory.ended.sliceMs);
+    yield* saveOpen(commit, memory);
+    yield* saveHours(commit);
+  }
+
+  return { save, selectRecords: `SELECT message_id, record FROM log_open WHERE ${isListed}` };
+}
+
+function* saveState({ account, watermark, keptFrom, sweep, ...commit }: LogCommit): Work<void> {
+  const { sweptAt = null, entryMode = null, windowMs = null, provenAt = null } = commit;
+  const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
+  yield* run(PUT_STATE, account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt);
+}
+
+function* saveKeys(commit: LogCommit, kind: 'seen' | 'ended', sliceMs: number): Work<void> {
+  const { account, keptFrom, [kind]: keys } = commit;
+  const packed = [...(keys?.packed(keptFrom) ?? [])];
+  yield* each(
+    PUT_KEYS,
+    packed.map(([slice, bytes]) => [account, kind, slice, bytes]),
   );
-  const upsert = db.prepare(
-    'INSERT INTO log_aggregation (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?, ?) ' +
-      'ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from, ' +
-      'swept_at = coalesce(excluded.swept_at, swept_at), entry_mode = coalesce(excluded.entry_mode, entry_mode), ' +
-      'window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at',
+  yield* run(FORGET_KEYS, account, kind, Math.floor(keptFrom / sliceMs));
+}
+
+function* saveHours(commit: LogCommit): Work<void> {
+  const { account, hours = [] } = commit;
+  yield* each(
+    ADD_TO_HOUR,
+    hours.map(({ hour, state, count }) => [account, hour, state, count]),
   );
+  yield* run(FORGET_HOURS, account, surelyCounted(commit) - HOURS_KEPT_MS);
+}
+
+function* load(account: string): Work<LogMemory> {
+  const memory = new LogMemory();
+  yield* loadKeys(account, 'seen', memory.seen);
+  yield* loadKeys(account, 'ended', memory.ended);
+  yield* paged(
+    (last) => all(SELECT_OPEN, account, last?.['message_id'] ?? ''),
+    ({ message_id: id, destination, created = null, due = null }) => {
+      memory.open.set(String(id), {
+        destination: String(destination),
+        createdAt: created === null ? undefined : Number(created),
+        dueAt: due === null ? undefined : Number(due),
+      });
+    },
+  );
+  for (const { message_id: id } of yield* all(SELECT_LEFT_OPEN, account)) memory.leftOpen.add(String(id));
+  return memory;
+}
+
+function* loadKeys(account: string, kind: 'seen' | 'ended', into: KeySlices): Work<void> {
+  for (let slice = Number.MIN_SAFE_INTEGER; ;) {
+    const rows = yield* all(SELECT_KEYS, account, kind, slice);
+    if (rows.length === 0) return;
+    slice = Number(rows[0]!['slice']);
+    for (const { keys } of rows) into.unpack(slice, keys as Uint8Array);
+  }
+}
+
+function stateOf(row: Row | undefined): LogAggregationState {
+  if (row === undefined) return {};
   return {
-    load: (account: string): LogAggregationState => {
-      const row = select.get(account);
-      if (row === undefined) return {};
-      return {
-        watermark: Number(row['watermark']),
-        keptFrom: Number(row['kept_from']),
-        ...(row['swept_at'] !== null && { sweptAt: Number(row['swept_at']) }),
-        ...(row['entry_mode'] !== null && { entryMode: row['entry_mode'] as EntryMode }),
-        ...(row['window_ms'] !== null && { windowMs: Number(row['window_ms']) }),
-        ...(row['proven_at'] !== null && { provenAt: Number(row['proven_at']) }),
-        ...(row['sweep'] !== null && { sweep: JSON.parse(String(row['sweep'])) as LogSweep }),
-      };
-    },
-    save({ account, watermark, keptFrom, sweep, ...commit }: LogCommit): void {
-      const { sweptAt = null, entryMode = null, windowMs = null, provenAt = null } = commit;
-      const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
-      upsert.run(account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt);
-    },
+    watermark: Number(row['watermark']),
+    keptFrom: Number(row['kept_from']),
+    ...(row['swept_at'] !== null && { sweptAt: Number(row['swept_at']) }),
+    ...(row['entry_mode'] !== null && { entryMode: row['entry_mode'] as EntryMode }),
+    ...(row['window_ms'] !== null && { windowMs: Number(row['window_ms']) }),
+    ...(row['proven_at'] !== null && { provenAt: Number(row['proven_at']) }),
+    ...(row['sweep'] !== null && { sweep: JSON.parse(String(row['sweep'])) as LogSweep }),
   };
 }
 
-/** Table of open messages. */
-function openTable({ db }: Store) {
-  const selectAll = db.prepare('SELECT message_id, destination, created, due FROM log_open WHERE account = ?');
-  const select = db.prepare('SELECT record FROM log_open WHERE account = ? AND message_id = ?');
-  const selectExpired = db.prepare(
-    'SELECT message_id, record FROM log_open WHERE account = ? AND expires < ? ORDER BY expires LIMIT ?',
-  );
-  const upsert = db.prepare(
-    'INSERT OR REPLACE INTO log_open (account, message_id, expires, destination, created, due, record) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?)',
-  );
-  const remove = db.prepare('DELETE FROM log_open WHERE account = ? AND message_id = ?');
-  return {
-    load(account: string, { open }: LogMemory): void {
-      for (const { message_id: id, destination, created, due } of selectAll.iterate(account)) {
-        open.set(String(id), {
-          destination: String(destination),
-          createdAt: created === null ? undefined : Number(created),
-          dueAt: due === null ? undefined : Number(due),
-        });
-      }
-    },
-    records: (account: string, messageIds: readonly string[]): ReadonlyMap<string, string> => {
-      const records = new Map<string, string>();
-      for (const messageId of messageIds) {
-        const row = select.get(account, messageId);
-        if (row !== undefined) records.set(messageId, String(row['record']));
-      }
-      return records;
-    },
-    expired: (account: string, before: number, limit: number) =>
-      selectExpired
-        .all(account, Math.min(before, Number.MAX_SAFE_INTEGER), limit)
-        .map((row) => ({ messageId: String(row['message_id']), record: String(row['record']) })),
-    save({ account, opened = [], closed = [] }: LogCommit): void {
-      for (const { messageId, expires, destination, createdAt = null, dueAt = null, record } of opened) {
-        upsert.run(account, messageId, expires, destination, createdAt, dueAt, record);
-      }
-      for (const messageId of closed) remove.run(account, messageId);
-    },
-  };
-}
-
-/** Table of entry counts by hour and state. */
-function hourTable({ db }: Store) {
-  const select = db.prepare('SELECT state, count FROM log_hours WHERE account = ? AND hour = ?');
-  const add = db.prepare(
-    'INSERT INTO log_hours (account, hour, state, count) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT (account, hour, state) DO UPDATE SET count = count + excluded.count',
-  );
-  const forget = db.prepare('DELETE FROM log_hours WHERE account = ? AND hour < ?');
-  return {
-    counts: (account: string, hour: number) =>
-      new Map(select.all(account, hour).map((row) => [row['state'] as MessageState, Number(row['count'])])),
-    save(commit: LogCommit): void {
-      const { account, hours = [] } = commit;
-      for (const { hour, state, count } of hours) add.run(account, hour, state, count);
-      forget.run(account, surelyCounted(commit) - HOURS_KEPT_MS);
-    },
-  };
-}
-
-type KeyKind = 'seen' | 'ended';
-
-interface KeysOfCommit {
-  readonly keys: KeySlices | undefined;
-  readonly keptFrom: number;
-  readonly sliceMs: number;
-}
-
-/** Table of packed keys. */
-function keyTable({ db }: Store) {
-  const insert = db.prepare('INSERT INTO log_keys (account, kind, slice, keys) VALUES (?, ?, ?, ?)');
-  const forget = db.prepare('DELETE FROM log_keys WHERE account = ? AND kind = ? AND slice < ?');
-  const select = db.prepare('SELECT slice, keys FROM log_keys WHERE account = ? AND kind = ?');
-  return {
-    save(account: string, kind: KeyKind, { keys, keptFrom, sliceMs }: KeysOfCommit): void {
-      for (const [slice, packed] of keys?.packed(keptFrom) ?? []) insert.run(account, kind, slice, packed);
-      forget.run(account, kind, Math.floor(keptFrom / sliceMs));
-    },
-    load(account: string, kind: KeyKind, into: KeySlices): void {
-      for (const row of select.iterate(account, kind)) into.unpack(Number(row['slice']), row['keys'] as Uint8Array);
-    },
-  };
+function hoursOf(rows: readonly Row[]): HourCounts {
+  const hours = new Map<number, Map<MessageState, number>>();
+  for (const { hour, state, count } of rows) {
+    getOrAdd(hours, Number(hour), () => new Map<MessageState, number>()).set(state as MessageState, Number(count));
+  }
+  return hours;
 }

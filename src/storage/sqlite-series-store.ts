@@ -1,27 +1,28 @@
-/** Store of the statistics aggregations on SQLite: one transaction per commit, one row per series. */
+/** Store of the statistics aggregations: one transaction per commit, one row per series. */
 import type { SeriesStore } from '#observe/aggregation/series-store.ts';
+import { all, each } from './database.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
-export function createSeriesStore({ db }: Store, totals: SqliteTotals): SeriesStore {
-  const select = db.prepare(
-    'SELECT source, series, record FROM series_aggregation WHERE account = ? AND subject = ? ORDER BY source, series',
-  );
-  const upsert = db.prepare(
-    'INSERT OR REPLACE INTO series_aggregation (account, subject, source, series, record) VALUES (?, ?, ?, ?, ?)',
-  );
+const PUT = `INSERT INTO series_aggregation (account, subject, source, series, record) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (account, subject, source, series) DO UPDATE SET record = excluded.record`;
+
+export function createSeriesStore({ database }: Store, totals: SqliteTotals): SeriesStore {
+  const select = `SELECT subject, source, series, record FROM series_aggregation
+    WHERE account = ?1 AND subject IN ${database.dialect.members('?2')} ORDER BY subject, source, series`;
   return {
-    loadSeries: (account, subject) =>
-      select.all(account, subject).map((row) => ({
-        subject,
-        source: String(row['source']),
-        series: String(row['series']),
-        record: String(row['record']),
-      })),
-    commitSeries({ account, increments, records }) {
-      totals.commit({ account, increments }, () => {
-        for (const { subject, source, series, record } of records) upsert.run(account, subject, source, series, record);
-      });
+    async loadSeries(account, subjects) {
+      const rows = await database.read(all(select, account, JSON.stringify(subjects)));
+      return rows.map(({ subject, source, series, record }) => ({
+        subject: String(subject),
+        source: String(source),
+        series: String(series),
+        record: String(record),
+      }));
+    },
+    async commitSeries({ account, increments, records }) {
+      const rows = records.map(({ subject, source, series, record }) => [account, subject, source, series, record]);
+      await totals.commit(account, () => ({ increments, work: each(PUT, rows) }));
     },
   };
 }

@@ -1,56 +1,48 @@
-/** Outbox of spans on SQLite: one row per batch, and one row per message whose root span was sent while it was open. */
-import type { SpanBatch, SpansOfCommit } from '#observe/aggregation/span-batch.ts';
+/** Outbox of spans: one row per batch. */
+import type { SpanBatch } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
-import { transaction } from './sqlite-transaction.ts';
+import { all, each, get, type Work } from './database.ts';
+import type { OutboxWrite } from './outbox-write.ts';
 import type { Store } from './sqlite.ts';
 
+const INSERT = 'INSERT INTO span_outbox (account, protocol, head, body, spans, made_at) VALUES (?, ?, ?, ?, ?, ?)';
+const SELECT = `SELECT id, account, protocol, head, body, spans, made_at FROM span_outbox
+  WHERE id > ? ORDER BY id LIMIT 1`;
+const SELECT_OLDEST = 'SELECT made_at FROM span_outbox ORDER BY id LIMIT 1';
+const SELECT_QUEUED = 'SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox';
+
 export interface SqliteSpanOutbox extends SpanOutbox {
-  /** Writes the spans of a commit, within its transaction. @returns a function to call after the commit */
-  write(account: string, spans: SpansOfCommit | undefined, closed: readonly string[]): () => void;
+  /** Begins to write the spans of a commit. */
+  begin(account: string, batches: readonly SpanBatch[]): OutboxWrite;
 }
 
-export function createSpanOutbox({ db }: Store): SqliteSpanOutbox {
-  const insert = db.prepare(
-    'INSERT INTO span_outbox (account, protocol, head, body, spans, made_at) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const select = db.prepare('SELECT * FROM span_outbox WHERE id > ? ORDER BY id LIMIT 1');
-  const remove = db.prepare('DELETE FROM span_outbox WHERE id = ? RETURNING spans');
-  const insertOpen = db.prepare('INSERT OR IGNORE INTO span_left_open (account, message_id) VALUES (?, ?)');
-  const deleteOpen = db.prepare('DELETE FROM span_left_open WHERE account = ? AND message_id = ?');
-  const selectOldest = db.prepare('SELECT made_at FROM span_outbox ORDER BY id LIMIT 1');
+export async function createSpanOutbox({ database }: Pick<Store, 'database'>): Promise<SqliteSpanOutbox> {
+  const remove = `DELETE FROM span_outbox WHERE id IN ${database.dialect.numbers('?1')} RETURNING spans`;
   const listeners = new Set<() => void>();
-  const open = new Map<string, Set<string>>();
-  for (const row of db.prepare('SELECT account, message_id FROM span_left_open').iterate()) {
-    openOf(String(row['account'])).add(String(row['message_id']));
-  }
-  let queued = Number(db.prepare('SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox').get()?.['spans']);
-
-  function openOf(account: string): Set<string> {
-    let found = open.get(account);
-    if (found === undefined) open.set(account, (found = new Set()));
-    return found;
-  }
+  let { spans: queued, oldestAt } = await database.read(load());
+  /** Number of commits, and when the batches of the last one were made. */
+  let commits = 0;
+  let latestAt: number | undefined;
 
   return {
-    write(account, spans, closed) {
-      const known = openOf(account);
-      const gone = closed.filter((messageId) => known.has(messageId));
-      const { batches = [], leftOpen = [] } = spans ?? {};
-      for (const { protocol, head, body, spans: count, madeAt } of batches) {
-        insert.run(account, protocol, head, body, count, madeAt);
-      }
-      for (const messageId of leftOpen) insertOpen.run(account, messageId);
-      for (const messageId of gone) deleteOpen.run(account, messageId);
-      return () => {
-        for (const messageId of leftOpen) known.add(messageId);
-        for (const messageId of gone) known.delete(messageId);
-        for (const batch of batches) queued += batch.spans;
-        if (batches.length > 0) for (const listener of listeners) listener();
+    begin(account, batches) {
+      const spans = batches.reduce((sum, batch) => sum + batch.spans, 0);
+      queued += spans;
+      const rows = batches.map((one) => [account, one.protocol, one.head, one.body, one.spans, one.madeAt]);
+      return {
+        work: each(INSERT, rows),
+        committed() {
+          if (batches.length === 0) return;
+          commits += 1;
+          latestAt = batches[0]!.madeAt;
+          oldestAt ??= latestAt;
+          for (const listener of listeners) listener();
+        },
+        failed: () => void (queued -= spans),
       };
     },
-    leftOpen: openOf,
-    next(after = 0) {
-      const row = select.get(after);
+    async next(after = 0) {
+      const row = await database.read(get(SELECT, after));
       if (row === undefined) return undefined;
       return {
         id: Number(row['id']),
@@ -62,17 +54,29 @@ export function createSpanOutbox({ db }: Store): SqliteSpanOutbox {
         madeAt: Number(row['made_at']),
       };
     },
-    settle(ids) {
-      const spans = transaction(db, () => ids.map((id) => Number(remove.get(id)?.['spans'] ?? 0)));
-      for (const count of spans) queued -= count;
+    async settle(ids) {
+      const before = commits;
+      const settled = await database.transaction(
+        (function* () {
+          const removed = yield* all(remove, JSON.stringify(ids));
+          return { removed, oldest: yield* get(SELECT_OLDEST) };
+        })(),
+      );
+      for (const { spans } of settled.removed) queued -= Number(spans);
+      oldestAt = settled.oldest === undefined ? undefined : Number(settled.oldest['made_at']);
+      // A batch of a later commit is not in this result.
+      if (commits !== before) oldestAt ??= latestAt;
     },
-    queued() {
-      const oldest = queued === 0 ? undefined : selectOldest.get()?.['made_at'];
-      return { spans: queued, ...(oldest !== undefined && { oldestAt: Number(oldest) }) };
-    },
+    queued: () => ({ spans: queued, ...(oldestAt !== undefined && { oldestAt }) }),
     onStored(listener) {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
   };
+}
+
+function* load(): Work<{ readonly spans: number; readonly oldestAt: number | undefined }> {
+  const queued = yield* get(SELECT_QUEUED);
+  const oldest = yield* get(SELECT_OLDEST);
+  return { spans: Number(queued?.['spans']), oldestAt: oldest && Number(oldest['made_at']) };
 }

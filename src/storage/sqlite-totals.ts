@@ -1,36 +1,55 @@
 /**
- * Totals on SQLite. `commit` adds to them in the transaction of the calling aggregation and notifies the listeners afterwards.
- * So exported values are durable.
+ * Store of the totals. `commit` adds to them in the transaction of the calling aggregation and reports it to the feeds
+ * afterwards. So exported values are durable. The changes of an account are decided and committed one after the other.
  */
-import type { SQLOutputValue } from 'node:sqlite';
 import {
+  OWN,
   RETIRED,
   type CounterValue,
-  type HistogramIncrement,
   type HistogramValue,
   type Increment,
   type TotalsAdded,
+  type TotalsFeed,
   type TotalsStore,
 } from '#observe/aggregation/totals.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { transaction } from './sqlite-transaction.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import { all, each, run, type Dialect, type Row, type Value, type Work } from './database.ts';
 import type { Store } from './sqlite.ts';
+
+/** Change of an account: what it adds to the totals, and what else its transaction has. */
+interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
+  readonly work?: Work<unknown>;
+  /** Called after the commit, before the account's next change. */
+  readonly committed?: () => void;
+}
 
 export interface SqliteTotals extends TotalsStore {
   /**
-   * Adds to totals and runs `work`, in one transaction.
+   * Decides on a change of an account and commits it, after the account's earlier changes. Rejects if the write fails;
+   * nothing is written then.
    *
-   * @throws {Error} if the write fails; nothing is written then
+   * @param decide called once the earlier changes are committed; undefined: there is nothing to change
+   * @returns true if there was something to change
    */
-  commit(added: Partial<TotalsAdded> & Pick<TotalsAdded, 'account'>, work: () => void): void;
+  commit(account: string, decide: () => Change | undefined): Promise<boolean>;
   /** Returns the values of one counter of an account. */
-  countersOf(account: string, metric: string): readonly CounterValue[];
-  /** Moves the totals of a label's value to `RETIRED`, within the caller's transaction. Listeners are not notified. */
-  retire(what: Retirement): void;
+  countersOf(account: string, metric: string): Promise<readonly CounterValue[]>;
+  /** Moves the totals of label values to `RETIRED`, after the account's earlier changes. Feeds do not report it. */
+  retire(account: string, retirement: Retirement): Promise<void>;
+  /** Resolves when all changes requested so far are committed or have failed. */
+  settled(): Promise<void>;
 }
 
 interface Retirement {
-  readonly account: string;
+  readonly values: readonly RetiredValue[];
+  /** Further statements of the transaction. */
+  readonly work: Work<void>;
+  readonly committed: () => void;
+}
+
+interface RetiredValue {
   readonly metric: string;
   /** Position of the label among the metric's labels. */
   readonly index: number;
@@ -42,100 +61,200 @@ interface Retirement {
  * @param onSaved called after each commit
  */
 export function createTotals(
-  { db }: Store,
+  { database }: Pick<Store, 'database'>,
   onFailure: (message: string) => void = () => undefined,
   onSaved: () => void = () => undefined,
 ): SqliteTotals {
-  const listeners = new Set<(added: TotalsAdded) => void>();
-  const addToCounter = db.prepare(
-    'INSERT INTO counters (account, metric, labels, value) VALUES (?, ?, ?, ?) ' +
-      'ON CONFLICT (account, metric, labels) DO UPDATE SET value = value + excluded.value',
-  );
-  const selectCounters = db.prepare(
-    'SELECT metric, labels, value FROM counters WHERE account = ? ORDER BY metric, labels',
-  );
-  const selectHistogram = db.prepare(
-    'SELECT buckets, sum FROM histograms WHERE account = ? AND metric = ? AND labels = ?',
-  );
-  const putHistogram = db.prepare(
-    'INSERT OR REPLACE INTO histograms (account, metric, labels, buckets, sum) VALUES (?, ?, ?, ?, ?)',
-  );
-  const selectHistograms = db.prepare(
-    'SELECT metric, labels, buckets, sum FROM histograms WHERE account = ? ORDER BY metric, labels',
-  );
+  const turns = new Map<string, OneByOne>();
+  const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
+  const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
 
-  const selectCountersOf = db.prepare('SELECT labels, value FROM counters WHERE account = ? AND metric = ?');
-  const deleteCounter = db.prepare('DELETE FROM counters WHERE account = ? AND metric = ? AND labels = ?');
-  const selectHistogramsOf = db.prepare('SELECT labels, buckets, sum FROM histograms WHERE account = ? AND metric = ?');
-  const deleteHistogram = db.prepare('DELETE FROM histograms WHERE account = ? AND metric = ? AND labels = ?');
-
-  function addHistogram(account: string, { metric, labels, buckets, sum }: HistogramValue): void {
-    const key = JSON.stringify(labels);
-    const row = selectHistogram.get(account, metric, key);
-    const before = row === undefined ? [] : (JSON.parse(String(row['buckets'])) as number[]);
-    const after = buckets.map((count, index) => count + (before[index] ?? 0));
-    putHistogram.run(account, metric, key, JSON.stringify(after), sum + Number(row?.['sum'] ?? 0));
+  function inTurn<T>(account: string, work: () => Promise<T>): Promise<T> {
+    return getOrAdd(turns, account, () => new OneByOne()).run(work);
   }
 
-  function addAll(account: string, increments: readonly Increment[], histograms: readonly HistogramIncrement[]): void {
-    for (const { metric, labels, by } of increments) addToCounter.run(account, metric, JSON.stringify(labels), by);
-    for (const histogram of histograms) addHistogram(account, histogram);
+  function transaction(account: string, work: Work<void>): Promise<void> {
+    return database.transaction(work, account === OWN ? undefined : account);
   }
 
-  function retire({ account, metric, index, value }: Retirement): void {
-    const moved = (row: Record<string, SQLOutputValue>): string[] | undefined => {
-      const labels = JSON.parse(String(row['labels'])) as string[];
-      return labels[index] === value ? labels.with(index, RETIRED) : undefined;
-    };
-    for (const row of selectCountersOf.all(account, metric)) {
-      const labels = moved(row);
-      if (labels === undefined) continue;
-      addToCounter.run(account, metric, JSON.stringify(labels), Number(row['value']));
-      deleteCounter.run(account, metric, String(row['labels']));
+  async function commitNow(account: string, change: Change): Promise<void> {
+    const { increments = [], histograms = [], work, committed } = change;
+    try {
+      await transaction(
+        account,
+        (function* () {
+          if (work !== undefined) yield* work;
+          yield* addCounters(account, increments);
+          yield* addHistograms(account, histograms);
+        })(),
+      );
+    } catch (error) {
+      onFailure(errorMessage(error));
+      throw error;
     }
-    for (const row of selectHistogramsOf.all(account, metric)) {
-      const labels = moved(row);
-      if (labels === undefined) continue;
-      const buckets = JSON.parse(String(row['buckets'])) as number[];
-      addHistogram(account, { metric, labels, buckets, sum: Number(row['sum']) });
-      deleteHistogram.run(account, metric, String(row['labels']));
-    }
+    onSaved();
+    committed?.();
+    if (increments.length === 0 && histograms.length === 0) return;
+    for (const report of feeds.get(account) ?? []) report({ account, increments, histograms });
   }
 
   const store: SqliteTotals = {
-    retire,
-    add: (account, increments) => store.commit({ account, increments }, () => undefined),
-    commit({ account, increments = [], histograms = [] }, work) {
-      try {
-        transaction(db, () => {
-          work();
-          addAll(account, increments, histograms);
-        });
-      } catch (error) {
-        onFailure(errorMessage(error));
-        throw error;
-      }
-      onSaved();
-      if (increments.length === 0 && histograms.length === 0) return;
-      for (const listener of listeners) listener({ account, increments, histograms });
+    commit: (account, decide) =>
+      inTurn(account, async () => {
+        const change = decide();
+        if (change !== undefined) await commitNow(account, change);
+        return change !== undefined;
+      }),
+    async add(account, increments) {
+      await store.commit(account, () => ({ increments }));
     },
-    counters: (account) => selectCounters.all(account).map((row) => counterOf(String(row['metric']), row)),
-    countersOf: (account, metric) => selectCountersOf.all(account, metric).map((row) => counterOf(metric, row)),
-    histograms: (account): readonly HistogramValue[] =>
-      selectHistograms.all(account).map((row) => ({
-        metric: String(row['metric']),
-        labels: JSON.parse(String(row['labels'])) as string[],
-        buckets: JSON.parse(String(row['buckets'])) as number[],
-        sum: Number(row['sum']),
-      })),
-    onAdded(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    retire: (account, { values, work, committed }) =>
+      inTurn(account, async () => {
+        await transaction(
+          account,
+          (function* () {
+            yield* work;
+            yield* retireAll(account, values);
+          })(),
+        );
+        committed();
+      }),
+    follow: (account) =>
+      // In turn: each commit is either in the reading or reported afterwards.
+      inTurn(account, async () => {
+        const read = await database.read(totalsOf(account));
+        return feedOf(
+          read,
+          getOrAdd(feeds, account, () => new Set()),
+        );
+      }),
+    countersOf: async (account, metric) => (await database.read(all(COUNTERS_OF, account, metric))).map(counterOf),
+    async settled() {
+      await Promise.all([...turns.values()].map((ofAccount) => ofAccount.idle()));
     },
   };
   return store;
 }
 
-function counterOf(metric: string, row: Record<string, SQLOutputValue>): CounterValue {
-  return { metric, labels: JSON.parse(String(row['labels'])) as string[], value: Number(row['value']) };
+const ADD_TO_COUNTER = `INSERT INTO counters (account, metric, labels, value) VALUES (?, ?, ?, ?)
+  ON CONFLICT (account, metric, labels) DO UPDATE SET value = counters.value + excluded.value`;
+const COUNTERS = 'SELECT metric, labels, value FROM counters WHERE account = ? ORDER BY metric, labels';
+const COUNTERS_OF = 'SELECT metric, labels, value FROM counters WHERE account = ? AND metric = ?';
+const PUT_HISTOGRAM = `INSERT INTO histograms (account, metric, labels, buckets, sum) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (account, metric, labels) DO UPDATE SET buckets = excluded.buckets, sum = excluded.sum`;
+const HISTOGRAMS = 'SELECT metric, labels, buckets, sum FROM histograms WHERE account = ? ORDER BY metric, labels';
+const HISTOGRAMS_OF = 'SELECT metric, labels, buckets, sum FROM histograms WHERE account = ? AND metric = ?';
+
+/** Returns the statements that change the totals of an account. */
+function changesOf(dialect: Dialect) {
+  const ofLabels = `account = ?1 AND metric = ?2 AND labels IN ${dialect.members('?3')}`;
+  const selectHistograms = `SELECT metric, labels, buckets, sum FROM histograms WHERE ${ofLabels}`;
+  const deleteCounters = `DELETE FROM counters WHERE ${ofLabels}`;
+  const deleteHistograms = `DELETE FROM histograms WHERE ${ofLabels}`;
+
+  function* addCounters(account: string, increments: readonly (Omit<Increment, 'metric'> & { metric: string })[]) {
+    const sums = new Map<string, [account: string, metric: string, labels: string, by: number]>();
+    for (const { metric, labels, by } of increments) {
+      const text = JSON.stringify(labels);
+      const known = sums.get(`${metric}${text}`);
+      if (known === undefined) sums.set(`${metric}${text}`, [account, metric, text, by]);
+      else known[3] += by;
+    }
+    yield* each(ADD_TO_COUNTER, [...sums.values()]);
+  }
+
+  function* addHistograms(account: string, histograms: readonly HistogramValue[]): Work<void> {
+    const rows: (readonly [account: string, metric: string, labels: string, buckets: string, sum: number])[] = [];
+    for (const [metric, added] of Map.groupBy(histograms, (one) => one.metric)) {
+      const byLabels = Map.groupBy(added, ({ labels }) => JSON.stringify(labels));
+      const stored = yield* all(selectHistograms, account, metric, JSON.stringify([...byLabels.keys()]));
+      const before = new Map(stored.map((row) => [row['labels'], histogramOf(row)]));
+      for (const [labels, values] of byLabels) {
+        const known = before.get(labels);
+        const { buckets, sum } = (known === undefined ? values : [known, ...values]).reduce(sumOf);
+        rows.push([account, metric, labels, JSON.stringify(buckets), sum]);
+      }
+    }
+    yield* each(PUT_HISTOGRAM, rows);
+  }
+
+  function* retireAll(account: string, values: readonly RetiredValue[]): Work<void> {
+    for (const [metric, retired] of Map.groupBy(values, (one) => one.metric)) {
+      const counters = moved(yield* all(COUNTERS_OF, account, metric), retired, counterOf);
+      const histograms = moved(yield* all(HISTOGRAMS_OF, account, metric), retired, histogramOf);
+      if (counters.from.length > 0) yield* run(deleteCounters, account, metric, JSON.stringify(counters.from));
+      if (histograms.from.length > 0) yield* run(deleteHistograms, account, metric, JSON.stringify(histograms.from));
+      yield* addCounters(
+        account,
+        counters.to.map(({ value, ...row }) => ({ ...row, by: value })),
+      );
+      yield* addHistograms(account, histograms.to);
+    }
+  }
+
+  return { addCounters, addHistograms, retireAll };
+}
+
+/** Returns the stored rows that have a retired value, and the same under `RETIRED`. */
+function moved<T extends { readonly labels: readonly string[] }>(
+  rows: readonly Row[],
+  retired: readonly RetiredValue[],
+  read: (row: Row) => T,
+): { readonly from: readonly string[]; readonly to: readonly T[] } {
+  const from: string[] = [];
+  const to: T[] = [];
+  for (const row of rows) {
+    const one = read(row);
+    const labels = retired.reduce(
+      (all, { index, value }) => (one.labels[index] === value ? all.with(index, RETIRED) : all),
+      one.labels,
+    );
+    if (labels === one.labels) continue;
+    from.push(String(row['labels']));
+    to.push({ ...one, labels });
+  }
+  return { from, to };
+}
+
+function sumOf(before: HistogramValue, added: HistogramValue): HistogramValue {
+  const buckets = added.buckets.map((count, index) => count + (before.buckets[index] ?? 0));
+  return { ...added, buckets, sum: before.sum + added.sum };
+}
+
+function* totalsOf(account: string): Work<Pick<TotalsFeed, 'counters' | 'histograms'>> {
+  const counters = yield* all(COUNTERS, account);
+  const histograms = yield* all(HISTOGRAMS, account);
+  return { counters: counters.map(counterOf), histograms: histograms.map(histogramOf) };
+}
+
+/** @param reports receivers of the account's commits */
+function feedOf(
+  read: Pick<TotalsFeed, 'counters' | 'histograms'>,
+  reports: Set<(added: TotalsAdded) => void>,
+): TotalsFeed {
+  const early: TotalsAdded[] = [];
+  let receive = (added: TotalsAdded): void => void early.push(added);
+  const report = (added: TotalsAdded): void => receive(added);
+  reports.add(report);
+  return {
+    ...read,
+    onAdded(listener) {
+      receive = listener;
+      for (const added of early.splice(0)) listener(added);
+    },
+    [Symbol.dispose]: () => void reports.delete(report),
+  };
+}
+
+function counterOf({ metric, labels, value }: Row): CounterValue {
+  return { metric: String(metric), labels: labelsOf(labels), value: Number(value) };
+}
+
+function histogramOf({ metric, labels, buckets, sum }: Row): HistogramValue {
+  const counts = JSON.parse(String(buckets)) as number[];
+  return { metric: String(metric), labels: labelsOf(labels), buckets: counts, sum: Number(sum) };
+}
+
+function labelsOf(text: Value | undefined): string[] {
+  return JSON.parse(String(text)) as string[];
 }

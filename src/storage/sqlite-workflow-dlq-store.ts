@@ -1,70 +1,90 @@
-/** Store of the workflow DLQ aggregation on SQLite: one transaction per commit, one row per changed run. */
+/** Store of the workflow DLQ aggregation: one transaction per commit, one row per changed run. */
 import {
   WorkflowDlqMemory,
+  type KnownRun,
   type WorkflowDlqCommit,
   type WorkflowDlqAggregationStore,
 } from '#observe/aggregation/workflow-dlq-store.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { all, each, get, run, type Row, type Work } from './database.ts';
+import { loadedOnce } from './loaded-once.ts';
+import { PART_ROWS, paged } from './paged.ts';
 import type { SqliteTotals } from './sqlite-totals.ts';
 import type { Store } from './sqlite.ts';
 
-export function createWorkflowDlqStore({ db }: Store, totals: SqliteTotals): WorkflowDlqAggregationStore {
-  const selectListed = db.prepare('SELECT listed_at FROM workflow_dlq_aggregation WHERE account = ?');
-  const putListed = db.prepare('INSERT OR REPLACE INTO workflow_dlq_aggregation (account, listed_at) VALUES (?, ?)');
-  const selectRuns = db.prepare(
-    'SELECT dlq_id, workflow, created, run_id, missed_since, left_at FROM workflow_dlq_runs WHERE account = ?',
-  );
-  const putRun = db.prepare(
-    'INSERT OR REPLACE INTO workflow_dlq_runs (account, dlq_id, workflow, created, run_id, missed_since, left_at) ' +
-      'VALUES (?, ?, ?, ?, ?, ?, ?)',
-  );
-  const deleteRun = db.prepare('DELETE FROM workflow_dlq_runs WHERE account = ? AND dlq_id = ?');
-  const memories = new Map<string, WorkflowDlqMemory>();
+const SELECT_LISTED = 'SELECT listed_at FROM workflow_dlq_aggregation WHERE account = ?';
+const PUT_LISTED = `INSERT INTO workflow_dlq_aggregation (account, listed_at) VALUES (?, ?)
+  ON CONFLICT (account) DO UPDATE SET listed_at = excluded.listed_at`;
+const SELECT_RUNS = `SELECT dlq_id, workflow, created, run_id, missed_since, left_at FROM workflow_dlq_runs
+  WHERE account = ? AND dlq_id > ? ORDER BY dlq_id LIMIT ${PART_ROWS}`;
+const PUT_RUN = `INSERT INTO workflow_dlq_runs (account, dlq_id, workflow, created, run_id, missed_since, left_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (account, dlq_id) DO UPDATE SET workflow = excluded.workflow, created = excluded.created,
+  run_id = excluded.run_id, missed_since = excluded.missed_since, left_at = excluded.left_at`;
 
-  function load(account: string): WorkflowDlqMemory {
-    const memory = new WorkflowDlqMemory();
-    const listedAt = selectListed.get(account)?.['listed_at'];
-    const names = new Map<string, string>();
-    for (const row of selectRuns.iterate(account)) {
-      const dlqId = String(row['dlq_id']);
-      const { run_id: runId, missed_since: missedSince, left_at: leftAt } = row;
-      // All runs of a workflow share one string.
-      const name = String(row['workflow']);
-      const workflow = names.get(name) ?? name;
-      names.set(workflow, workflow);
-      memory.workflows.add(workflow);
-      memory.runs.set(dlqId, {
-        dlqId,
-        workflow,
-        createdAt: Number(row['created']),
-        ...(runId !== null && { workflowRunId: String(runId) }),
-        ...(missedSince !== null && { missedSince: Number(missedSince) }),
-        ...(leftAt !== null && { leftAt: Number(leftAt) }),
-      });
-    }
-    memory.listedAt = listedAt === undefined ? undefined : Number(listedAt);
-    return memory;
-  }
+export function createWorkflowDlqStore({ database }: Store, totals: SqliteTotals): WorkflowDlqAggregationStore {
+  const memory = loadedOnce((account) => database.read(load(account)));
+  const forget = `DELETE FROM workflow_dlq_runs WHERE account = ?1 AND dlq_id IN ${database.dialect.members('?2')}`;
 
-  function memory(account: string): WorkflowDlqMemory {
-    let found = memories.get(account);
-    if (found === undefined) memories.set(account, (found = load(account)));
-    return found;
+  function* save({ account, listedAt, changed, forgotten }: WorkflowDlqCommit): Work<void> {
+    if (listedAt !== undefined) yield* run(PUT_LISTED, account, listedAt);
+    // The last change of a run counts.
+    const runs = new Map(changed.map((one) => [one.dlqId, one]));
+    yield* each(
+      PUT_RUN,
+      [...runs.values()].map(({ dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt }) => {
+        return [account, dlqId, workflow, createdAt, workflowRunId ?? null, missedSince ?? null, leftAt ?? null];
+      }),
+    );
+    if (forgotten.length > 0) yield* run(forget, account, JSON.stringify(forgotten));
   }
 
   return {
     memory,
-    commitWorkflowDlq(commit: WorkflowDlqCommit): void {
-      const { account, listedAt } = commit;
-      const remembered = memory(account);
-      totals.commit(commit, () => {
-        if (listedAt !== undefined) putListed.run(account, listedAt);
-        for (const { dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt } of commit.changed) {
-          const rest = [workflowRunId, missedSince, leftAt].map((value) => value ?? null);
-          putRun.run(account, dlqId, workflow, createdAt, ...rest);
-        }
-        for (const dlqId of commit.forgotten) deleteRun.run(account, dlqId);
+    async commitWorkflowDlq(account, decide) {
+      const known = await memory(account);
+      return totals.commit(account, () => {
+        const commit = decide(known);
+        if (commit === undefined) return undefined;
+        const { increments, histograms } = commit;
+        return { increments, histograms, work: save(commit), committed: () => known.remember(commit) };
       });
-      remembered.remember(commit);
     },
+  };
+}
+
+function* load(account: string): Work<WorkflowDlqMemory> {
+  const memory = new WorkflowDlqMemory();
+  const listed = yield* get(SELECT_LISTED, account);
+  memory.listedAt = listed === undefined ? undefined : Number(listed['listed_at']);
+  // All runs of a workflow share one string.
+  const names = new Map<string, string>();
+  yield* paged(
+    (last) => all(SELECT_RUNS, account, last?.['dlq_id'] ?? ''),
+    (row) => {
+      const name = String(row['workflow']);
+      const workflow = getOrAdd(names, name, () => name);
+      memory.workflows.add(workflow);
+      memory.runs.set(String(row['dlq_id']), runOf(row, workflow));
+    },
+  );
+  return memory;
+}
+
+function runOf(row: Row, workflow: string): KnownRun {
+  const {
+    dlq_id: dlqId,
+    created,
+    run_id: runId = null,
+    missed_since: missedSince = null,
+    left_at: leftAt = null,
+  } = row;
+  return {
+    dlqId: String(dlqId),
+    workflow,
+    createdAt: Number(created),
+    ...(runId !== null && { workflowRunId: String(runId) }),
+    ...(missedSince !== null && { missedSince: Number(missedSince) }),
+    ...(leftAt !== null && { leftAt: Number(leftAt) }),
   };
 }

@@ -7,10 +7,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createBackupFolder, readStoreFiles, type BackupFolder } from '#storage/backup-folder.ts';
 import { backupStore, createCopies, type Copies } from '#storage/backup.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { filledStore } from '../support/store-damage.ts';
+import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const NOON = Date.UTC(2026, 10, 22, 12);
@@ -26,9 +26,9 @@ interface World {
   readonly names: () => string[];
 }
 
-function world(keep = 3, copiesOf: (store: Store) => Copies = createCopies): World {
+async function world(keep = 3, copiesOf: (store: Store) => Copies = createCopies): Promise<World> {
   const home = tempDir();
-  const store = filledStore(join(home, 'opsd.db'));
+  const store = await filledStore(join(home, 'opsd.db'));
   onTestFinished(() => store[Symbol.dispose]());
   const clock = new ManualClock(NOON);
   const dir = join(home, 'backups/deep');
@@ -38,7 +38,7 @@ function world(keep = 3, copiesOf: (store: Store) => Copies = createCopies): Wor
 }
 
 test('each copy has the time in its name, is a whole store, and belongs to its owner alone', async () => {
-  const { store, dir, folder, names } = world();
+  const { store, dir, folder, names } = await world();
   expect(folder.newest).toBeUndefined();
   const made = await folder.add(NEVER);
   expect(names()).toEqual([`opsd-${store.instance}-20261122T120000Z.db`]);
@@ -47,11 +47,11 @@ test('each copy has the time in its name, is a whole store, and belongs to its o
   expect(statSync(made.file).mode & 0o777).toBe(0o600);
   expect(statSync(dir).mode & 0o777).toBe(0o700);
   using copy = openStore(made.file);
-  expect(createTotals(copy).counters('production')).toEqual(createTotals(store).counters('production'));
+  expect(storedCounters(copy, 'production')).toEqual(storedCounters(store, 'production'));
 });
 
 test('the oldest copies are removed after a new one is complete, and nothing else is', async () => {
-  const { dir, clock, folder, names } = world(2);
+  const { dir, clock, folder, names } = await world(2);
   await folder.add(NEVER);
   const others = ['notes.txt', 'opsd-0000000000-20250101T000000Z.db', 'opsd.db'];
   for (const name of others) writeFileSync(join(dir, name), 'mine');
@@ -66,7 +66,7 @@ test('the oldest copies are removed after a new one is complete, and nothing els
 
 test('a failed copy removes no other copy', async () => {
   let isFull = false;
-  const { clock, folder, names } = world(1, (store) => ({
+  const { clock, folder, names } = await world(1, (store) => ({
     ...createCopies(store),
     write: async (file, signal) => {
       if (isFull) throw new StoreError('no space left on device');
@@ -82,7 +82,7 @@ test('a failed copy removes no other copy', async () => {
 });
 
 test('a store whose pages were damaged while it is open gets no copy', async () => {
-  const { store, folder, names } = world();
+  const { store, folder, names } = await world();
   store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory');
   const bytes = readFileSync(store.path);
   bytes.write('crm.vendor.example-8', bytes.lastIndexOf('crm.vendor.example-7'));
@@ -93,7 +93,7 @@ test('a store whose pages were damaged while it is open gets no copy', async () 
 
 test('an aborted copy leaves nothing, and the store can be opened again at once', async () => {
   const home = tempDir();
-  const store = filledStore(join(home, 'opsd.db'));
+  const store = await filledStore(join(home, 'opsd.db'));
   const copies = createCopies(store);
   const dir = join(home, 'backups');
   const folder = createBackupFolder({ every: DAY_MS, dir, keep: 1 }, { store, copies, clock: new ManualClock(NOON) });
@@ -112,7 +112,7 @@ test('an aborted copy leaves nothing, and the store can be opened again at once'
 });
 
 test('two copies of one name are one copy and one error', async () => {
-  const { copies } = world();
+  const { copies } = await world();
   const file = join(tempDir(), 'copy.db');
   const results = await Promise.allSettled([copies.write(file), copies.write(file)]);
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
@@ -120,7 +120,7 @@ test('two copies of one name are one copy and one error', async () => {
 });
 
 test('parts that a killed process left are removed', async () => {
-  const { store, dir, folder, names } = world();
+  const { store, dir, folder, names } = await world();
   await folder.add(NEVER);
   const left = ['.part', '.part-journal'].map((suffix) => `opsd-${store.instance}-20261121T120000Z.db${suffix}`);
   for (const name of left) writeFileSync(join(dir, name), 'half');
@@ -136,7 +136,7 @@ test('parts that a killed process left are removed', async () => {
 
 test('an unusable folder is named', async () => {
   const home = tempDir();
-  using store = filledStore(join(home, 'opsd.db'));
+  using store = await filledStore(join(home, 'opsd.db'));
   writeFileSync(join(home, 'file'), '');
   const deps = { store, copies: createCopies(store), clock: new ManualClock(NOON) };
   const folder = createBackupFolder({ every: DAY_MS, dir: join(home, 'file'), keep: 1 }, deps);
@@ -146,7 +146,7 @@ test('an unusable folder is named', async () => {
 test('a disk that becomes full during a copy leaves no copy', async () => {
   const home = tempDir();
   const path = join(home, 'opsd.db');
-  filledStore(path)[Symbol.dispose]();
+  (await filledStore(path))[Symbol.dispose]();
   const file = join(home, 'copy.db');
   const program = join(import.meta.dirname, 'programs/copy-to-a-full-disk.ts');
   // The limit allows the write-ahead log of the opening, but no copy of the store.
@@ -158,7 +158,7 @@ test('a disk that becomes full during a copy leaves no copy', async () => {
 });
 
 test('sizes are those of the store with its write-ahead log, and unknown without the store', async () => {
-  const { store } = world();
+  const { store } = await world();
   const sizes = ['', '-wal'].map((suffix) => statSync(store.path + suffix).size);
   const { sizeBytes, freeBytes } = readStoreFiles(store.path);
   expect(sizeBytes).toBe(sizes[0]! + sizes[1]!);

@@ -13,6 +13,7 @@ import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { intentFor } from '../support/ledger-facts.ts';
 import { damagesFound, filledStore } from '../support/store-damage.ts';
+import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const METRIC = 'msgsvc_log_events_total';
@@ -23,14 +24,14 @@ function changeBehind(path: string, sql: string): void {
   db.exec(sql);
 }
 
-function closedStore(): string {
+async function closedStore(): Promise<string> {
   const path = join(tempDir(), 'opsd.db');
-  filledStore(path)[Symbol.dispose]();
+  (await filledStore(path))[Symbol.dispose]();
   return path;
 }
 
-test('random damage of data pages is found, or has changed nothing', () => {
-  expect(damagesFound({ runs: 40, seed: 20_261_122 })).toBeGreaterThan(15);
+test('random damage of data pages is found, or has changed nothing', async () => {
+  expect(await damagesFound({ runs: 40, seed: 20_261_122 })).toBeGreaterThan(15);
 });
 
 describe('changes while no daemon ran', () => {
@@ -41,8 +42,8 @@ describe('changes while no daemon ran', () => {
     ['a schema', `DROP INDEX intents_claim`, 'sqlite_schema'],
     ['the checksums themselves', `DROP TABLE table_digests`, 'table_digests'],
     ['a row that nobody wrote', `INSERT INTO triggers (policy, key, at) VALUES ('p', 'k', 1)`, 'triggers'],
-  ])('%s is named, and the store is rejected', (_what, sql, table) => {
-    const path = closedStore();
+  ])('%s is named, and the store is rejected', async (_what, sql, table) => {
+    const path = await closedStore();
     changeBehind(path, sql.replace('WHERE rowid_is_first', `WHERE labels = (SELECT min(labels) FROM ${table})`));
     expect(() => openStore(path)).toThrow(
       `${path}: the store is damaged: the content of table ${table} differs from its checksum. ` +
@@ -51,8 +52,8 @@ describe('changes while no daemon ran', () => {
     );
   });
 
-  test('a changed digit in a page that stays valid is found', () => {
-    const path = closedStore();
+  test('a changed digit in a page that stays valid is found', async () => {
+    const path = await closedStore();
     const bytes = readFileSync(path);
     const at = bytes.lastIndexOf('crm.vendor.example-7');
     bytes.write('crm.vendor.example-8', at);
@@ -60,26 +61,26 @@ describe('changes while no daemon ran', () => {
     expect(() => openStore(path)).toThrow(/the store is damaged: /);
   });
 
-  test('an unchanged store is not checked again', () => {
-    const path = closedStore();
+  test('an unchanged store is not checked again', async () => {
+    const path = await closedStore();
     changeBehind(path, `UPDATE counters SET value = value + 1`);
     markClosed(path);
     expect(() => openStore(path)[Symbol.dispose]()).not.toThrow();
   });
 
-  test('a store that a crash left is checked, and has its commits', () => {
+  test('a store that a crash left is checked, and has its commits', async () => {
     const path = join(tempDir(), 'opsd.db');
     const crashed = join(tempDir(), 'opsd.db');
-    using store = filledStore(path);
-    createTotals(store).add('production', [{ metric: METRIC, labels: ['LAST'], by: 3 }]);
+    using store = await filledStore(path);
+    await createTotals(store).add('production', [{ metric: METRIC, labels: ['LAST'], by: 3 }]);
     for (const suffix of ['', '-wal']) copyFileSync(path + suffix, crashed + suffix);
     expect(existsSync(`${path}.clean`)).toBe(false);
     using again = openStore(crashed);
-    expect(createTotals(again).counters('production')).toContainEqual({ metric: METRIC, labels: ['LAST'], value: 3 });
+    expect(storedCounters(again, 'production')).toContainEqual({ metric: METRIC, labels: ['LAST'], value: 3 });
   });
 
-  test('an index that does not match its table is found', () => {
-    const path = closedStore();
+  test('an index that does not match its table is found', async () => {
+    const path = await closedStore();
     const bytes = readFileSync(path);
     // Account and target are adjacent only in the index of claims.
     bytes.write('productiondlq-18', bytes.indexOf('productiondlq-17'));
@@ -88,53 +89,58 @@ describe('changes while no daemon ran', () => {
   });
 });
 
-describe('while the daemon runs', () => {
-  function opened(): { path: string; store: Store; add: () => void; leaseLost: () => string | undefined } {
+describe('while the daemon runs', async () => {
+  async function opened(): Promise<{
+    path: string;
+    store: Store;
+    add: () => Promise<void>;
+    leaseLost: () => string | undefined;
+  }> {
     const path = join(tempDir(), 'opsd.db');
-    const store = filledStore(path);
+    const store = await filledStore(path);
     const totals = createTotals(store);
     const ledger = createLedger(store, memoryAudit());
-    const add = (): void => totals.add('production', [{ metric: METRIC, labels: ['x'], by: 1 }]);
+    const add = () => totals.add('production', [{ metric: METRIC, labels: ['x'], by: 1 }]);
     return { path, store, add, leaseLost: () => ledger.leaseLost() };
   }
 
-  test('an unreadable page stops everything, and the next start', () => {
-    const { path, store, add, leaseLost } = opened();
+  test('an unreadable page stops everything, and the next start', async () => {
+    const { path, store, add, leaseLost } = await opened();
     expect(leaseLost()).toBeUndefined();
     store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; PRAGMA shrink_memory');
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xa5, 2 * 4_096), { flag: 'r+' });
-    expect(() => createTotals(store).counters('production')).toThrow('database disk image is malformed');
+    expect(() => storedCounters(store, 'production')).toThrow('database disk image is malformed');
     expect(leaseLost()).toMatch(
       /^damage of the store was found while the daemon is running: database disk image is malformed/,
     );
-    expect(add).toThrow(StoreError);
+    await expect(add()).rejects.toThrow(StoreError);
     store[Symbol.dispose]();
     expect(() => openStore(path)).toThrow(/the store is damaged/);
   });
 
-  test.each(['', '-wal'])('a file opsd.db%s that is moved away stops everything until it is back', (suffix) => {
-    const { path, store, add, leaseLost } = opened();
-    add();
+  test.each(['', '-wal'])('a file opsd.db%s that is moved away stops everything until it is back', async (suffix) => {
+    const { path, store, add, leaseLost } = await opened();
+    await add();
     renameSync(path + suffix, `${path}.away`);
     expect(leaseLost()).toBe(
       `${path}${suffix} was moved, removed or replaced while the daemon is running: put it back, or restart the daemon`,
     );
     expect(store.problem).toBe(leaseLost());
-    expect(add).toThrow(StoreError);
+    await expect(add()).rejects.toThrow(StoreError);
     renameSync(`${path}.away`, path + suffix);
     expect(leaseLost()).toBeUndefined();
-    add();
+    await add();
     store[Symbol.dispose]();
   });
 
-  test('a file that was replaced is not written to, and not trusted afterwards', () => {
-    const { path, store, add, leaseLost } = opened();
+  test('a file that was replaced is not written to, and not trusted afterwards', async () => {
+    const { path, store, add, leaseLost } = await opened();
     renameSync(path, `${path}.away`);
     copyFileSync(`${path}.away`, path);
     const before = readFileSync(path);
     expect(leaseLost()).toMatch(/was moved, removed or replaced/);
-    expect(add).toThrow(StoreError);
+    await expect(add()).rejects.toThrow(StoreError);
     store[Symbol.dispose]();
     expect(readFileSync(path)).toEqual(before);
     expect(existsSync(`${path}.clean`)).toBe(false);
@@ -155,8 +161,8 @@ describe('the owner of a file', () => {
     expect(readFileSync(path).subarray(100)).toEqual(before.subarray(100));
   });
 
-  test('a store with the mark of another program is rejected', () => {
-    const path = closedStore();
+  test('a store with the mark of another program is rejected', async () => {
+    const path = await closedStore();
     changeBehind(path, 'PRAGMA application_id = 252006673');
     expect(() => openStore(path)).toThrow(/another program/);
   });
@@ -169,7 +175,7 @@ describe('the owner of a file', () => {
       INSERT INTO counters VALUES ('production', '${METRIC}', '["x"]', 41)`,
     );
     const store = openStore(path);
-    expect(createTotals(store).counters('production')).toEqual([{ metric: METRIC, labels: ['x'], value: 41 }]);
+    expect(storedCounters(store, 'production')).toEqual([{ metric: METRIC, labels: ['x'], value: 41 }]);
     expect(store.db.prepare('PRAGMA application_id').get()).toEqual({ application_id: 0x6f_70_73_64 });
     store[Symbol.dispose]();
     changeBehind(path, 'UPDATE counters SET value = 42');
@@ -181,7 +187,7 @@ describe('backup and restore', () => {
   test('a damaged copy is rejected, and the store stays', async () => {
     const path = join(tempDir(), 'opsd.db');
     const copy = `${path}.copy`;
-    const store = filledStore(path);
+    const store = await filledStore(path);
     await backupStore(store, copy);
     store[Symbol.dispose]();
     changeBehind(copy, 'UPDATE counters SET value = value + 1');
@@ -201,7 +207,7 @@ describe('backup and restore', () => {
   ])('a valid copy replaces a store that %s', async (_what, damage) => {
     const path = join(tempDir(), 'opsd.db');
     const copy = `${path}.copy`;
-    const store = filledStore(path);
+    const store = await filledStore(path);
     await backupStore(store, copy);
     intentFor(createLedger(store, memoryAudit()), 'dlq-after');
     store[Symbol.dispose]();
@@ -214,7 +220,7 @@ describe('backup and restore', () => {
 
   test('the mark of the replaced store does not apply to the new one', async () => {
     const path = join(tempDir(), 'opsd.db');
-    const store = filledStore(path);
+    const store = await filledStore(path);
     await backupStore(store, `${path}.copy`);
     store[Symbol.dispose]();
     restoreStore(`${path}.copy`, path, { label: 'x' });

@@ -93,14 +93,14 @@ test('outcomes of runs and states of plans are renamed', () => {
   );
 });
 
-test('kept notifications are read from their renamed tables', () => {
+test('kept notifications are read from their renamed tables', async () => {
   const kept = `'{"notice":{"key":"k","severity":"info"},"startedAt":1}'`;
   const path = storeOf(
     `INSERT INTO notices VALUES ('k', ${kept}); INSERT INTO notice_queue VALUES (1, 'webhook', ${kept});`,
   );
   using store = openStore(path);
   const notification = { notification: { key: 'k' } };
-  expect(createNotificationStore(store).load()).toMatchObject({
+  expect(await createNotificationStore(store).load()).toMatchObject({
     notifications: [notification],
     queue: [{ id: 1, receiver: 'webhook', kept: notification }],
   });

@@ -4,9 +4,9 @@ import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
-import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const MINUTE = 60_000;
@@ -33,14 +33,14 @@ function open(messageId: string, more: Partial<OpenMessage> = {}): OpenMessage {
 
 const delivered = { metric: 'msgsvc_log_events_total', labels: ['DELIVERED'] } as const;
 
-test('a commit persists after the store was closed and opened again', () => {
+test('a commit persists after the store was closed and opened again', async () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
     const totals = createTotals(store);
     const aggregations = createLogAggregationStore(store, totals);
-    expect(aggregations.loadLogState('production')).toEqual({});
-    aggregations.commitLog(
+    expect(await aggregations.loadLogState('production')).toEqual({});
+    await aggregations.commitLog(
       commit({
         watermark: 5_000,
         increments: [{ ...delivered, by: 2 }],
@@ -52,8 +52,8 @@ test('a commit persists after the store was closed and opened again', () => {
         sweep: { at: 2_000, end: 5_000, since: 8 },
       }),
     );
-    expect(aggregations.loadLogState('production')).toMatchObject({ sweep: { at: 2_000, end: 5_000, since: 8 } });
-    aggregations.commitLog(
+    expect(await aggregations.loadLogState('production')).toMatchObject({ sweep: { at: 2_000, end: 5_000, since: 8 } });
+    await aggregations.commitLog(
       commit({
         watermark: 6_000,
         windowMs: 45_000,
@@ -67,9 +67,9 @@ test('a commit persists after the store was closed and opened again', () => {
   const totals = createTotals(store);
   const aggregations = createLogAggregationStore(store, totals);
   const state = { watermark: 6_000, keptFrom: 0, sweptAt: 7, entryMode: 'transitions', windowMs: 45_000 };
-  expect(aggregations.loadLogState('production')).toEqual(state);
-  expect(totals.counters('production')).toEqual([{ ...delivered, value: 5 }]);
-  const { seen, ended, open: inFlight } = aggregations.memory('production');
+  expect(await aggregations.loadLogState('production')).toEqual(state);
+  expect(storedCounters(store, 'production')).toEqual([{ ...delivered, value: 5 }]);
+  const { seen, ended, open: inFlight } = await aggregations.memory('production');
   expect(['a', 'b', 'c'].map((text) => seen.has(4_000, keyOf(text)))).toEqual([true, true, false]);
   expect(['e', 'a'].map((text) => ended.hasAnywhere(keyOf(text)))).toEqual([true, false]);
   expect(inFlight).toEqual(
@@ -78,7 +78,7 @@ test('a commit persists after the store was closed and opened again', () => {
       ['m2', { destination: 'b.example', dueAt: undefined }],
     ]),
   );
-  expect(aggregations.openRecords('production', ['m1', 'm2', 'm3'])).toEqual(
+  expect(await aggregations.openRecords('production', ['m1', 'm2', 'm3'])).toEqual(
     new Map([
       ['m1', '[1]'],
       ['m2', '[2]'],
@@ -86,64 +86,64 @@ test('a commit persists after the store was closed and opened again', () => {
   );
 });
 
-test('accounts are separate', () => {
+test('accounts are separate', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);
   const aggregations = createLogAggregationStore(store, totals);
-  aggregations.commitLog(
+  await aggregations.commitLog(
     commit({ increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }), opened: [open('m')] }),
   );
-  expect(aggregations.loadLogState('staging')).toEqual({});
-  expect(totals.counters('staging')).toEqual([]);
-  expect(aggregations.memory('staging').seen.size).toBe(0);
-  expect(aggregations.openRecords('staging', ['m'])).toEqual(new Map());
-  expect(aggregations.expired('staging', Infinity, 10)).toEqual([]);
+  expect(await aggregations.loadLogState('staging')).toEqual({});
+  expect(storedCounters(store, 'staging')).toEqual([]);
+  expect((await aggregations.memory('staging')).seen.size).toBe(0);
+  expect(await aggregations.openRecords('staging', ['m'])).toEqual(new Map());
+  expect(await aggregations.expired('staging', Infinity, 10)).toEqual([]);
 });
 
-test('a commit that fails midway leaves the previous one, in the store and in memory', () => {
+test('a commit that fails midway leaves the previous one, in the store and in memory', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
   const totals = createTotals(store, (message) => failures.push(message));
   const aggregations = createLogAggregationStore(store, totals);
-  aggregations.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
+  await aggregations.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
   const broken = open('m', { expires: 'not a number' as unknown as number });
   const second = { watermark: 2_000, increments: [{ ...delivered, by: 1 }], seen: slices(MINUTE, { a: 1 }) };
-  expect(() => aggregations.commitLog(commit({ ...second, opened: [broken] }))).toThrow(
+  await expect(aggregations.commitLog(commit({ ...second, opened: [broken] }))).rejects.toThrow(
     /cannot store TEXT value in INTEGER column/,
   );
   expect(failures).toEqual(['cannot store TEXT value in INTEGER column log_open.expires']);
-  expect(aggregations.loadLogState('production')).toMatchObject({ watermark: 1_000 });
-  expect(totals.counters('production')).toEqual([{ ...delivered, value: 1 }]);
-  expect(aggregations.memory('production').seen.size).toBe(0);
-  expect(aggregations.memory('production').open.size).toBe(0);
+  expect(await aggregations.loadLogState('production')).toMatchObject({ watermark: 1_000 });
+  expect(storedCounters(store, 'production')).toEqual([{ ...delivered, value: 1 }]);
+  expect((await aggregations.memory('production')).seen.size).toBe(0);
+  expect((await aggregations.memory('production')).open.size).toBe(0);
 });
 
-test('old keys are removed by the slice, ended messages closed, silent ones found as they expire', () => {
+test('old keys are removed by the slice, ended messages closed, silent ones found as they expire', async () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
     const aggregations = createLogAggregationStore(store, createTotals(store));
-    aggregations.commitLog(
+    await aggregations.commitLog(
       commit({
         seen: slices(MINUTE, { old: 10, new: MINUTE + 1 }),
         opened: [open('later', { expires: 7 }), open('sooner', { expires: 5 }), open('ended', { expires: 6 })],
       }),
     );
-    aggregations.commitLog(commit({ keptFrom: MINUTE, closed: ['ended'] }));
-    expect(aggregations.memory('production').seen.size).toBe(1);
-    const expired = (before: number, limit: number) =>
-      aggregations.expired('production', before, limit).map(({ messageId }) => messageId);
-    expect(expired(7, 10)).toEqual(['sooner']);
-    expect(expired(8, 10)).toEqual(['sooner', 'later']);
-    expect(expired(Infinity, 1)).toEqual(['sooner']);
+    await aggregations.commitLog(commit({ keptFrom: MINUTE, closed: ['ended'] }));
+    expect((await aggregations.memory('production')).seen.size).toBe(1);
+    const expired = async (before: number, limit: number) =>
+      (await aggregations.expired('production', before, limit)).map(({ messageId }) => messageId);
+    expect(await expired(7, 10)).toEqual(['sooner']);
+    expect(await expired(8, 10)).toEqual(['sooner', 'later']);
+    expect(await expired(Infinity, 1)).toEqual(['sooner']);
   }
   using store = openStore(path);
-  const { seen, open: inFlight } = createLogAggregationStore(store, createTotals(store)).memory('production');
+  const { seen, open: inFlight } = await createLogAggregationStore(store, createTotals(store)).memory('production');
   expect([seen.has(10, keyOf('old')), seen.has(MINUTE + 1, keyOf('new'))]).toEqual([false, true]);
   expect([...inFlight.keys()]).toEqual(['later', 'sooner']);
 });
 
-test('entries of an hour are counted for three days', () => {
+test('entries of an hour are counted for three days', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const aggregations = createLogAggregationStore(store, createTotals(store));
   const hour = 3_600_000;
@@ -151,39 +151,43 @@ test('entries of an hour are counted for three days', () => {
     { hour, state: 'CREATED' as const, count: 2 },
     { hour, state: 'DELIVERED' as const, count: 1 },
   ];
-  aggregations.commitLog(commit({ watermark: 2 * hour, hours }));
-  aggregations.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
-  expect(aggregations.hourCounts('production', hour)).toEqual(
+  await aggregations.commitLog(commit({ watermark: 2 * hour, hours }));
+  await aggregations.commitLog(commit({ watermark: 73 * hour, hours: [{ hour, state: 'CREATED', count: 3 }] }));
+  expect(await aggregations.hourCounts('production')).toEqual(
     new Map([
-      ['CREATED', 5],
-      ['DELIVERED', 1],
+      [
+        hour,
+        new Map([
+          ['CREATED', 5],
+          ['DELIVERED', 1],
+        ]),
+      ],
     ]),
   );
-  expect(aggregations.hourCounts('staging', hour)).toEqual(new Map());
-  aggregations.commitLog(commit({ watermark: 73 * hour + 1 }));
-  expect(aggregations.hourCounts('production', hour)).toEqual(new Map());
+  expect(await aggregations.hourCounts('staging')).toEqual(new Map());
+  await aggregations.commitLog(commit({ watermark: 73 * hour + 1 }));
+  expect(await aggregations.hourCounts('production')).toEqual(new Map());
 });
 
-test('lines about deliveries belong to the commit: present with it, and absent without it', () => {
+test('lines about deliveries belong to the commit: present with it, and absent without it', async () => {
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
-    const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
-    const aggregations = createLogAggregationStore(store, createTotals(store), {
-      ...createSpanOutbox(store),
-      deliveries,
-    });
+    const deliveries = await createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
+    const aggregations = createLogAggregationStore(store, createTotals(store), { deliveries });
     let told = 0;
     deliveries.onStored(() => void (told += 1));
-    aggregations.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
+    await aggregations.commitLog(commit({ lines: ['{"n":1}', '{"n":2}'] }));
     expect([told, deliveries.queued]).toEqual([1, 2]);
     const broken = [{ ...delivered, by: Number.NaN }];
-    expect(() => aggregations.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).toThrow('NOT NULL');
+    await expect(aggregations.commitLog(commit({ lines: ['{"n":3}'], increments: broken }))).rejects.toThrow(
+      'NOT NULL',
+    );
     expect([told, deliveries.queued]).toEqual([1, 2]);
   }
   using store = openStore(path);
-  const deliveries = createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
-  expect(deliveries.next()).toEqual({ id: 2, text: '{"n":1}\n{"n":2}\n', lines: 2 });
-  deliveries.settle(2);
-  expect([deliveries.queued, deliveries.next()]).toEqual([0, undefined]);
+  const deliveries = await createDeliveryOutbox(store, { onDropped: () => expect.unreachable() });
+  expect(await deliveries.next()).toEqual({ ids: [1, 2], text: '{"n":1}\n{"n":2}\n' });
+  await deliveries.settle([1, 2]);
+  expect([deliveries.queued, await deliveries.next()]).toEqual([0, undefined]);
 });

@@ -1,71 +1,181 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TotalsAdded } from '#observe/aggregation/totals.ts';
+import { createLabelStore } from '#storage/sqlite-label-store.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { heldBack } from '../support/held-back.ts';
+import { memoryStore } from '../support/memory-store.ts';
+import { storedCounters, storedHistograms } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const duration = { metric: 'msgsvc_message_delivery_duration_seconds', labels: ['api.example'] } as const;
 const created = { metric: 'msgsvc_messages_created_total', labels: ['api.example'] } as const;
 
-test('counters and histograms add up over commits and restarts', () => {
+/** A store whose transactions wait until the test lets them proceed. */
+function held() {
+  const store = memoryStore();
+  const { port: database, waiting } = heldBack(store.database, 'transaction');
+  const failures: string[] = [];
+  const totals = createTotals({ database }, (message) => failures.push(message));
+  /** Waits until a transaction has begun. */
+  const begun = async () => {
+    while (waiting.length === 0) await Promise.resolve();
+    return waiting.shift()!;
+  };
+  return { store, totals, failures, waiting, begun };
+}
+
+test('counters and histograms add up over commits and restarts', async () => {
   const path = join(tempDir(), 'opsd.db');
   for (const [buckets, sum] of [[[1, 0, 2], 7.5] as const, [[0, 4, 1], 2] as const]) {
     using store = openStore(path);
     const increments = [{ ...created, by: 2 }];
-    createTotals(store).commit({ account: 'a', increments, histograms: [{ ...duration, buckets, sum }] }, () => {});
+    await createTotals(store).commit('a', () => ({ increments, histograms: [{ ...duration, buckets, sum }] }));
   }
   using store = openStore(path);
-  const totals = createTotals(store);
-  expect(totals.counters('a')).toEqual([{ ...created, value: 4 }]);
-  expect(totals.histograms('a')).toEqual([{ ...duration, buckets: [1, 4, 3], sum: 9.5 }]);
-  expect(totals.histograms('b')).toEqual([]);
+  const { counters, histograms } = await createTotals(store).follow('a');
+  expect(counters).toEqual([{ ...created, value: 4 }]);
+  expect(histograms).toEqual([{ ...duration, buckets: [1, 4, 3], sum: 9.5 }]);
+  expect((await createTotals(store).follow('b')).histograms).toEqual([]);
 });
 
-test('listeners receive increments after they are durable, and no failed ones', () => {
-  using store = openStore(join(tempDir(), 'opsd.db'));
-  const failures: string[] = [];
-  const totals = createTotals(store, (message) => failures.push(message));
+test('several additions to one series in a commit all count', async () => {
+  const store = memoryStore();
+  const totals = createTotals(store);
+  const histogram = { ...duration, buckets: [1, 2], sum: 3 };
+  await totals.commit('a', () => ({
+    increments: [
+      { ...created, by: 1 },
+      { ...created, by: 2 },
+    ],
+    histograms: [histogram, histogram],
+  }));
+  expect(storedCounters(store, 'a')).toEqual([{ ...created, value: 3 }]);
+  expect(storedHistograms(store, 'a')).toEqual([{ ...duration, buckets: [2, 4], sum: 6 }]);
+});
+
+test('feeds report increments after they are durable, and no failed ones', async () => {
+  const { store, totals, failures, begun } = held();
   const heard: TotalsAdded[] = [];
-  using listening = totals.onAdded((added) => heard.push(added));
-  const added = { account: 'a', increments: [{ ...created, by: 1 }] };
-  const fails = (): never => {
-    throw new Error('disk full');
-  };
-  expect(() => totals.commit(added, fails)).toThrow('disk full');
-  expect({ heard, failures, counters: totals.counters('a') }).toEqual({
+  const feed = await totals.follow('a');
+  feed.onAdded((added) => void heard.push(added));
+  const increments = [{ ...created, by: 1 }];
+  const failed = totals.add('a', increments);
+  (await begun()).fail(new Error('disk full'));
+  await expect(failed).rejects.toThrow('disk full');
+  expect({ heard, failures, counters: storedCounters(store, 'a') }).toEqual({
     heard: [],
     failures: ['disk full'],
     counters: [],
   });
-  totals.commit(added, () => {
-    expect(heard).toEqual([]);
-  });
-  expect(heard).toEqual([{ ...added, histograms: [] }]);
-  listening[Symbol.dispose]();
-  totals.commit(added, () => {});
+  const added = totals.add('a', increments);
+  const transaction = await begun();
+  expect(heard).toEqual([]);
+  transaction.proceed();
+  await added;
+  expect(heard).toEqual([{ account: 'a', increments, histograms: [] }]);
+  feed[Symbol.dispose]();
+  const more = totals.add('a', increments);
+  (await begun()).proceed();
+  await more;
   expect(heard).toHaveLength(1);
 });
 
-test('a commit with a value that is not a number is rejected as a whole', () => {
+test('a feed has each commit either in its reading or afterwards, also before it has a listener', async () => {
+  const { totals, begun } = held();
+  const first = totals.add('a', [{ ...created, by: 1 }]);
+  const transaction = await begun();
+  const following = totals.follow('a');
+  const second = totals.add('a', [{ ...created, by: 2 }]);
+  transaction.proceed();
+  await first;
+  const feed = await following;
+  expect(feed.counters).toEqual([{ ...created, value: 1 }]);
+  (await begun()).proceed();
+  await second;
+  const heard: number[] = [];
+  feed.onAdded(({ increments }) => void heard.push(...increments.map(({ by }) => by)));
+  expect(heard).toEqual([2]);
+  const third = totals.add('a', [{ ...created, by: 4 }]);
+  (await begun()).proceed();
+  await third;
+  expect(heard).toEqual([2, 4]);
+});
+
+test('changes of an account are decided and committed one after the other, and those of others meanwhile', async () => {
+  const { totals, waiting, begun } = held();
+  const seen: string[] = [];
+  const commit = (account: string, name: string) =>
+    totals.commit(account, () => {
+      seen.push(`${name} decided`);
+      return { increments: [{ ...created, by: 1 }], committed: () => void seen.push(`${name} committed`) };
+    });
+  const first = commit('a', 'first');
+  const second = commit('a', 'second');
+  const transaction = await begun();
+  const other = commit('b', 'other');
+  (await begun()).proceed();
+  await other;
+  expect(waiting).toEqual([]);
+  transaction.proceed();
+  await first;
+  (await begun()).proceed();
+  await second;
+  expect(seen).toEqual([
+    'first decided',
+    'other decided',
+    'other committed',
+    'first committed',
+    'second decided',
+    'second committed',
+  ]);
+});
+
+test('a value loses its totals after the commits that count it, and before those that come later', async () => {
+  const { store, totals, begun } = held();
+  const labels = createLabelStore(store, totals);
+  const seen: string[] = [];
+  const feed = await totals.follow('a');
+  feed.onAdded(({ increments }) => void seen.push(`added ${increments[0]!.by}`));
+  const before = totals.add('a', [{ ...created, by: 1 }]);
+  const transaction = await begun();
+  const place = { metric: created.metric, index: 0 };
+  const value = { label: 'destination', value: 'api.example', totals: [place] };
+  const evicted = labels.evict('a', [value], () => void seen.push('evicted'));
+  const after = totals.add('a', [{ ...created, by: 2 }]);
+  transaction.proceed();
+  (await begun()).proceed();
+  (await begun()).proceed();
+  await Promise.all([before, evicted, after]);
+  expect(seen).toEqual(['added 1', 'evicted', 'added 2']);
+  expect(storedCounters(store, 'a')).toContainEqual({ ...created, value: 2 });
+});
+
+test('a stop waits for the changes that were requested before', async () => {
+  const { store, totals, begun } = held();
+  void totals.add('a', [{ ...created, by: 1 }]);
+  const ended = totals.settled().then(() => storedCounters(store, 'a'));
+  (await begun()).proceed();
+  expect(await ended).toEqual([{ ...created, value: 1 }]);
+});
+
+test('a commit with a value that is not a number is rejected as a whole', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const totals = createTotals(store);
   const good = { ...created, by: 1 };
   const histograms = [{ ...duration, buckets: [1], sum: Number.NaN }];
-  expect(() => totals.add('a', [good, { ...created, by: Number.NaN }])).toThrow('NOT NULL');
-  expect(() => totals.commit({ account: 'a', increments: [good], histograms }, () => {})).toThrow('NOT NULL');
-  expect([totals.counters('a'), totals.histograms('a')]).toEqual([[], []]);
+  await expect(totals.add('a', [good, { ...created, by: Number.NaN }])).rejects.toThrow('NOT NULL');
+  await expect(totals.commit('a', () => ({ increments: [good], histograms }))).rejects.toThrow('NOT NULL');
+  expect([storedCounters(store, 'a'), storedHistograms(store, 'a')]).toEqual([[], []]);
 });
 
-test('each written commit is reported, and no failed one', () => {
+test('each written commit is reported, and no failed one', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   let saves = 0;
   const totals = createTotals(store, undefined, () => void (saves += 1));
-  totals.commit({ account: 'production' }, () => undefined);
+  await totals.commit('production', () => ({}));
   expect(saves).toBe(1);
-  const fail = () => {
-    throw new Error('disk full');
-  };
-  expect(() => totals.commit({ account: 'production' }, fail)).toThrow('disk full');
+  await expect(totals.add('production', [{ ...created, by: Number.NaN }])).rejects.toThrow('NOT NULL');
   expect(saves).toBe(1);
 });

@@ -5,9 +5,10 @@
 import type { LogProgress } from '#foundation/domain/observation.ts';
 import { catalog } from '#observe/catalog/catalog.ts';
 import type { LogHistogram } from '#observe/aggregation/log-histograms.ts';
-import type { TotalsStore } from '#observe/aggregation/totals.ts';
+import type { Store } from '#storage/sqlite.ts';
 import type { Exposition } from './exposition.ts';
 import type { LogRow } from './service.ts';
+import { storedCounters, storedHistograms } from './stored-totals.ts';
 
 /** Values by name and label values, separated by spaces. Series that never counted anything are omitted. */
 export interface LogTruth {
@@ -173,13 +174,12 @@ export function toldByMetrics(metrics: Exposition): LogTruth {
 }
 
 /** Returns the same from the store and the collector's last batch. */
-export function toldByStore(totals: TotalsStore, account: string, { inFlight = [] }: LogProgress): LogTruth {
+export function toldByStore(store: Pick<Store, 'db'>, account: string, { inFlight = [] }: LogProgress): LogTruth {
   const nameOf = (metric: string, labels: readonly string[]): string => [metric, ...labels].join(' ');
-  const counters = totals
-    .counters(account)
+  const counters = storedCounters(store, account)
     .filter(({ metric }) => metric in COUNTERS)
     .map(({ metric, labels, value }) => [nameOf(metric, labels), value] as const);
-  const histograms = totals.histograms(account).map(({ metric, labels, buckets, sum }) => {
+  const histograms = storedHistograms(store, account).map(({ metric, labels, buckets, sum }) => {
     let upTo = 0;
     return [nameOf(metric, labels), [rounded(sum), ...buckets.map((count) => (upTo += count))]] as const;
   });

@@ -1,5 +1,8 @@
 /** The aggregations' stores over a database in memory, for tests of their users. */
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
+import type { CounterValue, HistogramValue } from '#observe/aggregation/totals.ts';
+import { each } from '#storage/database.ts';
+import type { SqliteDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createSeriesStore } from '#storage/sqlite-series-store.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
@@ -7,9 +10,12 @@ import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
 import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
 import type { Store } from '#storage/sqlite.ts';
 import { memoryStore } from './memory-store.ts';
+import { storedCounters, storedHistograms } from './stored-totals.ts';
 
 export interface MemoryStores extends AggregationStores {
   readonly totals: SqliteTotals;
+  readonly counters: (account: string) => CounterValue[];
+  readonly histograms: (account: string) => HistogramValue[];
   /** Committed lines about deliveries. */
   readonly lines: readonly string[];
   /** Opens the same database as a restarted process would. */
@@ -22,11 +28,19 @@ export function memoryStores(): MemoryStores {
 
 function storesOver(store: Store, lines: string[]): MemoryStores {
   const totals = createTotals(store);
-  const deliveries = { write: (written: readonly string[]) => () => void lines.push(...written) };
+  const deliveries: Pick<SqliteDeliveryOutbox, 'begin'> = {
+    begin: (written) => ({
+      work: each('', []),
+      committed: () => void lines.push(...written),
+      failed: () => undefined,
+    }),
+  };
   return {
     totals,
+    counters: (account) => storedCounters(store, account),
+    histograms: (account) => storedHistograms(store, account),
     lines,
-    log: createLogAggregationStore(store, totals, { write: () => () => undefined, deliveries }),
+    log: createLogAggregationStore(store, totals, { deliveries }),
     series: createSeriesStore(store, totals),
     flowControl: createFlowControlStore(totals),
     workflowDlq: createWorkflowDlqStore(store, totals),

@@ -9,7 +9,7 @@ export function emptyPorts(): ReadingPorts {
   return {
     flowControlHistory: new FlowControlHistory(),
     canaries: { states: () => [] },
-    spend: { budget: () => undefined, raises: () => [], dimension: () => undefined },
+    spend: { budget: () => undefined, raises: () => [], dimension: async () => undefined },
     audit: {
       search: () => Promise.resolve({ records: [], damaged: 0 }),
       verify: () => Promise.resolve({ records: 0, isTorn: false }),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { run } from '#storage/database.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
@@ -15,29 +16,22 @@ import { tempDir } from './temp-dir.ts';
 const PAGE_BYTES = 4_096;
 
 /** Creates a store with counters, histograms, keys and a ledger. */
-export function filledStore(path: string): Store {
+export async function filledStore(path: string): Promise<Store> {
   const store = openStore(path);
   const totals = createTotals(store);
   const ledger = createLedger(store, memoryAudit());
   for (let n = 0; n < 30; n++) {
     const destination = `crm.vendor.example-${n}`;
-    totals.commit(
-      {
-        account: 'production',
-        increments: [
-          { metric: 'msgsvc_message_attempts_total', labels: [destination], by: 100 + n },
-          { metric: 'msgsvc_messages_finished_total', labels: [destination], by: n },
-        ],
-        histograms: [
-          { metric: 'msgsvc_message_delivery_duration_seconds', labels: [destination], buckets: [n, 1, 2], sum: n / 7 },
-        ],
-      },
-      () => {
-        store.db
-          .prepare('INSERT INTO log_keys VALUES (?, ?, ?, ?)')
-          .run('production', 'seen', n, Buffer.alloc(600, `key ${n}`));
-      },
-    );
+    await totals.commit('production', () => ({
+      increments: [
+        { metric: 'msgsvc_message_attempts_total', labels: [destination], by: 100 + n },
+        { metric: 'msgsvc_messages_finished_total', labels: [destination], by: n },
+      ],
+      histograms: [
+        { metric: 'msgsvc_message_delivery_duration_seconds', labels: [destination], buckets: [n, 1, 2], sum: n / 7 },
+      ],
+      work: run('INSERT INTO log_keys VALUES (?, ?, ?, ?)', 'production', 'seen', n, Buffer.alloc(600, `key ${n}`)),
+    }));
     intentFor(ledger, `dlq-${n}`);
   }
   return store;
@@ -87,9 +81,9 @@ function damageOf(pageCount: number): fc.Arbitrary<Damage> {
  *
  * @returns the number of rejected stores
  */
-export function damagesFound(options: { readonly runs: number; readonly seed?: number }): number {
+export async function damagesFound(options: { readonly runs: number; readonly seed?: number }): Promise<number> {
   const path = join(tempDir(), 'opsd.db');
-  filledStore(path)[Symbol.dispose]();
+  (await filledStore(path))[Symbol.dispose]();
   const whole = readFileSync(path);
   const mark = readFileSync(`${path}.clean`);
   const content = contentOf(path);

@@ -19,6 +19,7 @@ import { clockOf } from './fast-clock.ts';
 import { DayTraffic } from './day-traffic.ts';
 import { logTruth, toldByStore, total, type LogTruth } from './log-truth.ts';
 import { logsUntil, TEST_TOKEN } from './service.ts';
+import { storedCounters } from './stored-totals.ts';
 import { tempDir } from './temp-dir.ts';
 import { testClient, testEmulator } from './test-emulator.ts';
 
@@ -143,10 +144,10 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
   let dies = false;
   const mortal: typeof aggregations = {
     ...aggregations,
-    commitLog(commit) {
+    async commitLog(commit) {
       dies = random() < 0.03;
       if (dies && random() < 0.5) throw new Error('killed before the commit');
-      aggregations.commitLog(commit);
+      await aggregations.commitLog(commit);
       if (dies) throw new Error('killed after the commit');
     },
   };
@@ -168,8 +169,8 @@ async function live(day: Day): Promise<Pick<DayTold, 'told' | 'own'> | undefined
     day.counting ||= row !== undefined;
     if (day.counting) await next(day);
   }
-  const counts = new Map(totals.counters(ACCOUNT).map(({ metric, value }) => [metric, value]));
-  return { told: toldByStore(totals, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };
+  const counts = new Map(storedCounters(store, ACCOUNT).map(({ metric, value }) => [metric, value]));
+  return { told: toldByStore(store, ACCOUNT, row!), own: (metric) => counts.get(metric) ?? 0 };
 }
 
 /** Moves time to the next poll. At times an outage begins, of half an hour at most so that not all entries are late. */

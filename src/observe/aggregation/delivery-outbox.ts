@@ -5,19 +5,18 @@
  */
 
 interface DeliveryLines {
-  /** Id of the last of these lines, for `settle`. */
-  readonly id: number;
+  /** Ids of these lines, for `settle`. */
+  readonly ids: readonly number[];
   /** Lines, each with its line break. */
   readonly text: string;
-  readonly lines: number;
 }
 
 export interface DeliveryOutbox {
   /** Returns the oldest lines, at most a few hundred; undefined if there are none. */
-  next(): DeliveryLines | undefined;
-  /** Removes the lines up to this id durably, after they were written. */
-  settle(id: number): void;
-  /** Number of unwritten lines. */
+  next(): Promise<DeliveryLines | undefined>;
+  /** Removes lines durably, after they were written. */
+  settle(ids: readonly number[]): Promise<void>;
+  /** Number of unwritten lines that are stored or being stored. */
   readonly queued: number;
   /** Registers a listener that is called after each commit that added lines. */
   onStored(listener: () => void): Disposable;

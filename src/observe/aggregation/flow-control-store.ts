@@ -64,6 +64,6 @@ export class FlowControlMemory {
 export interface FlowControlAggregationStore {
   /** Returns the state in memory of an account. The store owns it. */
   memory(account: string): FlowControlMemory;
-  /** @throws {Error} if the write fails; nothing is written then */
-  commitFlowControl(account: string, increments: readonly Increment[]): void;
+  /** Rejects if the write fails; nothing is written then. */
+  commitFlowControl(account: string, increments: readonly Increment[]): Promise<void>;
 }

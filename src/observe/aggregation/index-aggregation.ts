@@ -32,7 +32,7 @@ export function aggregateIndex(
   for (const { source, metric, of } of SOURCES) {
     const value = of(stats);
     if (value === undefined || !Number.isFinite(value) || value < 0) continue;
-    const state = readMonth(records.find((known) => known.source === source)?.record);
+    const state = readMonth(records.find((known) => known.subject === subject && known.source === source)?.record);
     const aggregated = aggregateMonth(state, { value, at: servedAt });
     const isFirst = state === undefined;
     if (isFirst || aggregated.increase > 0) increments.push({ metric, labels: [subject], by: aggregated.increase });

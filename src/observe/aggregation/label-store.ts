@@ -14,7 +14,6 @@ export interface LabelValue {
 
 /** Label value that loses its place. */
 export interface EvictedValue {
-  readonly account: string;
   readonly label: string;
   readonly value: string;
   /** Totals that have this label, and its position among their labels. */
@@ -23,12 +22,14 @@ export interface EvictedValue {
 
 export interface LabelStore {
   /** Returns all values, in the order of their first appearance. */
-  load(): readonly LabelValue[];
+  load(): Promise<readonly LabelValue[]>;
   /** Writes values that are new or whose idle time changed. */
-  save(values: readonly LabelValue[]): void;
+  save(values: readonly LabelValue[]): Promise<void>;
   /**
-   * Forgets values and retires their totals (`RETIRED` in totals.ts), in one transaction. A value that returns counts
-   * from 0, as a new one does. Its earlier counts are neither lost nor counted under another name.
+   * Forgets values of an account and retires their totals (`RETIRED` in totals.ts), in one transaction. A value that
+   * returns counts from 0, as a new one does. Its earlier counts are neither lost nor counted under another name.
+   *
+   * @param evicted called after the commit, before anything more is counted for the account
    */
-  evict(values: readonly EvictedValue[]): void;
+  evict(account: string, values: readonly EvictedValue[], evicted: () => void): Promise<void>;
 }

@@ -104,9 +104,11 @@ export class LogMemory {
   readonly seen = new KeySlices(MINUTE_MS);
   readonly ended = new KeySlices(5 * MINUTE_MS);
   readonly open = new Map<string, InFlight>();
+  /** Remembered messages whose root span was sent while they were open. */
+  readonly leftOpen = new Set<string>();
 
   /** Applies a commit to the memory. */
-  remember({ keptFrom, seen, ended, opened = [], closed = [] }: LogCommit): void {
+  remember({ keptFrom, seen, ended, opened = [], closed = [], spans }: LogCommit): void {
     if (seen !== undefined) this.seen.absorb(seen, keptFrom);
     if (ended !== undefined) this.ended.absorb(ended, keptFrom);
     this.seen.forgetBefore(keptFrom);
@@ -114,7 +116,11 @@ export class LogMemory {
     for (const { messageId, destination, createdAt, dueAt } of opened) {
       this.open.set(messageId, { destination, createdAt, dueAt });
     }
-    for (const messageId of closed) this.open.delete(messageId);
+    for (const messageId of spans?.leftOpen ?? []) this.leftOpen.add(messageId);
+    for (const messageId of closed) {
+      this.open.delete(messageId);
+      this.leftOpen.delete(messageId);
+    }
   }
 }
 
@@ -124,19 +130,23 @@ export function surelyCounted({ watermark, provenAt = watermark }: Pick<LogCommi
 }
 
 export interface LogAggregationStore {
-  loadLogState(account: string): LogAggregationState;
+  loadLogState(account: string): Promise<LogAggregationState>;
   /** Returns the state in memory of an account. The store owns it. */
-  memory(account: string): LogMemory;
+  memory(account: string): Promise<LogMemory>;
   /** Returns the records of the given messages that are open. */
-  openRecords(account: string, messageIds: readonly string[]): ReadonlyMap<string, string>;
+  openRecords(account: string, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Returns open messages that expire before `before` (epoch milliseconds), the first to expire first. */
-  expired(account: string, before: number, limit: number): readonly Pick<OpenMessage, 'messageId' | 'record'>[];
-  commitLog(commit: LogCommit): void;
+  expired(account: string, before: number, limit: number): Promise<readonly ExpiredMessage[]>;
+  /** Rejects if the write fails; nothing is written then. */
+  commitLog(commit: LogCommit): Promise<void>;
   /**
-   * Returns the entries counted so far for an hour, by state. The counts are final once the watermark has passed the
-   * hour by the maximum lateness of entries. Empty for an hour that is older than 72 hours.
-   *
-   * @param hour epoch milliseconds at which the hour begins
+   * Returns the entries counted so far, by hour and state. The counts of an hour are final once the watermark has passed
+   * the hour by the maximum lateness of entries. Hours older than 72 hours are missing.
    */
-  hourCounts(account: string, hour: number): ReadonlyMap<MessageState, number>;
+  hourCounts(account: string): Promise<HourCounts>;
 }
+
+export type ExpiredMessage = Pick<OpenMessage, 'messageId' | 'record'>;
+
+/** Counts of entries by the start of their hour, in epoch milliseconds, and by state. */
+export type HourCounts = ReadonlyMap<number, ReadonlyMap<MessageState, number>>;

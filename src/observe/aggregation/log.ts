@@ -18,8 +18,8 @@ import { rankOf, type StatedEntry } from './log-entry.ts';
 import {
   HOUR_MS,
   type HourCount,
+  type ExpiredMessage,
   type LogCommit,
-  type LogAggregationStore,
   type EntryMode,
   type LogMemory,
   type OpenMessage,
@@ -68,7 +68,7 @@ export interface FinishOptions {
   /** Undefined is treated as transitions. */
   readonly entryMode?: EntryMode | undefined;
   /** Open messages that this commit abandons. */
-  readonly expired?: ReturnType<LogAggregationStore['expired']>;
+  readonly expired?: readonly ExpiredMessage[];
 }
 
 export interface LogAggregate extends Required<
@@ -195,16 +195,20 @@ export class WindowAggregation {
     describe(group.described, entry);
   }
 
-  /** @param load returns the records of open messages, by id */
-  finish(load: LogAggregationStore['openRecords'], { entryMode, expired = [] }: FinishOptions = {}): LogAggregate {
-    const { account, memory, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
+  /** Returns the messages of the window that are open. `finish` needs their records. */
+  open(): string[] {
+    const { open } = this.#window.memory;
+    return [...this.#groups.keys()].filter((messageId) => open.has(messageId));
+  }
+
+  /** @param records records of the messages that `open` returned, by id */
+  finish(records: ReadonlyMap<string, string>, { entryMode, expired = [] }: FinishOptions = {}): LogAggregate {
+    const { account, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
     const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
     counts.add('opsd_log_duplicate_entries_total', this.#repeated);
     counts.add('opsd_log_invalid_entries_total', this.#invalid);
     if (isSweep) counts.add('opsd_log_late_entries_total', this.#fresh);
-    const known = [...this.#groups.keys()].filter((messageId) => memory.open.has(messageId));
-    const records = known.length === 0 ? new Map<string, string>() : load(account, known);
     const opened: OpenMessage[] = [];
     const closed: string[] = [];
     const resumeEnds: ResumeEnd[] = [];

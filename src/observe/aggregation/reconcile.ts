@@ -5,7 +5,7 @@
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import type { Reconciled } from '#foundation/domain/statistics.ts';
-import { HOUR_MS } from './log-store.ts';
+import { HOUR_MS, type HourCounts } from './log-store.ts';
 import { sumWithin } from './points.ts';
 import { readPoints } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';
@@ -31,13 +31,14 @@ export interface ReconcileInput {
   readonly records: readonly SeriesRecord[];
   /** Epoch milliseconds of the start and the end of the counted log. */
   readonly log: { readonly since: number; readonly watermark: number };
-  readonly hourCounts: (hour: number) => ReadonlyMap<MessageState, number>;
+  /** Entries of the log by hour and state. */
+  readonly hours: HourCounts;
   /** Distance of the watermark beyond an entry at which the entry has certainly been found. */
   readonly lateMs?: number;
 }
 
 /** @returns the newest whole hour that can be compared, with a row for each state that both have */
-export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInput): readonly Reconciled[] {
+export function reconcile({ records, log, hours: counted, lateMs = 0 }: ReconcileInput): readonly Reconciled[] {
   const rows: Reconciled[] = [];
   for (const { state, ids } of SERIES) {
     const series = SOURCES.flatMap((source) =>
@@ -56,7 +57,7 @@ export function reconcile({ records, log, hourCounts, lateMs = 0 }: ReconcileInp
       );
       if (sums.includes(undefined)) return undefined;
       const statistics = sums.reduce<number>((sum, value) => sum + value!, 0);
-      const logs = hourCounts(hour).get(state) ?? 0;
+      const logs = counted.get(hour)?.get(state) ?? 0;
       return { hour, logs, statistics, gap: gapOf(statistics, logs) };
     });
     const [now] = hours;

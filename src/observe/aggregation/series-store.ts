@@ -25,8 +25,8 @@ interface SeriesCommit {
 }
 
 export interface SeriesStore {
-  /** Returns all records of a subject. */
-  loadSeries(account: string, subject: string): readonly SeriesRecord[];
-  /** @throws {Error} if the write fails; nothing is written then */
-  commitSeries(commit: SeriesCommit): void;
+  /** Returns all records of the subjects. */
+  loadSeries(account: string, subjects: readonly string[]): Promise<readonly SeriesRecord[]>;
+  /** Rejects if the write fails; nothing is written then. */
+  commitSeries(commit: SeriesCommit): Promise<void>;
 }

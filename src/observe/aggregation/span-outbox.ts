@@ -16,13 +16,11 @@ interface StoredBatch extends SpanBatch {
 }
 
 export interface SpanOutbox {
-  /** Returns the remembered messages whose root span was sent while they were open. The store owns the set. */
-  leftOpen(account: string): ReadonlySet<string>;
   /** Returns the oldest batch after `after`, or the oldest of all. */
-  next(after?: number): StoredBatch | undefined;
+  next(after?: number): Promise<StoredBatch | undefined>;
   /** Removes batches durably, in one transaction. They were acknowledged, or never will be. */
-  settle(ids: readonly number[]): void;
-  /** Returns the number of stored spans, and when their oldest batch was made. */
+  settle(ids: readonly number[]): Promise<void>;
+  /** Returns the number of spans that are stored or being stored, and when their oldest batch was made. */
   queued(): { readonly spans: number; readonly oldestAt?: number };
   /** Registers a listener that is called after each commit that added batches. */
   onStored(listener: () => void): Disposable;
@@ -35,16 +33,28 @@ export interface CommitFacts {
   readonly from: number;
   readonly watermark: number;
   readonly entryMode: EntryMode | undefined;
-  /** News about each message that the commit touches. */
-  readonly progress: readonly MessageProgress[];
-  /** Messages in flight before this commit. */
+  /** Messages in flight before this commit, and those whose root span was sent while they were open. */
   readonly open: LogMemory['open'];
+  readonly leftOpen: LogMemory['leftOpen'];
   /** Messages in flight after this commit, and messages that are forgotten. */
   readonly opened: readonly OpenMessage[];
   readonly closed: readonly string[];
-  /** Returns the known facts about messages in flight, including this commit. */
-  readonly progressOf: (messageIds: readonly string[]) => readonly MessageProgress[];
 }
 
-/** Makes the spans of a commit. It never throws, and its result must be committed. */
-export type SpanSource = (facts: CommitFacts) => SpansOfCommit;
+/** News about the messages of a commit. */
+interface CommitNews {
+  /** News about each message that the commit touches. */
+  readonly progress: readonly MessageProgress[];
+  /** Known facts about the messages that `due` returned, including this commit. */
+  readonly due: readonly MessageProgress[];
+}
+
+/**
+ * Makes the spans of a commit. It never throws. `make` counts on the present queue, so its result must be committed at
+ * once, without a wait.
+ */
+export interface SpanSource {
+  /** Returns the messages that have been open for too long as of this commit. */
+  due(facts: CommitFacts): readonly string[];
+  make(facts: CommitFacts, news: CommitNews): SpansOfCommit;
+}

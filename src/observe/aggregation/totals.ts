@@ -58,17 +58,17 @@ export interface TotalsAdded {
   readonly histograms: readonly HistogramIncrement[];
 }
 
+/** Totals of an account as read, and what is added to them from then on. */
+export interface TotalsFeed extends Disposable {
+  readonly counters: readonly CounterValue[];
+  readonly histograms: readonly HistogramValue[];
+  /** Reports each commit since the reading: earlier ones now, later ones as they happen. Call it once. */
+  onAdded(listener: (added: TotalsAdded) => void): void;
+}
+
 export interface TotalsStore {
-  /** Returns all counters of an account. */
-  counters(account: string): readonly CounterValue[];
-  /** Returns all histograms of an account. */
-  histograms(account: string): readonly HistogramValue[];
-  /**
-   * Adds to counters, durably.
-   *
-   * @throws {Error} if the write fails; nothing is written then
-   */
-  add(account: string, increments: readonly Increment[]): void;
-  /** Registers a listener that is called after each commit that added something. */
-  onAdded(listener: (added: TotalsAdded) => void): Disposable;
+  /** Reads all totals of an account, and follows its commits. */
+  follow(account: string): Promise<TotalsFeed>;
+  /** Adds to counters, durably. Rejects if the write fails; nothing is written then. */
+  add(account: string, increments: readonly Increment[]): Promise<void>;
 }

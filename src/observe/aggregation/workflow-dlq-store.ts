@@ -53,7 +53,16 @@ export class WorkflowDlqMemory {
 
 export interface WorkflowDlqAggregationStore {
   /** Returns the state in memory of an account. The store owns it. */
-  memory(account: string): WorkflowDlqMemory;
-  /** @throws {Error} if the write fails; nothing is written then */
-  commitWorkflowDlq(commit: WorkflowDlqCommit): void;
+  memory(account: string): Promise<WorkflowDlqMemory>;
+  /**
+   * Decides on a commit and writes it, after the account's earlier commits: no run is counted twice. Rejects if the
+   * write fails; nothing is written then.
+   *
+   * @param decide returns the commit, from the state after the earlier ones; undefined: there is nothing to commit
+   * @returns true if there was something to commit
+   */
+  commitWorkflowDlq(
+    account: string,
+    decide: (memory: WorkflowDlqMemory) => WorkflowDlqCommit | undefined,
+  ): Promise<boolean>;
 }

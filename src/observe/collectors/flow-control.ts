@@ -44,7 +44,7 @@ export const flowControl: Collector<'flowControl'> = {
     // A discovered key may no longer exist; this is not a missing row.
     const gone = found.keys.filter((key) => !known.has(key));
     for (const key of gone) seen.delete(key);
-    count(context, rows, found.newlyUnwatched);
+    await count(context, rows, found.newlyUnwatched);
     return {
       rows: rows.map((row): WatchedFlowControlKey =>
         discovered.has(row.flowControlKey) ? { ...row, isDiscovered: true } : row,
@@ -59,11 +59,11 @@ function isRefused(error: unknown): boolean {
   return isInvalidRequest(error) || serviceErrorCode(error) === 'client_error';
 }
 
-function count(
+async function count(
   context: CollectorContext<'flowControl'>,
   rows: readonly WatchedFlowControlKey[],
   newlyUnwatched: number,
-): void {
+): Promise<void> {
   const { clock, stores, target } = context;
   const memory = stores.flowControl.memory(target.account);
   const aggregation = aggregateFlowControl({ rows, at: clock.monotonic() }, memory, {
@@ -74,7 +74,7 @@ function count(
   if (newlyUnwatched > 0 || !memory.isBegun) {
     increments.push({ metric: 'opsd_flow_control_keys_unwatched_total', labels: [], by: newlyUnwatched });
   }
-  if (increments.length > 0) stores.flowControl.commitFlowControl(target.account, increments);
+  if (increments.length > 0) await stores.flowControl.commitFlowControl(target.account, increments);
   memory.isBegun = true;
   memory.readings = aggregation.readings;
   for (const label of aggregation.counted) memory.counted.add(label);

@@ -32,9 +32,9 @@ export interface Walk {
   ) => Promise<WindowRead | WindowBroken>;
   /** Called before the commit, while further windows are being requested. */
   readonly beforeCommit: (read: WindowRead) => Promise<void>;
-  readonly commit: (read: WindowRead) => void;
+  readonly commit: (read: WindowRead) => Promise<void>;
   /** Called when a window broke off and the pace has shrunk. */
-  readonly onBroken: () => void;
+  readonly onBroken: () => Promise<void>;
 }
 
 export interface Walked {
@@ -103,7 +103,7 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
         const { aborted, reason } = context.signal;
         if (!aborted || reason instanceof TimeoutError) {
           pace.shrink(read);
-          walk.onBroken();
+          await walk.onBroken();
         }
         if (aborted) break;
         const { error, pages, isFull } = read;
@@ -122,7 +122,7 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
       pace.learn(read);
       request();
       await walk.beforeCommit(read);
-      walk.commit(read);
+      await walk.commit(read);
       at = read.to;
       failure = undefined;
       if (read.to < span.to) return { isDone: true, at };

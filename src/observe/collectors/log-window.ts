@@ -12,6 +12,7 @@ import {
   type StatePass,
 } from '../aggregation/log-entry.ts';
 import { WindowAggregation } from '../aggregation/log.ts';
+import type { LogMemory } from '../aggregation/log-store.ts';
 import { MOST_ROW_BYTES, RowMemory } from '#foundation/platform/row-memory.ts';
 import type { CollectorContext } from './collector.ts';
 import { ListingError, listPages, type PageBudget } from './listing.ts';
@@ -35,6 +36,7 @@ export interface ReadOptions {
   readonly limits: WindowLimits | undefined;
   /** True if the window was read before. New entries in it are late. */
   readonly isSweep: boolean;
+  readonly known: LogMemory;
 }
 
 /** Window that was read completely. */
@@ -56,13 +58,13 @@ export async function readWindow(
   api: MessageApi,
   context: LogContext,
   span: Span,
-  { budget, limits, isSweep }: ReadOptions,
+  { budget, limits, isSweep, known }: ReadOptions,
 ): Promise<WindowRead | WindowBroken> {
   const { account, settings, canaryUrl } = context.target;
   const aggregation = new WindowAggregation({
     account,
     from: span.from,
-    memory: context.stores.log.memory(account),
+    memory: known,
     admit: (label, value, amount) => context.admit(label, value, amount),
     isSweep,
     dimension: settings.logs.dimension,

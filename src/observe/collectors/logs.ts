@@ -51,10 +51,13 @@ export const logs: Collector<'logs'> = {
   off: (target) => offReason(target, 'logs', 'message'),
   async collect(client, context) {
     const api = apiOf(client, 'message');
-    const state = context.stores.log.loadLogState(context.target.account);
+    const { account } = context.target;
+    const { log } = context.stores;
+    const state = await log.loadLogState(account);
     if (state.watermark === undefined) return { rows: [await begin(api, context)], dropped: 0 };
     const { watermark, keptFrom = 0 } = state;
-    return new Run(api, context, { ...state, watermark, keptFrom }).collect();
+    const known = { state: { ...state, watermark, keptFrom }, memory: await log.memory(account) };
+    return new Run(api, context, known).collect();
   },
 };
 
@@ -65,7 +68,7 @@ async function begin(api: MessageApi, context: LogContext): Promise<LogProgress>
   const { servedAt = now } = await api.listLogs({ fromDate: now, toDate: now, count: 1 }, { signal: context.signal });
   const watermark = Math.min(now, servedAt) - context.target.settings.logs.lag;
   const zero = (metric: Increment['metric'], labels: readonly string[] = []): Increment => ({ metric, labels, by: 0 });
-  context.stores.log.commitLog({
+  await context.stores.log.commitLog({
     account: context.target.account,
     watermark,
     keptFrom: watermark,
@@ -99,18 +102,24 @@ class Run {
   readonly #budget: PageBudget;
   readonly #pace: Pace;
   readonly #startedAt: number;
+  readonly #memory: LogMemory;
   #state: CountedState;
   #countedPages = 0;
   #dropped = 0;
   /** True if the entry mode could not be learned in this run. No further attempt is made. */
   #isFormUnknown = false;
 
-  constructor(api: MessageApi, context: LogContext, state: CountedState) {
+  constructor(
+    api: MessageApi,
+    context: LogContext,
+    { state, memory }: { readonly state: CountedState; readonly memory: LogMemory },
+  ) {
     const { settings } = context.target;
     const { pageBudget } = settings.logs;
     this.#api = api;
     this.#context = context;
     this.#state = state;
+    this.#memory = memory;
     this.#startedAt = context.clock.monotonic();
     this.#budget = { left: pageBudget, spent: 0 };
     const pages = Math.min(pageBudget, Math.max(FEWEST_PAGES, Math.floor(pageBudget / WINDOWS_OF_A_RUN)));
@@ -118,10 +127,10 @@ class Run {
   }
 
   async collect(): Promise<Collected<'logs'>> {
-    const { clock, target, stores, onWatermark } = this.#context;
+    const { clock, target, onWatermark } = this.#context;
     const now = clock.now();
     onWatermark?.(this.#state.watermark);
-    if (this.#state.watermark > now) this.#setBack(now);
+    if (this.#state.watermark > now) await this.#setBack(now);
     // The sweep precedes the watermark: after an outage, the watermark moves beyond the range of recognized entries.
     const swept = await this.#sweep(now);
     const counted = await this.#walk({
@@ -138,7 +147,7 @@ class Run {
     const row: LogProgress = {
       watermark,
       ...(entryMode !== undefined && { entryMode }),
-      ...(entryMode !== 'snapshot' && { inFlight: inFlightOf(stores.log.memory(target.account), watermark) }),
+      ...(entryMode !== 'snapshot' && { inFlight: inFlightOf(this.#memory, watermark) }),
     };
     return { rows: [row], dropped: this.#dropped };
   }
@@ -149,7 +158,7 @@ class Run {
    *
    * @throws {Error} if the service itself has reached the watermark: its entries and our clock contradict each other
    */
-  #setBack(now: number): void {
+  async #setBack(now: number): Promise<void> {
     const { watermark, keptFrom, sweep: _overtaken, ...state } = this.#state;
     const { account, settings } = this.#context.target;
     // If nothing was counted yet, counting starts again.
@@ -157,7 +166,7 @@ class Run {
     const to = Math.min(surelyCounted(this.#state), isEmpty ? now - settings.logs.lag : Infinity);
     if (to < watermark) {
       this.#state = { ...state, watermark: to, provenAt: to, keptFrom: Math.min(keptFrom, to) };
-      this.#save({ increments: [{ metric: 'opsd_log_watermark_resets_total', labels: [], by: 1 }] });
+      await this.#save({ increments: [{ metric: 'opsd_log_watermark_resets_total', labels: [], by: 1 }] });
       this.#context.onSetBack?.(watermark, to);
     }
     if (to <= now + CLOCK_GRACE_MS) return;
@@ -183,7 +192,7 @@ class Run {
     if (walked.isDone) {
       const { sweep: _done, ...state } = this.#state;
       this.#state = { ...state, sweptAt: sweep.since };
-      this.#commitReading();
+      await this.#commitReading();
     }
     return walked;
   }
@@ -202,6 +211,7 @@ class Run {
           budget: this.#budget,
           limits: isLimited ? this.#pace.limits : undefined,
           isSweep,
+          known: this.#memory,
         }),
       beforeCommit: (read) => this.#learnForm(read, isSweep),
       commit: (read) => this.#commit(read, isSweep),
@@ -232,7 +242,7 @@ class Run {
     }
   }
 
-  #commit({ aggregation, to, provenAt }: WindowRead, isSweep: boolean): void {
+  async #commit({ aggregation, to, provenAt }: WindowRead, isSweep: boolean): Promise<void> {
     const store = this.#context.stores.log;
     const { account, settings } = this.#context.target;
     const before = this.#state;
@@ -250,28 +260,22 @@ class Run {
       keptFrom: Math.max(before.keptFrom, kept),
       ...(sweep !== undefined && { sweep }),
     };
-    const excess = store.memory(account).open.size - MOST_OPEN;
-    const expired =
-      excess > 0 ? store.expired(account, Infinity, excess) : store.expired(account, surely, EXPIRED_AT_ONCE);
-    const { progress, attempts, resumeEnds, ...added } = aggregation.finish((...asked) => store.openRecords(...asked), {
-      entryMode,
-      expired,
-    });
-    const { lines: linesOf, spans: spansOf } = this.#context;
-    const told = linesOf === undefined && spansOf === undefined ? [] : progress();
-    const spans = spansOf?.({
-      account,
-      from: before.watermark,
-      watermark,
-      entryMode,
-      progress: told,
-      open: store.memory(account).open,
-      opened: added.opened,
-      closed: added.closed,
-      progressOf: (messageIds) => openProgress(store, account, messageIds, added.opened),
-    });
-    const lines = linesOf?.(told);
-    this.#save({
+    const { open, leftOpen } = this.#memory;
+    const excess = open.size - MOST_OPEN;
+    const expired = await (excess > 0
+      ? store.expired(account, Infinity, excess)
+      : store.expired(account, surely, EXPIRED_AT_ONCE));
+    const records = await store.openRecords(account, aggregation.open());
+    const { progress, attempts, resumeEnds, ...added } = aggregation.finish(records, { entryMode, expired });
+    const { opened, closed } = added;
+    const facts = { account, from: before.watermark, watermark, entryMode, open, leftOpen, opened, closed };
+    const { lines: linesOf, spans: source } = this.#context;
+    const due = source === undefined ? [] : await openProgress(store, account, source.due(facts), opened);
+    const news = linesOf === undefined && source === undefined ? [] : progress();
+    // Nothing is awaited between the making of the spans and their commit.
+    const spans = source?.make(facts, { progress: news, due });
+    const lines = linesOf?.(news);
+    await this.#save({
       ...added,
       ...(spans !== undefined && { spans }),
       ...(lines !== undefined && { lines }),
@@ -282,18 +286,18 @@ class Run {
   }
 
   /** Commits the pages read, and the state, without entries. */
-  #commitReading({ halved = 0 }: { readonly halved?: number } = {}): void {
+  async #commitReading({ halved = 0 }: { readonly halved?: number } = {}): Promise<void> {
     const increments = this.#ownIncrements();
     if (halved > 0) increments.push({ metric: 'opsd_log_windows_halved_total', labels: [], by: halved });
-    this.#save({ increments });
+    await this.#save({ increments });
   }
 
   /** Commits the state with the given additions. The state includes the pace, so that a restart knows it. */
-  #save(added: Omit<LogCommit, 'account' | keyof LogAggregationState>): void {
+  async #save(added: Omit<LogCommit, 'account' | keyof LogAggregationState>): Promise<void> {
     const { stores, target, onWatermark } = this.#context;
     const { widthMs } = this.#pace;
     this.#state = { ...this.#state, ...(Number.isFinite(widthMs) && { windowMs: widthMs }) };
-    stores.log.commitLog({ ...added, ...this.#state, account: target.account });
+    await stores.log.commitLog({ ...added, ...this.#state, account: target.account });
     onWatermark?.(this.#state.watermark);
   }
 
@@ -308,19 +312,21 @@ class Run {
 
 /**
  * Returns the facts about open messages: from the commit if it opens them, else from the store.
- * oxlint-disable-next-line max-params -- a look-up and its three keys
  */
 // oxlint-disable-next-line max-params -- a look-up and its three keys
-function openProgress(
+async function openProgress(
   store: LogAggregationStore,
   account: string,
   messageIds: readonly string[],
   opened: readonly OpenMessage[],
-): MessageProgress[] {
-  const wanted = new Set(messageIds);
-  const records = new Map(store.openRecords(account, messageIds));
-  for (const { messageId, record } of opened) if (wanted.has(messageId)) records.set(messageId, record);
-  return [...records].map(([messageId, record]) => progressOfRecord(account, messageId, parseRecord(record)));
+): Promise<MessageProgress[]> {
+  if (messageIds.length === 0) return [];
+  const stored = await store.openRecords(account, messageIds);
+  const records = new Map([...stored, ...opened.map(({ messageId, record }) => [messageId, record] as const)]);
+  return messageIds.flatMap((messageId) => {
+    const record = records.get(messageId);
+    return record === undefined ? [] : [progressOfRecord(account, messageId, parseRecord(record))];
+  });
 }
 
 /** Returns the messages in flight by destination, with the due time of the longest overdue message. */

@@ -30,14 +30,13 @@ export interface OwnDeparturesDeps {
 export function applyOwnDepartures({ events, clock, store, actedOn, depart }: OwnDeparturesDeps): Disposable {
   const waiting = new Map<string, { readonly dlqIds: Set<string>; readonly timer: Timer }>();
 
-  function apply(account: string): void {
+  async function apply(account: string): Promise<void> {
     const { dlqIds } = waiting.get(account)!;
     waiting.delete(account);
     depart(account, dlqIds);
     const options = { actedOn: (dlqId: string) => actedOn(account, dlqId), at: clock.now() };
     try {
-      const commit = aggregateOwnDepartures({ account, dlqIds }, store.memory(account), options);
-      if (commit !== undefined) store.commitWorkflowDlq(commit);
+      await store.commitWorkflowDlq(account, (memory) => aggregateOwnDepartures({ account, dlqIds }, memory, options));
     } catch (error) {
       // The next complete listing counts them.
       events.emit({ type: 'store.failed', operation: 'count of departures', message: errorMessage(error) });
@@ -48,7 +47,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
     if (event.type !== 'action.outcome' || !event.action.startsWith('workflow-dlq.')) return;
     const { account, target, outcome } = event;
     if (!LEFT.has(outcome)) return;
-    const arm = () => ({ dlqIds: new Set<string>(), timer: clock.after(TOGETHER_MS, () => apply(account)) });
+    const arm = () => ({ dlqIds: new Set<string>(), timer: clock.after(TOGETHER_MS, () => void apply(account)) });
     getOrAdd(waiting, account, arm).dlqIds.add(target);
   });
   return {

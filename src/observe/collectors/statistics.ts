@@ -36,7 +36,7 @@ async function collectAccount(
   const { account, settings } = target;
   const subject = target.accountId!;
   const { settleDelay, points } = settings.accountStats;
-  const records = stores.series.loadSeries(account, subject);
+  const records = await stores.series.loadSeries(account, [subject]);
   const read = (period: StatsPeriod) => api.getAccountStats(subject, period, { signal });
   let answer = await read('1h');
   const coarse: { readonly period: StatsPeriod; readonly stats: AccountStats }[] = [];
@@ -57,15 +57,16 @@ async function collectAccount(
     label: (series) => context.admit('series', series),
   });
   signal.throwIfAborted();
-  const began = logSince(records) === undefined ? stores.log.loadLogState(account).watermark : undefined;
+  const began = logSince(records) === undefined ? (await stores.log.loadLogState(account)).watermark : undefined;
   const mark = { subject, source: LOG_SINCE, series: '', record: String(began) };
-  stores.series.commitSeries({
+  await stores.series.commitSeries({
     account,
     increments,
     records: [...rest.records, ...(began === undefined ? [] : [mark])],
   });
-  const after = stores.series.loadSeries(account, subject);
-  const { watermark, entryMode } = stores.log.loadLogState(account);
+  const after = await stores.series.loadSeries(account, [subject]);
+  const { watermark, entryMode } = await stores.log.loadLogState(account);
+  const hours = await stores.log.hourCounts(account);
   const since = logSince(after);
   // If the log has one entry per message, the entries of an hour change after it.
   const reconciled =
@@ -73,7 +74,7 @@ async function collectAccount(
       ? reconcile({
           records: after,
           log: { since, watermark },
-          hourCounts: (hour) => stores.log.hourCounts(account, hour),
+          hours,
           lateMs: settings.logs.sweep.reach + settings.logs.sweep.every,
         })
       : undefined;
@@ -130,10 +131,9 @@ export const vectorStats: Collector<'vectorStats'> = {
       const { value, dropped, servedAt = clock.now() } = await api.getVectorStats(index, '1h', { signal: joined });
       return { value: { stats: value, servedAt }, dropped };
     });
-    const aggregations = read.rows.map(({ stats, servedAt }) =>
-      aggregateIndex(stores.series.loadSeries(account, stats.index), stats, servedAt),
-    );
-    stores.series.commitSeries({
+    const records = await stores.series.loadSeries(account, target.vectorIndexes);
+    const aggregations = read.rows.map(({ stats, servedAt }) => aggregateIndex(records, stats, servedAt));
+    await stores.series.commitSeries({
       account,
       increments: aggregations.flatMap(({ increments }) => increments),
       records: aggregations.flatMap(({ records }) => records),

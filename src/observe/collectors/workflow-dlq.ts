@@ -18,6 +18,7 @@ import {
   type DlqAggregationOptions,
   type DlqReading,
 } from '../aggregation/workflow-dlq.ts';
+import type { WorkflowDlqCommit } from '../aggregation/workflow-dlq-store.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 import { askFor } from './asked-runs.ts';
 import { apiOf, offReason, type Collected, type Collector, type CollectorContext } from './collector.ts';
@@ -74,16 +75,13 @@ async function count(
     ...(dlqRetentionMs !== undefined && { retentionMs: dlqRetentionMs }),
     unseenMs: 2 * settings.workflowDlq.full,
   };
-  const memory = stores.workflowDlq.memory(account);
+  const memory = await stores.workflowDlq.memory(account);
   const missing = unexplained({ account, ...listing, at: clock.now() }, memory, options);
   const { found, ...asked } = await askFor(api, context.signal, missing);
   const rows = found.length === 0 ? listing.rows : withAdded(listing.rows, found);
-  for (const commit of aggregateWorkflowDlq(
-    { account, ...listing, rows, ...asked, at: clock.now() },
-    memory,
-    options,
-  )) {
-    stores.workflowDlq.commitWorkflowDlq(commit);
+  const commits = aggregateWorkflowDlq({ account, ...listing, rows, ...asked, at: clock.now() }, memory, options);
+  const next = (): WorkflowDlqCommit | undefined => commits.next().value ?? undefined;
+  while (await stores.workflowDlq.commitWorkflowDlq(account, next)) {
     await new Promise((resolve) => setImmediate(resolve));
   }
   return { rows, dropped: listing.dropped };

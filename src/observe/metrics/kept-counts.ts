@@ -5,6 +5,7 @@
 import { OWN, type Increment, type TotalsStore } from '../aggregation/totals.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { CounterName } from '../catalog/catalog.ts';
 
 /** Delay between writes, because each write waits for the disk. */
@@ -18,41 +19,46 @@ export interface KeptCountsDeps {
 }
 
 /** @returns a disposable that writes the remaining increases and stops */
-export function keepCounts({ events, totals, clock }: KeptCountsDeps): Disposable {
-  const pending = new Map<string, Increment>();
+export function keepCounts({ events, totals, clock }: KeptCountsDeps): AsyncDisposable {
+  const writes = new OneByOne();
+  let pending = new Map<string, Increment>();
   let timer: Timer | undefined;
+  let hasEnded = false;
 
-  function arm(): void {
+  function add({ metric, labels, by }: Increment): void {
+    const key = [metric, ...labels].join('\0');
+    pending.set(key, { metric, labels, by: by + (pending.get(key)?.by ?? 0) });
+    if (hasEnded) return;
     timer ??= clock.after(DELAY_MS, () => {
       timer = undefined;
-      write();
-      if (pending.size > 0) arm();
+      void writes.run(write);
     });
   }
 
-  function write(): void {
+  async function write(): Promise<void> {
     if (pending.size === 0) return;
+    const written = [...pending.values()];
+    pending = new Map();
     try {
-      totals.add(OWN, [...pending.values()]);
+      await totals.add(OWN, written);
     } catch {
-      return;
+      // The next write has them as well.
+      for (const increment of written) add(increment);
     }
-    pending.clear();
   }
 
   const subscription = events.subscribe((event) => {
     const counted = countedBy(event);
     if (counted === undefined) return;
     const [metric, labels, by] = counted;
-    const key = [metric, ...labels].join('\0');
-    pending.set(key, { metric, labels, by: by + (pending.get(key)?.by ?? 0) });
-    arm();
+    add({ metric, labels, by });
   });
   return {
-    [Symbol.dispose]() {
+    async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
+      hasEnded = true;
       timer?.cancel();
-      write();
+      await writes.run(write);
     },
   };
 }

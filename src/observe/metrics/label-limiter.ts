@@ -13,7 +13,7 @@
  */
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { emptyKey, KeySlices, setTextKey } from '../aggregation/keys.ts';
-import type { EvictedValue, LabelStore } from '../aggregation/label-store.ts';
+import type { EvictedValue, LabelStore, LabelValue } from '../aggregation/label-store.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { LabelPlaces, type LabelUse, type Readings } from './label-places.ts';
 import { labelRules, type LabelRule } from './label-rules.ts';
@@ -30,7 +30,9 @@ const MOST_OVERFLOWED = 500_000;
 
 export interface LimiterDeps {
   readonly settings: MetricsSettings['labels'];
-  readonly store: LabelStore;
+  readonly store: Pick<LabelStore, 'save' | 'evict'>;
+  /** Content of the store. */
+  readonly stored: readonly LabelValue[];
   readonly clock: Clock;
   /** Returns the values that the configuration of an account names. */
   configured(account: string, label: string): readonly string[];
@@ -58,10 +60,11 @@ export interface LabelLimiter {
   /**
    * Writes changes and, once an hour, frees the places of idle values.
    *
+   * Rejects if the store cannot be written; the next call retries. Calls must not overlap.
+   *
    * @param readOf returns the last complete readings of the account's running collectors of a kind, and their interval
-   * @throws {Error} if the store cannot be written; the next call retries
    */
-  tidy(readOf: ReadOf): void;
+  tidy(readOf: ReadOf): Promise<void>;
   use(): readonly LabelUse[];
 }
 
@@ -70,7 +73,7 @@ export type ReadOf = (account: string, collectors: LabelRule['seenBy']) => Readi
 export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
   const { store, clock } = deps;
   const rules = labelRules(deps.settings);
-  const stored = Map.groupBy(store.load(), ({ account, label }) => keyOf(account, label));
+  const stored = Map.groupBy(deps.stored, ({ account, label }) => keyOf(account, label));
   const all = new Map<string, LabelPlaces>();
   const onOverflow = createOverflowCounter((label) => deps.onOverflow(label));
   let sweptAt = clock.monotonic();
@@ -92,26 +95,31 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
     return places;
   }
 
-  function evict(): void {
+  async function evict(): Promise<void> {
     const idle = [...all.values()].flatMap((places) => places.idle().map((value) => ({ places, value })));
-    store.evict(
-      idle.map(({ places: { account, rule }, value }) => ({
-        account,
+    for (const [account, evicted] of Map.groupBy(idle, ({ places }) => places.account)) {
+      const values = evicted.map(({ places: { rule }, value }) => ({
         label: rule.label,
         value,
         totals: deps.totalsBy(rule.label),
-      })),
-    );
-    for (const { places, value } of idle) {
-      places.remove(value);
-      deps.onEvicted(places.account, places.rule.label, value);
+      }));
+      await store.evict(account, values, () => {
+        for (const { places, value } of evicted) {
+          places.remove(value);
+          deps.onEvicted(account, places.rule.label, value);
+        }
+      });
     }
   }
 
-  function save(): void {
-    const places = [...all.values()];
-    store.save(places.flatMap((ofLabel) => ofLabel.unsaved()));
-    for (const ofLabel of places) ofLabel.markSaved();
+  async function save(): Promise<void> {
+    const unsaved = [...all.values()].map((places) => ({ places, values: places.takeUnsaved() }));
+    try {
+      await store.save(unsaved.flatMap(({ values }) => values));
+    } catch (error) {
+      for (const { places, values } of unsaved) places.putBack(values);
+      throw error;
+    }
   }
 
   return {
@@ -125,7 +133,7 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
       const rule = rules.get(label);
       return rule === undefined ? cleanLabel(value) : placesOf(account, rule).keep(value);
     },
-    tidy(readOf) {
+    async tidy(readOf) {
       const now = clock.monotonic();
       if (now - sweptAt >= HOUR_MS) {
         sweptAt = now;
@@ -133,9 +141,9 @@ export function createLabelLimiter(deps: LimiterDeps): LabelLimiter {
           const { account, rule } = places;
           if (rule.seenBy.length > 0) places.countIdle(readOf(account, rule.seenBy), now);
         }
-        evict();
+        await evict();
       }
-      save();
+      await save();
     },
     use: () => [...all.values()].map((places) => places.use()),
   };

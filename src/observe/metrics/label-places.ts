@@ -152,15 +152,19 @@ export class LabelPlaces {
     if (!place.isHidden) this.#shown -= 1;
   }
 
-  /** Returns the values whose stored state is missing or outdated. */
-  unsaved(): LabelValue[] {
-    return [...this.#places.values()]
-      .filter((place) => !place.isSaved)
-      .map(({ value, idleMs }) => ({ account: this.account, label: this.rule.label, value, idleMs }));
+  /** Returns the values whose stored state is missing or outdated. The caller stores them. */
+  takeUnsaved(): LabelValue[] {
+    const unsaved = [...this.#places.values()].filter((place) => !place.isSaved);
+    for (const place of unsaved) place.isSaved = true;
+    return unsaved.map(({ value, idleMs }) => ({ account: this.account, label: this.rule.label, value, idleMs }));
   }
 
-  markSaved(): void {
-    for (const place of this.#places.values()) place.isSaved = true;
+  /** Returns values that could not be stored. */
+  putBack(values: readonly LabelValue[]): void {
+    for (const { value } of values) {
+      const place = this.#places.get(value);
+      if (place !== undefined) place.isSaved = false;
+    }
   }
 
   use(): LabelUse {

@@ -29,6 +29,7 @@ import { createSelfMetrics } from './self.ts';
 import type { Format } from './series.ts';
 import type { MetricsSettings } from './settings.ts';
 import { createReadings, type Readings } from './readings.ts';
+import type { StoredMetrics } from './stored-metrics.ts';
 import { createStoreStats, type StoreReadings } from './store-stats.ts';
 
 export interface MetricsDeps extends Readings {
@@ -44,9 +45,10 @@ export interface MetricsDeps extends Readings {
     readonly limits?: KnownLimits;
   }[];
   /** Totals in the store, mirrored by the metrics. */
-  readonly totals: TotalsStore;
+  readonly totals: Pick<TotalsStore, 'follow'>;
   /** Store of the places of label values. */
-  readonly labels: LabelStore;
+  readonly labels: Pick<LabelStore, 'save' | 'evict'>;
+  readonly stored: StoredMetrics;
   /** Returns the values of a label that the configuration of an account names. */
   configured?(account: string, label: string): readonly string[];
   /** Returns the span of a message's delivery for exemplars. Undefined if it is not traced. */
@@ -70,7 +72,10 @@ export interface MetricsDeps extends Readings {
 }
 
 export interface Metrics extends Disposable {
-  /** Reads the policies and the engine again, for the next scrapes. Must be called every few seconds. */
+  /**
+   * Reads the policies and the engine again, and totals that could not be read before, for the next scrapes. Must be
+   * called every few seconds.
+   */
   readStore(): Promise<void>;
   /** Returns the body of a scrape. Never rejects because of a source. */
   render(format: Format): Promise<ScrapeBody>;
@@ -82,11 +87,10 @@ export interface Metrics extends Disposable {
    */
   admit(account: string, label: string, value: string, amount?: number): string;
   /**
-   * Stores the places of label values and frees idle ones. Must be called every few seconds.
-   *
-   * @throws {Error} if the store cannot be written; the next call retries
+   * Stores the places of label values and frees idle ones. Must be called every few seconds; calls must not overlap.
+   * Rejects if the store cannot be written; the next call retries.
    */
-  tidyLabels(): void;
+  tidyLabels(): Promise<void>;
   /** Returns the counts for the next daemon in this process. Must be called when counting has ended. */
   handOver(): HandedCounts;
   /** Returns the use of the labels whose values come from outside. */
@@ -100,6 +104,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   const limiter = createLabelLimiter({
     settings: settings.labels,
     store: deps.labels,
+    stored: deps.stored.labels,
     clock,
     configured: (account, label) => deps.configured?.(account, label) ?? [],
     onOverflow: (label) => families.add('opsd_label_values_overflowed_total', { label }),
@@ -127,6 +132,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   const mirror = createMirror({
     accounts,
     totals: deps.totals,
+    feeds: deps.stored.totals,
     families,
     limiter,
     spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
@@ -142,7 +148,6 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     onFailure,
   });
   const parts: readonly (() => void)[] = [
-    () => mirror.refresh(),
     () => projections.refresh(),
     () => self.refresh(),
     ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
@@ -184,7 +189,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       readings.takeAudit();
       return families.handOver();
     },
-    readStore: () => self.readStore(),
+    readStore: async () => void (await Promise.all([mirror.refresh(), self.readStore()])),
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
       subscription[Symbol.dispose]();

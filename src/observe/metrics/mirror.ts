@@ -1,13 +1,20 @@
 /**
- * Mirrors the totals in the store as counters and histograms. They are read once, at the start; afterwards each commit
- * reports its increases. The registry therefore shows committed values, a restart continues the counters, and a scrape
- * reads nothing.
+ * Mirrors the totals in the store as counters and histograms. They are read once, before the start; afterwards each
+ * commit reports its increases. The registry therefore shows committed values, a restart continues the counters, and a
+ * scrape reads nothing.
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { READER_COUNTERS } from '../aggregation/log-counts.ts';
-import { OWN, RETIRED, type HistogramIncrement, type HistogramValue, type TotalsStore } from '../aggregation/totals.ts';
+import {
+  OWN,
+  RETIRED,
+  type HistogramIncrement,
+  type HistogramValue,
+  type TotalsFeed,
+  type TotalsStore,
+} from '../aggregation/totals.ts';
 import type { Api } from '#foundation/events/events.ts';
 import {
   isMetricName,
@@ -41,18 +48,20 @@ const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http
 
 export interface MirrorDeps {
   readonly accounts: readonly { readonly name: string; readonly apis: readonly Api[] }[];
-  readonly totals: TotalsStore;
+  readonly totals: Pick<TotalsStore, 'follow'>;
+  /** Totals that were read before the start. The other accounts could not be read. */
+  readonly feeds: ReadonlyMap<string, TotalsFeed>;
   readonly families: Families;
   readonly limiter: LabelLimiter;
   /** Returns the span of the delivery of a traced message; undefined if there is none. */
   readonly spanOf: (account: string, messageId: string) => SpanRef | undefined;
-  /** Called when the store could not be read. The reading is retried. */
+  /** Called when the store could not be read. `refresh` retries it. */
   readonly onFailure: () => void;
 }
 
 export interface Mirror extends Disposable {
-  /** Reads the accounts that could not be read at the start. */
-  refresh(): void;
+  /** Reads the accounts that could not be read before. Never rejects. Calls at the same time share a reading. */
+  refresh(): Promise<void>;
 }
 
 type Labels = Record<string, string>;
@@ -72,17 +81,13 @@ interface Added {
 type AddedHistogram = HistogramValue & Pick<HistogramIncrement, 'exemplars'>;
 
 export function createMirror(deps: MirrorDeps): Mirror {
-  const { families, totals } = deps;
+  const { families, totals, feeds } = deps;
+  const owned = new DisposableStack();
+  let reading: Promise<void> | undefined;
   const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
   const unread = new Set(accounts);
   /** Series whose stored value was invalid. Their totals are unknown. */
   const unknown = new Set<string>();
-
-  // The subscription comes first. Nothing is committed before the reading, which is synchronous.
-  const subscription = totals.onAdded((added) => {
-    // An increase before the account was read is part of the later reading.
-    if (accounts.has(added.account) && !unread.has(added.account)) add(added, false);
-  });
 
   function add({ account, increments, histograms }: Added, restored: boolean): void {
     for (const { by, ...row } of increments) {
@@ -132,18 +137,28 @@ export function createMirror(deps: MirrorDeps): Mirror {
     }
   }
 
-  function refresh(): void {
+  function start(account: string, feed: TotalsFeed): void {
+    unread.delete(account);
+    const increments = feed.counters.map(({ value, ...row }) => ({ ...row, by: value }));
+    add({ account, increments, histograms: feed.histograms }, true);
+    createZeroes(account);
+    feed.onAdded((added) => add(added, false));
+  }
+
+  async function readMissing(): Promise<void> {
     for (const account of unread) {
       try {
-        const increments = totals.counters(account).map(({ value, ...row }) => ({ ...row, by: value }));
-        const histograms = totals.histograms(account);
-        unread.delete(account);
-        add({ account, increments, histograms }, true);
-        createZeroes(account);
+        const feed = await totals.follow(account);
+        if (owned.disposed) feed[Symbol.dispose]();
+        else start(account, owned.use(feed));
       } catch {
         deps.onFailure();
       }
     }
+  }
+
+  async function refresh(): Promise<void> {
+    return (reading ??= readMissing().finally(() => (reading = undefined)));
   }
 
   /** Creates the zeros of an account that was read. Without a reading, the totals are unknown and absent. */
@@ -157,8 +172,12 @@ export function createMirror(deps: MirrorDeps): Mirror {
     }
   }
 
-  refresh();
-  return { refresh, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+  for (const account of accounts) {
+    const feed = feeds.get(account);
+    if (feed === undefined) deps.onFailure();
+    else start(account, owned.use(feed));
+  }
+  return { refresh, [Symbol.dispose]: () => owned.dispose() };
 }
 
 /**

@@ -33,32 +33,37 @@ export function createDeliveryLog({ outbox, settings, clock, events }: DeliveryL
   const target = settings.file === undefined ? standardOutput() : fileTarget(settings.file);
   const stop = new AbortController();
   let running: Promise<void> | undefined;
-  /**
-   * True while the outbox is being drained. It becomes false in the same turn that finds the outbox empty. Lines that
-   * are stored later start a new run.
-   */
+  /** True while the outbox is being drained. */
   let isBusy = false;
+  /** True if lines were stored since the last look at the outbox. A drain does not end before it has looked again. */
+  let isWoken = false;
   /** Bytes of the oldest lines that a full pipe has already taken. New lines follow these. */
   let taken = 0;
   let looks = 0;
   let isFull = false;
 
   function start(): void {
-    if (stop.signal.aborted || isBusy) return;
+    if (stop.signal.aborted) return;
+    isWoken = true;
+    if (isBusy) return;
     isBusy = true;
     running = drain();
   }
 
   async function drain(): Promise<void> {
     try {
-      for (let batch = outbox.next(); batch !== undefined && !stop.signal.aborted; batch = outbox.next()) {
+      while (isWoken && !stop.signal.aborted) {
+        isWoken = false;
+        const batch = await outbox.next();
+        if (batch === undefined) continue;
+        isWoken = true;
         const bytes = Buffer.from(batch.text);
         await using opened = await target.open();
         await writeRest(opened, bytes);
-        outbox.settle(batch.id);
+        await outbox.settle(batch.ids);
         taken = 0;
         isFull = false;
-        events.emit({ type: 'deliveries.written', count: batch.lines });
+        events.emit({ type: 'deliveries.written', count: batch.ids.length });
       }
     } catch (error) {
       const { code = 'unknown' } = error as NodeJS.ErrnoException;

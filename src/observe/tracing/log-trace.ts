@@ -45,7 +45,7 @@ export async function messageFromLog(
   const aggregation = new WindowAggregation({ account, from: -Infinity, memory, admit: (_label, value) => value });
   for (const entry of entries) aggregation.take(entry);
   const entryMode: EntryMode = entries.length === 1 && entries[0]!.state !== 'CREATED' ? 'snapshot' : 'transitions';
-  const [message] = aggregation.finish(() => new Map(), { entryMode }).progress();
+  const [message] = aggregation.finish(new Map(), { entryMode }).progress();
   return message && { message, entryMode, entries };
 }
 

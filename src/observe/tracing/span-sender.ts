@@ -68,23 +68,29 @@ export function createSpanSender(options: SpanSenderOptions): SpanSender {
 
   async function drain(): Promise<void> {
     const acknowledged: number[] = [];
-    const settle = (): void => {
-      if (acknowledged.length > 0) outbox.settle(acknowledged.splice(0));
+    const settle = async (): Promise<void> => {
+      if (acknowledged.length > 0) await outbox.settle(acknowledged.splice(0));
       tellWaiting();
     };
     /** Acknowledgments are written before a wait, because the receiver may be unavailable for long. */
+    let settled = Promise.resolve();
     const onWait = (waits: boolean): void => {
       isPutOff = waits;
-      if (waits) settle();
+      if (!waits) return;
+      settled = settled.then(settle);
+      // The failure surfaces when this promise is awaited.
+      settled.catch(() => undefined);
     };
     try {
-      for (let batch = outbox.next(); batch !== undefined; batch = outbox.next(batch.id)) {
+      for (let batch = await outbox.next(); batch !== undefined; batch = await outbox.next(batch.id)) {
         await sender.send(batch, { signal: stop.signal, maxAgeMs, onWait });
+        await settled;
         acknowledged.push(batch.id);
-        if (acknowledged.length >= SETTLED_AT_ONCE) settle();
+        if (acknowledged.length >= SETTLED_AT_ONCE) await settle();
       }
     } finally {
-      settle();
+      await settled.catch(() => undefined);
+      await settle();
     }
   }
 

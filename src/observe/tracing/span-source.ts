@@ -3,7 +3,7 @@
  * dropped by message and counted: an outage produces a flood of spans, which must not overload the disk.
  */
 import type { SpanBatch } from '../aggregation/span-batch.ts';
-import type { SpanOutbox, SpanSource, CommitFacts } from '../aggregation/span-outbox.ts';
+import type { CommitFacts, SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, OpsEvent } from '#foundation/events/events.ts';
@@ -22,7 +22,7 @@ const BURST_MS = 60_000;
 export interface SpanSourceOptions {
   readonly settings: TraceSettings;
   readonly protocol: SpanBatch['protocol'];
-  readonly outbox: Pick<SpanOutbox, 'leftOpen' | 'queued'>;
+  readonly outbox: Pick<SpanOutbox, 'queued'>;
   readonly clock: Clock;
   readonly events: EventBus;
   readonly headOf: (account: string) => SpanHead;
@@ -32,25 +32,27 @@ export interface SpanSourceOptions {
 type DropReason = Extract<OpsEvent, { type: 'spans.dropped' }>['reason'];
 
 export function createSpanSource(options: SpanSourceOptions): SpanSource {
-  const { settings, protocol, outbox, clock, events } = options;
+  const { settings, protocol, clock, events } = options;
   const writer = new FrameWriter(protocol);
   const budget = new Budget(settings.maxSpansPerSecond, clock);
   const frame = frameOf(options);
 
-  return (facts) => {
-    const known = outbox.leftOpen(facts.account);
-    const spans = new CommitSpans({ ...options, writer, budget, frame }, facts.account);
-    for (const message of facts.progress) {
-      const isLeftOpen = known.has(message.messageId);
-      const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.entryMode === 'snapshot' });
-      if (telling !== undefined) spans.add(message, telling);
-    }
-    const leftOpen = openOf(facts, known, settings)
-      .filter(({ message, telling }) => spans.add(message, telling))
-      .map(({ message }) => message.messageId);
-    const { batches, dropped } = spans.finish();
-    for (const [reason, count] of dropped) events.emit({ type: 'spans.dropped', count, reason });
-    return { batches, leftOpen };
+  return {
+    due: (facts) => openTooLong(facts, settings.maxOpen),
+    make(facts, { progress, due }) {
+      const spans = new CommitSpans({ ...options, writer, budget, frame }, facts.account);
+      for (const message of progress) {
+        const isLeftOpen = facts.leftOpen.has(message.messageId);
+        const telling = tellingOf(message, settings, { isLeftOpen, isBare: facts.entryMode === 'snapshot' });
+        if (telling !== undefined) spans.add(message, telling);
+      }
+      const leftOpen = openOf(facts, due, settings)
+        .filter(({ message, telling }) => spans.add(message, telling))
+        .map(({ message }) => message.messageId);
+      const { batches, dropped } = spans.finish();
+      for (const [reason, count] of dropped) events.emit({ type: 'spans.dropped', count, reason });
+      return { batches, leftOpen };
+    },
   };
 }
 
@@ -135,12 +137,11 @@ class CommitSpans {
 /** Returns the spans to send for messages that have been open for too long as of this commit. */
 function openOf(
   facts: CommitFacts,
-  known: ReadonlySet<string>,
+  due: readonly MessageProgress[],
   settings: TraceSettings,
 ): { readonly message: MessageProgress; readonly telling: Telling }[] {
-  const due = openTooLong(facts, settings.maxOpen);
-  return (due.length === 0 ? [] : facts.progressOf(due))
-    .filter(({ end, messageId }) => end === undefined && !known.has(messageId))
+  return due
+    .filter(({ end, messageId }) => end === undefined && !facts.leftOpen.has(messageId))
     .flatMap((message) => {
       const isSampled = sampled(message, settings);
       if (!isSampled && !isSlow(message, facts.watermark, settings.slow)) return [];

@@ -44,7 +44,7 @@ interface SpendPort {
   /** Raises that may have had an effect, oldest first. @throws if the store cannot be read */
   raises(account: string): readonly BudgetRaise[];
   /** Counts of log entries by value of the configured dimension; undefined if none is configured. */
-  dimension(account: string): { readonly name: string; readonly counts: readonly ValueCount[] } | undefined;
+  dimension(account: string): Promise<{ readonly name: string; readonly counts: readonly ValueCount[] } | undefined>;
 }
 
 /** Log entries of one value of the configured dimension, since the store began to count. */

@@ -59,17 +59,24 @@ export interface SpendView {
 const MOST_RAISES = 100;
 
 /** @throws if the store cannot be read */
-export function readSpend(deps: Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'spend'>, account?: string): SpendView {
+export async function readSpend(
+  deps: Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'spend'>,
+  account?: string,
+): Promise<SpendView> {
   const names = deps.accounts.map(({ name }) => name).filter((name) => account === undefined || name === account);
-  return { at: deps.clock.now(), accounts: names.map((name) => spendOf(name, deps)) };
+  const accounts = await Promise.all(names.map(async (name) => spendOf(name, deps)));
+  return { at: deps.clock.now(), accounts };
 }
 
-function spendOf(account: string, { clock, board, spend }: Pick<ApiDeps, 'clock' | 'board' | 'spend'>): AccountSpend {
+async function spendOf(
+  account: string,
+  { clock, board, spend }: Pick<ApiDeps, 'clock' | 'board' | 'spend'>,
+): Promise<AccountSpend> {
   const batch = board.fresh(account, 'accountStats');
   const [stats] = batch?.rows ?? [];
   const { requestsLastDay: _requests, ...projected } = stats?.spend ?? {};
   const known = spend.budget(account);
-  const dimension = spend.dimension(account);
+  const dimension = await spend.dimension(account);
   const source = sourceViews(board).find((one) => one.account === account && one.collector === 'accountStats');
   return {
     account,

@@ -8,6 +8,7 @@ export const POSTGRES: Dialect = {
     /^\?\d*$/.test(parameter)
       ? `(SELECT unnest(CAST(${parameter} AS text[])))`
       : `(SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
+  numbers: (parameter) => `(SELECT CAST(json_array_elements_text(CAST(${parameter} AS json)) AS bigint))`,
   position: (text, part) => `strpos(${text}, ${part})`,
 };
 

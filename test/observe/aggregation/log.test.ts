@@ -11,31 +11,31 @@ const T0 = Date.UTC(2026, 10, 20, 10);
 const ACCOUNT = 'production';
 
 /** Aggregates a window over the content of a stores, without committing. */
-function aggregation(
+async function aggregation(
   stores: MemoryStores,
   entries: readonly StatedEntry[],
   more: Partial<LogWindow> = {},
-): LogAggregate {
+): Promise<LogAggregate> {
   const counting = new WindowAggregation({
     account: ACCOUNT,
     from: T0,
-    memory: stores.log.memory(ACCOUNT),
+    memory: await stores.log.memory(ACCOUNT),
     admit: (_label, value) => value,
     ...more,
   });
   for (const one of entries) counting.take(one);
-  return counting.finish((...asked) => stores.log.openRecords(...asked));
+  return counting.finish(await stores.log.openRecords(ACCOUNT, counting.open()));
 }
 
 /** @returns the messages that ended in the window */
-function aggregateAndCommit(
+async function aggregateAndCommit(
   stores: MemoryStores,
   entries: readonly StatedEntry[],
   to: number,
   more: Partial<LogWindow> = {},
-): MessageProgress[] {
-  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = aggregation(stores, entries, more);
-  stores.log.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
+): Promise<MessageProgress[]> {
+  const { progress, attempts: _attempts, resumeEnds: _ends, ...result } = await aggregation(stores, entries, more);
+  await stores.log.commitLog({ account: ACCOUNT, watermark: to, keptFrom: 0, ...result });
   return progress().filter(({ news }) => news.ended);
 }
 
@@ -44,7 +44,7 @@ function entry(time: number, state: MessageState, more: Partial<LogEntry> = {}):
 }
 
 function counters(stores: MemoryStores): Record<string, number> {
-  return countersOf(stores.totals.counters(ACCOUNT));
+  return countersOf(stores.counters(ACCOUNT));
 }
 
 const end = T0 + 24 * 3_600_000;
@@ -60,47 +60,52 @@ describe('for any partition into windows', () => {
     crashEvery: fc.integer({ min: 2, max: 5 }),
   });
 
-  test('the counters match the history, and each end is reported once, complete', () => {
-    fc.assert(
-      fc.property(histories(T0), cuts, noise, (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
-        const all = messages.flatMap((message) => message.entries);
-        const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
-        const stores = memoryStores();
-        const ended: MessageProgress[] = [];
-        for (let n = 1; n < borders.length; n += 1) {
-          const from = borders[n - 1]! - overlap;
-          const to = borders[n]!;
-          const window = all.filter(({ time }) => time >= from && time <= to);
-          const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
-          // A crash between aggregation and commit: the window is read again, in another order.
-          if (n % crashEvery === 0) aggregation(stores, shuffled(read, seed - n), { from });
-          ended.push(...aggregateAndCommit(stores, read, to, { from }));
-        }
-        expect(counters(stores)).toEqual(truthOf(messages));
-        expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
-          messages
-            .filter(hasEnded)
-            .map(({ messageId }) => messageId)
-            .toSorted(),
-        );
-        const atOnce = aggregateAndCommit(memoryStores(), all, end);
-        expect(byId(ended)).toEqual(byId(atOnce));
-      }),
+  test('the counters match the history, and each end is reported once, complete', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        histories(T0),
+        cuts,
+        noise,
+        async (messages, offsets, { seed, repeatEvery, overlap, crashEvery }) => {
+          const all = messages.flatMap((message) => message.entries);
+          const borders = [T0, ...offsets.map((offset) => T0 + offset).sort((a, b) => a - b), end];
+          const stores = memoryStores();
+          const ended: MessageProgress[] = [];
+          for (let n = 1; n < borders.length; n += 1) {
+            const from = borders[n - 1]! - overlap;
+            const to = borders[n]!;
+            const window = all.filter(({ time }) => time >= from && time <= to);
+            const read = shuffled([...window, ...window.filter((_, at) => at % repeatEvery === 0)], seed + n);
+            // A crash between aggregation and commit: the window is read again, in another order.
+            if (n % crashEvery === 0) await aggregation(stores, shuffled(read, seed - n), { from });
+            ended.push(...(await aggregateAndCommit(stores, read, to, { from })));
+          }
+          expect(counters(stores)).toEqual(truthOf(messages));
+          expect(ended.map(({ messageId }) => messageId).toSorted()).toEqual(
+            messages
+              .filter(hasEnded)
+              .map(({ messageId }) => messageId)
+              .toSorted(),
+          );
+          const atOnce = await aggregateAndCommit(memoryStores(), all, end);
+          expect(byId(ended)).toEqual(byId(atOnce));
+        },
+      ),
       { numRuns: 150 },
     );
   });
 
-  test('only open messages are remembered, and ended ones are removed', () => {
-    fc.assert(
-      fc.property(histories(T0), (messages) => {
+  test('only open messages are remembered, and ended ones are removed', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories(T0), async (messages) => {
         const stores = memoryStores();
-        aggregateAndCommit(
+        await aggregateAndCommit(
           stores,
           messages.flatMap(({ entries }) => entries),
           end,
         );
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
-        const inFlight = [...stores.log.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        const inFlight = [...(await stores.log.memory(ACCOUNT)).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
       }),
       { numRuns: 30 },
@@ -121,12 +126,13 @@ function shuffled<T>(values: readonly T[], seed: number): T[] {
     .map(({ value }) => value);
 }
 
-describe('ended attempts', () => {
-  const attempts = (entries: readonly StatedEntry[], stores = memoryStores()) => aggregation(stores, entries).attempts;
+describe('ended attempts', async () => {
+  const attempts = async (entries: readonly StatedEntry[], stores = memoryStores()) =>
+    (await aggregation(stores, entries)).attempts;
   const MINUTE = 60_000;
   const host = 'api.example.com';
 
-  test('are counted by host and minute of their entries: each attempt, not each message', () => {
+  test('are counted by host and minute of their entries: each attempt, not each message', async () => {
     const entries = [
       entry(1, 'CREATED'),
       entry(2, 'ACTIVE'),
@@ -138,49 +144,49 @@ describe('ended attempts', () => {
     ];
     const none = { delivered: 0, failed: 0, failedFrom: Infinity, lost: 0, reasons: new Map() };
     const failed = { ...none, failed: 1, failedFrom: T0 + 3, reasons: new Map([['HTTP 500', 1]]) };
-    expect(attempts(entries)).toEqual([
+    expect(await attempts(entries)).toEqual([
       { host, minute: T0, ...failed },
       { host, minute: T0 + MINUTE, ...none, delivered: 1 },
       { host: 'other.example:8443', minute: T0, ...none, delivered: 1 },
     ]);
   });
 
-  test('a FAILED counts if no ERROR reported the attempt, and always as a permanently failed message', () => {
+  test('a FAILED counts if no ERROR reported the attempt, and always as a permanently failed message', async () => {
     const reasons = new Map([['no_response', 1]]);
     const failed = { host, minute: T0, delivered: 0, failed: 1, failedFrom: T0 + 1, lost: 1, reasons };
-    expect(attempts([entry(1, 'FAILED')])).toEqual([failed]);
-    expect(attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
+    expect(await attempts([entry(1, 'FAILED')])).toEqual([failed]);
+    expect(await attempts([entry(2, 'FAILED'), entry(1, 'ERROR')])).toEqual([failed]);
     const lost = [{ ...failed, failed: 0, failedFrom: Infinity, reasons: new Map() }];
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
-    expect(attempts([entry(9, 'FAILED')], stores)).toEqual(lost);
+    await aggregateAndCommit(stores, [entry(1, 'ERROR', { nextDeliveryTime: T0 + 5 })], T0 + 2);
+    expect(await attempts([entry(9, 'FAILED')], stores)).toEqual(lost);
     const past = memoryStores();
     const whole = [entry(1, 'CREATED'), entry(2, 'ACTIVE'), entry(3, 'ERROR', { responseStatus: 500 })];
-    aggregateAndCommit(past, whole, T0 + 4);
-    expect(past.log.memory(ACCOUNT).open.size).toBe(0);
-    expect(attempts([entry(9, 'FAILED')], past)).toEqual(lost);
+    await aggregateAndCommit(past, whole, T0 + 4);
+    expect((await past.log.memory(ACCOUNT)).open.size).toBe(0);
+    expect(await attempts([entry(9, 'FAILED')], past)).toEqual(lost);
   });
 
-  test('a resume ends as a message with its stamp does, and failed when that failed permanently', () => {
-    const ends = (...entries: readonly StatedEntry[]) => aggregation(memoryStores(), entries).resumeEnds;
+  test('a resume ends as a message with its stamp does, and failed when that failed permanently', async () => {
+    const ends = async (...entries: readonly StatedEntry[]) => (await aggregation(memoryStores(), entries)).resumeEnds;
     const labels = ['billing', 'opsd:here:lin-1:2'];
     const failed = { instance: 'here', lineage: 'lin-1', attempt: 2, url: 'https://api.example.com/x', end: 'failed' };
     const delivered = { ...failed, end: 'delivered' };
-    expect(ends(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([failed]);
-    expect(ends(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([failed]);
-    expect(ends(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
-    expect(ends(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([delivered]);
-    expect(ends(entry(3, 'DELIVERED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([delivered]);
-    expect(ends(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
+    expect(await ends(entry(1, 'CREATED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([failed]);
+    expect(await ends(entry(2, 'FAILED', { labels }), entry(1, 'ERROR', { labels }))).toEqual([failed]);
+    expect(await ends(entry(2, 'ERROR', { labels, nextDeliveryTime: T0 + 9 }))).toEqual([]);
+    expect(await ends(entry(2, 'ERROR', { labels }), entry(3, 'DELIVERED', { labels }))).toEqual([delivered]);
+    expect(await ends(entry(3, 'DELIVERED', { labels }), entry(2, 'ERROR', { labels }))).toEqual([delivered]);
+    expect(await ends(entry(2, 'CANCELLED', { labels }), entry(3, 'ERROR', { labels: ['billing'] }))).toEqual([]);
     // Where the service adds labels, the stamps of earlier resumes precede the newest.
     const added = ['opsd:here:lin-1:1', 'opsd:here:lin-1:2'];
-    expect(ends(entry(2, 'FAILED', { labels: added }))).toEqual([failed]);
+    expect(await ends(entry(2, 'FAILED', { labels: added }))).toEqual([failed]);
   });
 
-  test('entries that were counted are not counted again', () => {
+  test('entries that were counted are not counted again', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
-    expect(attempts([entry(2, 'DELIVERED')], stores)).toEqual([]);
+    await aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(2, 'DELIVERED')], T0 + 5);
+    expect(await attempts([entry(2, 'DELIVERED')], stores)).toEqual([]);
   });
 });
 
@@ -188,20 +194,20 @@ describe('a final failure', () => {
   const failures = 'msgsvc_message_failures_total api.example.com http 500';
   const last = entry(10, 'ERROR', { responseStatus: 500 });
 
-  test('is an ERROR without a next delivery', () => {
+  test('is an ERROR without a next delivery', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [last], T0 + 20);
+    await aggregateAndCommit(stores, [last], T0 + 20);
     expect(counters(stores)[failures]).toBe(1);
   });
 
-  test('is not an ERROR with one, nor one after which the message continued', () => {
+  test('is not an ERROR with one, nor one after which the message continued', async () => {
     for (const entries of [
       [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })],
       [last, entry(10, 'RETRY')],
       [last, entry(15, 'ACTIVE')],
     ]) {
       const stores = memoryStores();
-      aggregateAndCommit(stores, entries, T0 + 20);
+      await aggregateAndCommit(stores, entries, T0 + 20);
       expect(counters(stores)).not.toHaveProperty([failures]);
       expect(counters(stores)).not.toHaveProperty(['msgsvc_messages_finished_total api.example.com']);
     }
@@ -211,18 +217,18 @@ describe('a final failure', () => {
     ['in one window', [[last, entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows', [[last], [entry(12, 'FAILED', { responseStatus: 500 })]]],
     ['in two windows, FAILED first', [[entry(12, 'FAILED', { responseStatus: 500 })], [last]]],
-  ])('is one when ERROR and FAILED both report it, %s', (_how, windows) => {
+  ])('is one when ERROR and FAILED both report it, %s', async (_how, windows) => {
     const stores = memoryStores();
-    for (const entries of windows) aggregateAndCommit(stores, entries, T0 + 20);
+    for (const entries of windows) await aggregateAndCommit(stores, entries, T0 + 20);
     expect(counters(stores)[failures]).toBe(1);
     expect(counters(stores)['msgsvc_messages_finished_total api.example.com']).toBe(1);
     expect(counters(stores)['msgsvc_log_events_total FAILED']).toBe(1);
   });
 
-  test('in a FAILED without status has the reason of the last ERROR', () => {
+  test('in a FAILED without status has the reason of the last ERROR', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
-    aggregateAndCommit(stores, [entry(30, 'FAILED')], T0 + 40);
+    await aggregateAndCommit(stores, [entry(10, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 99 })], T0 + 20);
+    await aggregateAndCommit(stores, [entry(30, 'FAILED')], T0 + 40);
     expect(counters(stores)[failures]).toBe(1);
   });
 });
@@ -239,9 +245,9 @@ describe('a cancellation during an attempt', () => {
   test.each([
     ['in one window', [[...first, last]]],
     ['in two windows', [first, [last]]],
-  ])('is not a failure, %s', (_how, windows) => {
+  ])('is not a failure, %s', async (_how, windows) => {
     const stores = memoryStores();
-    for (const entries of windows) aggregateAndCommit(stores, entries, T0 + 30);
+    for (const entries of windows) await aggregateAndCommit(stores, entries, T0 + 30);
     expect(counters(stores)).toMatchObject({
       'msgsvc_message_cancellations_total api.example.com': 1,
       'msgsvc_messages_finished_total api.example.com': 1,
@@ -250,9 +256,9 @@ describe('a cancellation during an attempt', () => {
   });
 });
 
-test('an attempt that begins in the millisecond of the previous failure is another one', () => {
+test('an attempt that begins in the millisecond of the previous failure is another one', async () => {
   const stores = memoryStores();
-  aggregateAndCommit(
+  await aggregateAndCommit(
     stores,
     [
       entry(0, 'CREATED'),
@@ -263,13 +269,13 @@ test('an attempt that begins in the millisecond of the previous failure is anoth
     ],
     T0 + 30,
   );
-  const attempts = stores.totals.histograms(ACCOUNT).find(({ metric }) => metric.includes('attempt_duration'))!;
+  const attempts = stores.histograms(ACCOUNT).find(({ metric }) => metric.includes('attempt_duration'))!;
   expect([attempts.buckets[0], attempts.sum]).toEqual([2, 0.015]);
 });
 
 describe('labels', () => {
-  test('a destination beyond the limit is aggregated', () => {
-    const { increments } = aggregation(
+  test('a destination beyond the limit is aggregated', async () => {
+    const { increments } = await aggregation(
       memoryStores(),
       [entry(1, 'CREATED'), entry(1, 'CREATED', { messageId: 'msg-2', url: 'https://b.example.com' })],
       { admit: (_label, value) => (value === 'b.example.com' ? 'other' : value) },
@@ -281,42 +287,42 @@ describe('labels', () => {
     ]);
   });
 
-  test('an entry without a destination has that of its message', () => {
+  test('an entry without a destination has that of its message', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 5);
+    await aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 5);
     const { url: _url, ...bare } = entry(10, 'DELIVERED', { responseStatus: 200 });
-    aggregateAndCommit(stores, [bare], T0 + 20);
+    await aggregateAndCommit(stores, [bare], T0 + 20);
     expect(counters(stores)['msgsvc_messages_finished_total api.example.com']).toBe(1);
   });
 
-  test('a message that never names one is unknown', () => {
+  test('a message that never names one is unknown', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
+    await aggregateAndCommit(stores, [entry(1, 'CREATED', { url: 'not a url' })], T0 + 5);
     expect(counters(stores)['msgsvc_messages_created_total unknown']).toBe(1);
   });
 });
 
 describe('repetitions', () => {
   const repeated = (stores: MemoryStores): number | undefined =>
-    stores.totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
+    stores.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_log_duplicate_entries_total')?.value;
 
-  test('within a window, and of another window, are counted as such', () => {
+  test('within a window, and of another window, are counted as such', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
+    await aggregateAndCommit(stores, [entry(1, 'CREATED'), entry(1, 'CREATED')], T0 + 5);
     expect(repeated(stores)).toBe(1);
-    aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 9);
+    await aggregateAndCommit(stores, [entry(1, 'CREATED')], T0 + 9);
     expect(repeated(stores)).toBe(2);
   });
 
-  test('at the border of two windows are not new', () => {
+  test('at the border of two windows are not new', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 5);
-    aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
+    await aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 5);
+    await aggregateAndCommit(stores, [entry(5, 'CREATED')], T0 + 9, { from: T0 + 5 });
     expect(repeated(stores)).toBeUndefined();
     expect(counters(stores)['msgsvc_log_events_total CREATED']).toBe(1);
   });
 
-  test('entries that differ in endpoint, status, state or time are not duplicates', () => {
+  test('entries that differ in endpoint, status, state or time are not duplicates', async () => {
     const { url: _url, ...bare } = entry(1, 'CREATED');
     const different = [
       { ...bare, endpointName: 'a' },
@@ -327,7 +333,7 @@ describe('repetitions', () => {
       entry(3, 'ERROR', { responseStatus: 500, nextDeliveryTime: T0 + 9 }),
       entry(3, 'ERROR', { responseStatus: 502, nextDeliveryTime: T0 + 9 }),
     ];
-    expect(aggregation(memoryStores(), different).seen.size).toBe(different.length);
+    expect((await aggregation(memoryStores(), different)).seen.size).toBe(different.length);
   });
 });
 
@@ -350,21 +356,21 @@ describe('entries that appear later than their successors', () => {
     ['failed', [...life, ...failure]],
     ['failed at once', [...life.slice(0, 2), ...failure]],
     ['cancelled', [...life.slice(0, 4), entry(500, 'CANCEL_REQUESTED'), entry(500, 'CANCELLED')]],
-  ])('do not change the measurements of a message that is %s, whichever two they are', (_end, all) => {
+  ])('do not change the measurements of a message that is %s, whichever two they are', async (_end, all) => {
     const atOnce = memoryStores();
-    aggregateAndCommit(atOnce, all, end);
+    await aggregateAndCommit(atOnce, all, end);
     for (const late of pairs(all)) {
       const stores = memoryStores();
       const inTime = all.filter((_, at) => !late.includes(at));
-      aggregateAndCommit(stores, inTime, end);
-      for (const at of late) aggregateAndCommit(stores, [all[at]!], end, { isSweep: true });
-      const doubts = stores.totals.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
+      await aggregateAndCommit(stores, inTime, end);
+      for (const at of late) await aggregateAndCommit(stores, [all[at]!], end, { isSweep: true });
+      const doubts = stores.counters(ACCOUNT).filter(({ metric }) => /unjoined|revised/.test(metric));
       expect([late, doubts]).toEqual([late, []]);
       expect([late, measuredIn(stores)]).toEqual([late, measuredIn(atOnce)]);
     }
   });
 
-  test('are not waited for where a RETRY is reported before its ERROR', () => {
+  test('are not waited for where a RETRY is reported before its ERROR', async () => {
     const stores = memoryStores();
     const skewed = [
       ...life.slice(0, 2),
@@ -373,17 +379,15 @@ describe('entries that appear later than their successors', () => {
       life[4]!,
       entry(1_100, 'DELIVERED', { responseStatus: 200 }),
     ];
-    aggregateAndCommit(stores, skewed, end);
+    await aggregateAndCommit(stores, skewed, end);
     expect(measuredIn(stores)['msgsvc_message_delivery_attempts']!.slice(0, 3)).toEqual([2_000, 0, 1]);
-    expect(stores.log.memory(ACCOUNT).open.size).toBe(0);
+    expect((await stores.log.memory(ACCOUNT)).open.size).toBe(0);
   });
 });
 
 function measuredIn(stores: MemoryStores): Record<string, readonly number[]> {
   return Object.fromEntries(
-    stores.totals
-      .histograms(ACCOUNT)
-      .map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
+    stores.histograms(ACCOUNT).map(({ metric, buckets, sum }) => [metric, [Math.round(sum * 1_000), ...buckets]]),
   );
 }
 
@@ -394,9 +398,9 @@ describe('facts of an ended message', () => {
     method: 'POST',
   });
 
-  test('has the attempts of a delivered message', () => {
+  test('has the attempts of a delivered message', async () => {
     const stores = memoryStores();
-    const told = aggregateAndCommit(
+    const told = await aggregateAndCommit(
       stores,
       [
         created,
@@ -427,27 +431,30 @@ describe('facts of an ended message', () => {
     ]);
   });
 
-  test('the reason of a delay is remembered until the wait ends', () => {
+  test('the reason of a delay is remembered until the wait ends', async () => {
     const stores = memoryStores();
     const postponed = entry(0, 'CREATED', { postponedBy: 'not_before', nextDeliveryTime: T0 + 30 });
-    aggregateAndCommit(stores, [postponed], T0 + 20);
-    const later = aggregation(stores, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')]).progress();
+    await aggregateAndCommit(stores, [postponed], T0 + 20);
+    const later = (await aggregation(stores, [entry(31, 'ACTIVE'), entry(35, 'DELIVERED')])).progress();
     expect(later).toMatchObject([{ postponedBy: 'not_before', dueAt: T0 + 30 }]);
   });
 
-  test('has the failure that ended it, whether FAILED comes in the same window or not', () => {
+  test('has the failure that ended it, whether FAILED comes in the same window or not', async () => {
     const entries = [created, entry(10, 'ACTIVE'), entry(20, 'ERROR', { error: 'ECONNRESET' })];
     const again = entry(21, 'FAILED', { error: 'ECONNRESET' });
-    const one = aggregateAndCommit(memoryStores(), [...entries, again], T0 + 30);
+    const one = await aggregateAndCommit(memoryStores(), [...entries, again], T0 + 30);
     const stores = memoryStores();
-    const two = [...aggregateAndCommit(stores, entries, T0 + 20), ...aggregateAndCommit(stores, [again], T0 + 30)];
+    const two = [
+      ...(await aggregateAndCommit(stores, entries, T0 + 20)),
+      ...(await aggregateAndCommit(stores, [again], T0 + 30)),
+    ];
     expect(two).toEqual(one);
     expect(one[0]).toMatchObject({ end: { at: T0 + 20, outcome: 'failed' } });
     expect(one[0]?.attempts).toEqual([{ dueAt: T0, startedAt: T0 + 10, endedAt: T0 + 20, failure: 'connection' }]);
   });
 
-  test('a FAILED without a preceding ERROR is an attempt', () => {
-    const told = aggregateAndCommit(
+  test('a FAILED without a preceding ERROR is an attempt', async () => {
+    const told = await aggregateAndCommit(
       memoryStores(),
       [created, entry(10, 'ACTIVE'), entry(20, 'FAILED', { responseStatus: 489 })],
       T0 + 30,
@@ -457,8 +464,8 @@ describe('facts of an ended message', () => {
     ]);
   });
 
-  test('an attempt without a known start does not use that of the previous one', () => {
-    const told = aggregateAndCommit(
+  test('an attempt without a known start does not use that of the previous one', async () => {
+    const told = await aggregateAndCommit(
       memoryStores(),
       [
         created,
@@ -471,8 +478,8 @@ describe('facts of an ended message', () => {
     expect(told[0]?.attempts[1]).toEqual({ dueAt: T0 + 40, endedAt: T0 + 45, responseStatus: 200 });
   });
 
-  test('a FAILED after the ERROR of the attempt is not another attempt', () => {
-    const told = aggregateAndCommit(
+  test('a FAILED after the ERROR of the attempt is not another attempt', async () => {
+    const told = await aggregateAndCommit(
       memoryStores(),
       [
         created,
@@ -486,8 +493,8 @@ describe('facts of an ended message', () => {
     expect(told[0]?.attempts).toHaveLength(1);
   });
 
-  test('may have no attempts, if the message was canceled', () => {
-    const told = aggregateAndCommit(
+  test('may have no attempts, if the message was canceled', async () => {
+    const told = await aggregateAndCommit(
       memoryStores(),
       [created, entry(5, 'CANCEL_REQUESTED'), entry(6, 'CANCELLED')],
       T0 + 30,
@@ -495,8 +502,8 @@ describe('facts of an ended message', () => {
     expect(told).toMatchObject([{ end: { at: T0 + 6, outcome: 'cancelled' }, attempts: [] }]);
   });
 
-  test('has no start if the creation was not seen', () => {
-    const told = aggregateAndCommit(memoryStores(), [entry(5, 'DELIVERED')], T0 + 30);
+  test('has no start if the creation was not seen', async () => {
+    const told = await aggregateAndCommit(memoryStores(), [entry(5, 'DELIVERED')], T0 + 30);
     expect(told).toMatchObject([{ end: { at: T0 + 5, outcome: 'delivered' } }]);
     expect(told[0]).not.toHaveProperty('createdAt');
     expect(told[0]).not.toHaveProperty('dueAt');
@@ -504,14 +511,14 @@ describe('facts of an ended message', () => {
 });
 
 describe('progress', () => {
-  test('reports the new facts with each commit', () => {
+  test('reports the new facts with each commit', async () => {
     const stores = memoryStores();
-    const step = (...entries: StatedEntry[]) => {
-      const [progress] = aggregation(stores, entries).progress();
-      aggregateAndCommit(stores, entries, T0 + 99);
+    const step = async (...entries: StatedEntry[]) => {
+      const [progress] = (await aggregation(stores, entries)).progress();
+      await aggregateAndCommit(stores, entries, T0 + 99);
       return progress;
     };
-    expect(step(entry(0, 'CREATED', { nextDeliveryTime: T0 + 5 }), entry(6, 'ACTIVE'))).toEqual({
+    expect(await step(entry(0, 'CREATED', { nextDeliveryTime: T0 + 5 }), entry(6, 'ACTIVE'))).toEqual({
       account: ACCOUNT,
       messageId: 'msg-1',
       url: 'https://api.example.com/x',
@@ -522,32 +529,32 @@ describe('progress', () => {
       news: { created: true, attempts: [], outcomes: [], ended: false },
     });
     const failed = { dueAt: T0 + 5, startedAt: T0 + 6, endedAt: T0 + 9, responseStatus: 503, failure: 'http' };
-    expect(step(entry(9, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }))).toMatchObject({
+    expect(await step(entry(9, 'ERROR', { responseStatus: 503, nextDeliveryTime: T0 + 40 }))).toMatchObject({
       attempts: [failed],
       news: { created: false, attempts: [0], outcomes: [0], ended: false },
     });
-    expect(step(entry(41, 'ACTIVE'), entry(44, 'DELIVERED', { responseStatus: 200 }))).toMatchObject({
+    expect(await step(entry(41, 'ACTIVE'), entry(44, 'DELIVERED', { responseStatus: 200 }))).toMatchObject({
       attempts: [failed, { dueAt: T0 + 40, startedAt: T0 + 41, endedAt: T0 + 44, responseStatus: 200 }],
       end: { at: T0 + 44, outcome: 'delivered' },
       news: { created: false, attempts: [1], outcomes: [1], ended: true },
     });
   });
 
-  test('separates a late start from a new outcome, and marks past facts as past', () => {
+  test('separates a late start from a new outcome, and marks past facts as past', async () => {
     const stores = memoryStores();
-    const step = (...entries: StatedEntry[]) => {
-      const [progress] = aggregation(stores, entries).progress();
-      aggregateAndCommit(stores, entries, T0 + 99);
+    const step = async (...entries: StatedEntry[]) => {
+      const [progress] = (await aggregation(stores, entries)).progress();
+      await aggregateAndCommit(stores, entries, T0 + 99);
       return progress?.news;
     };
-    step(entry(0, 'CREATED'), entry(9, 'DELIVERED'));
-    expect(step(entry(5, 'ACTIVE'))).toMatchObject({ attempts: [0], outcomes: [], ended: false });
-    expect(step(entry(10, 'FAILED'))).toMatchObject({ isPast: true });
+    await step(entry(0, 'CREATED'), entry(9, 'DELIVERED'));
+    expect(await step(entry(5, 'ACTIVE'))).toMatchObject({ attempts: [0], outcomes: [], ended: false });
+    expect(await step(entry(10, 'FAILED'))).toMatchObject({ isPast: true });
   });
 });
 
 describe('hours', () => {
-  test('count fresh entries by the hour of their time and by state', () => {
+  test('count fresh entries by the hour of their time and by state', async () => {
     const stores = memoryStores();
     const hour = 3_600_000;
     const entries = [
@@ -556,10 +563,11 @@ describe('hours', () => {
       entry(hour, 'ACTIVE'),
       entry(hour + 1, 'DELIVERED'),
     ];
-    aggregateAndCommit(stores, [...entries, entries[0]!], T0 + 2 * hour);
-    aggregateAndCommit(stores, entries, T0 + 2 * hour);
-    expect(stores.log.hourCounts(ACCOUNT, T0)).toEqual(new Map([['CREATED', 2]]));
-    expect(stores.log.hourCounts(ACCOUNT, T0 + hour)).toEqual(
+    await aggregateAndCommit(stores, [...entries, entries[0]!], T0 + 2 * hour);
+    await aggregateAndCommit(stores, entries, T0 + 2 * hour);
+    const hours = await stores.log.hourCounts(ACCOUNT);
+    expect(hours.get(T0)).toEqual(new Map([['CREATED', 2]]));
+    expect(hours.get(T0 + hour)).toEqual(
       new Map([
         ['ACTIVE', 1],
         ['DELIVERED', 1],
@@ -569,31 +577,31 @@ describe('hours', () => {
 });
 
 describe('the record of an open message', () => {
-  test('holds no secret and no error text', () => {
+  test('holds no secret and no error text', async () => {
     const stores = memoryStores();
-    const { opened } = aggregation(stores, [
+    const { opened } = await aggregation(stores, [
       entry(0, 'CREATED', { url: 'https://user:pw@api.example.com/x?api_key=s3cret' }),
       entry(9, 'ERROR', { error: 'password s3cret refused', nextDeliveryTime: T0 + 50 }),
     ]);
     expect(opened[0]?.record).not.toMatch(/s3cret|user|pw/);
   });
 
-  test('is removed when the end comes in a later window', () => {
+  test('is removed when the end comes in a later window', async () => {
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
-    expect(stores.log.memory(ACCOUNT).open.size).toBe(1);
-    aggregateAndCommit(stores, [entry(9, 'DELIVERED')], T0 + 10);
-    expect(stores.log.memory(ACCOUNT).open.size).toBe(0);
+    await aggregateAndCommit(stores, [entry(0, 'CREATED'), entry(1, 'ACTIVE')], T0 + 5);
+    expect((await stores.log.memory(ACCOUNT)).open.size).toBe(1);
+    await aggregateAndCommit(stores, [entry(9, 'DELIVERED')], T0 + 10);
+    expect((await stores.log.memory(ACCOUNT)).open.size).toBe(0);
   });
 
-  test('is kept until the next delivery is due', () => {
+  test('is kept until the next delivery is due', async () => {
     const due = T0 + 3 * ABANDON_AFTER_MS;
     const stores = memoryStores();
-    aggregateAndCommit(stores, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
-    expect(stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
-    expect(stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10).map(({ messageId }) => messageId)).toEqual([
-      'msg-1',
-    ]);
+    await aggregateAndCommit(stores, [entry(0, 'CREATED', { nextDeliveryTime: due })], T0 + 5);
+    expect(await stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS, 10)).toEqual([]);
+    expect(
+      (await stores.log.expired(ACCOUNT, due + ABANDON_AFTER_MS + 1, 10)).map(({ messageId }) => messageId),
+    ).toEqual(['msg-1']);
   });
 });
 
@@ -610,11 +618,11 @@ describe('messages of a canary', () => {
   test.each([
     ['with its label', { labels: ['opsd-canary', 'opsd-canary-1'], url: `${url}home` }],
     ['without a label, a callback', { url: `${url}home/callback` }],
-  ])('%s count by state only', (_title, more) => {
+  ])('%s count by state only', async (_title, more) => {
     const dimension = { dimension: 'label' as const, canaryUrl: url };
     const labeled = ordinary.map((one) => ({ ...one, labels: ['billing'] }));
-    const alone = aggregation(memoryStores(), labeled, dimension);
-    const both = aggregation(memoryStores(), [...labeled, ...canary(more)], dimension);
+    const alone = await aggregation(memoryStores(), labeled, dimension);
+    const both = await aggregation(memoryStores(), [...labeled, ...canary(more)], dimension);
     const byState = ({ metric }: { readonly metric: string }) => metric === 'msgsvc_log_events_total';
     expect(both.increments.filter((one) => !byState(one))).toEqual(alone.increments.filter((one) => !byState(one)));
     expect(both.histograms).toEqual(alone.histograms);
@@ -628,17 +636,17 @@ describe('messages of a canary', () => {
     expect(both.hours.reduce((sum, { count }) => sum + count, 0)).toBe(7);
   });
 
-  test('are never in flight', () => {
+  test('are never in flight', async () => {
     const more = { messageId: 'c', labels: ['opsd-canary'] };
-    const { opened } = aggregation(memoryStores(), [entry(1, 'CREATED', more)]);
+    const { opened } = await aggregation(memoryStores(), [entry(1, 'CREATED', more)]);
     expect(opened).toHaveLength(1);
     expect(opened[0]).not.toHaveProperty('dueAt');
     expect(opened[0]).not.toHaveProperty('createdAt');
   });
 
-  test('of another account, to a path with the same name, are ordinary messages', () => {
+  test('of another account, to a path with the same name, are ordinary messages', async () => {
     const other = 'https://app.example.com/hooks/canary/build';
-    const { attempts } = aggregation(memoryStores(), canary({ url: other }), { canaryUrl: url });
+    const { attempts } = await aggregation(memoryStores(), canary({ url: other }), { canaryUrl: url });
     expect(attempts).toMatchObject([{ host: 'app.example.com', failed: 1, lost: 1 }]);
   });
 });

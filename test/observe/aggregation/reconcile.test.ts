@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MessageState } from '#foundation/domain/log-entry.ts';
+import type { HourCounts } from '#observe/aggregation/log-store.ts';
 import { reconcile } from '#observe/aggregation/reconcile.ts';
 import { writePoints } from '#observe/aggregation/series-record.ts';
 
@@ -30,14 +31,21 @@ function compare(
     records,
     ...(lateMs !== undefined && { lateMs }),
     log: { since: NOON - 10 * HOUR, watermark: NOON + 30 * MINUTE, ...log },
-    hourCounts: (hour) =>
-      new Map(
-        Object.entries(counts).map(([state, count]) => [
-          state as MessageState,
-          typeof count === 'function' ? count(hour) : count,
-        ]),
-      ),
+    hours: hoursOf(
+      (hour) =>
+        new Map(
+          Object.entries(counts).map(([state, count]) => [
+            state as MessageState,
+            typeof count === 'function' ? count(hour) : count,
+          ]),
+        ),
+    ),
   });
+}
+
+/** Returns the counts of the compared hours. */
+function hoursOf(of: (hour: number) => ReadonlyMap<MessageState, number>): HourCounts {
+  return new Map(Array.from({ length: 24 }, (_, ago) => NOON - ago * HOUR).map((hour) => [hour, of(hour)]));
 }
 
 describe('log and statistics', () => {

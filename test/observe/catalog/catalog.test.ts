@@ -9,7 +9,7 @@ import { publishEverything, seriesOf, world } from '../metrics/world.ts';
 
 describe('the catalog and the exposition', () => {
   test('every metric is exposed as in the catalog, and no other', async () => {
-    const text = await world().text();
+    const text = await (await world()).text();
     const exposed = (what: 'HELP' | 'TYPE') =>
       Object.fromEntries(
         [...text.matchAll(new RegExp(`^# ${what} (\\S+) (.*)$`, 'gm'))].map(([, name, rest]) => [name, rest]),
@@ -19,7 +19,7 @@ describe('the catalog and the exposition', () => {
   });
 
   test('every metric that a collector feeds has a series once its collector has run, and counts in opsd_series', async () => {
-    const everything = world({ metrics: { latencyUnit: 'ms', workflowDlqLabels: true } });
+    const everything = await world({ metrics: { latencyUnit: 'ms', workflowDlqLabels: true } });
     publishEverything(everything);
     const samples = await everything.scrape();
     const fed = METRIC_NAMES.filter((name) => specOf(name).collector !== undefined);

@@ -19,7 +19,7 @@ describe.each(DEBUG)('%s', (name) => {
   });
 
   test.each([true, false])('is exposed with debug: %s', async (debug) => {
-    const everything = world({ metrics: { debug } });
+    const everything = await world({ metrics: { debug } });
     publishEverything(everything);
     const text = await everything.text();
     expect(text.includes(`# TYPE ${name} `)).toBe(debug);

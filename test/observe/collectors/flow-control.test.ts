@@ -44,13 +44,13 @@ function world(options: { readonly keys?: readonly string[]; readonly discover?:
     },
     saturated: () =>
       Object.fromEntries(
-        stores.totals
+        stores
           .counters(ACCOUNT)
           .filter(({ metric }) => metric === 'msgsvc_flow_control_saturated_seconds_total')
           .map(({ labels, value }) => [labels.join(' '), value]),
       ),
     unwatched: () =>
-      stores.totals.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_flow_control_keys_unwatched_total')?.value,
+      stores.counters(ACCOUNT).find(({ metric }) => metric === 'opsd_flow_control_keys_unwatched_total')?.value,
   };
 }
 

@@ -87,7 +87,7 @@ describe('a backlog of 150 pages, with the default settings', () => {
       },
     });
     expect(await w.slowRun()).toMatchObject({ name: 'TimeoutError' });
-    expect(w.stores.log.loadLogState(ACCOUNT).windowMs).toBeLessThan(3_000 * SECOND);
+    expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBeLessThan(3_000 * SECOND);
     w.through(client);
     expect(await w.countAll()).toMatchObject({ idle: 0 });
   });
@@ -99,7 +99,7 @@ test('facts that a run learned about the service survive a restart', async () =>
   const halved = w.own('opsd_log_windows_halved_total');
   expect(halved).toBeGreaterThan(0);
   w.restart();
-  const { windowMs } = w.stores.log.loadLogState(ACCOUNT);
+  const { windowMs } = await w.stores.log.loadLogState(ACCOUNT);
   const asked = w.log.queries.length;
   await w.slowRun();
   const next = w.log.queries.slice(asked).find(({ fromDate }) => fromDate === w.log.queries[asked]!.fromDate)!;
@@ -115,11 +115,11 @@ test('windows grow again when the service recovers', async () => {
     await w.slowRun();
     await w.clock.advance(30 * SECOND);
   }
-  expect(w.stores.log.loadLogState(ACCOUNT).windowMs).toBe(1);
+  expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBe(1);
   expect(w.created()).toBe(0);
   w.log.beforeAnswer = () => undefined;
   expect((await w.countAll()).runs).toBeLessThan(10);
-  expect(w.stores.log.loadLogState(ACCOUNT).windowMs).toBeGreaterThan(60 * SECOND);
+  expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBeGreaterThan(60 * SECOND);
 });
 
 describe('a time whose entries cannot be read completely', () => {
@@ -136,7 +136,7 @@ describe('a time whose entries cannot be read completely', () => {
     }
     expect(failure).toMatchObject({ code: 'client_error' });
     expect(String(failure)).toMatch(/the moment 2026-11-20T10:00:01.000Z alone cannot be read .* counting stops there/);
-    expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(T0 + 999);
+    expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(T0 + 999);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
   });
 
@@ -159,13 +159,13 @@ test('a failed search for late entries does not stop the counting, and fails its
   for (let n = 0; n < 60; n += 1) w.log.entries.push(entry(n * 10_000));
   await w.clock.advance(200 * SECOND);
   await w.run();
-  const watermark = w.stores.log.loadLogState(ACCOUNT).watermark!;
+  const watermark = (await w.stores.log.loadLogState(ACCOUNT)).watermark!;
   w.log.beforeAnswer = ({ fromDate }) => {
     if (fromDate! < watermark) throw new FakeServiceError('server_error');
   };
   await w.clock.advance(200 * SECOND);
   await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
-  expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(w.clock.now() - 15 * SECOND);
+  expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(w.clock.now() - 15 * SECOND);
 });
 
 test('an unknown entry mode does not stop the counting', async () => {
@@ -220,7 +220,7 @@ test('any service that answers some of its pages is counted completely and exact
         if (random / 2_147_483_647 < failing) throw new FakeServiceError(what.code);
       };
       const last = Math.max(...all.map(({ time }) => time));
-      for (let runs = 1; w.stores.log.loadLogState(ACCOUNT).watermark! < last; runs += 1) {
+      for (let runs = 1; (await w.stores.log.loadLogState(ACCOUNT)).watermark! < last; runs += 1) {
         // If every third response fails and each cursor lasts one page, windows stay at milliseconds: slow, not stuck.
         if (runs === 4_000) throw new Error('the watermark does not get there');
         if (runs % what.restartEvery === 0) w.restart();

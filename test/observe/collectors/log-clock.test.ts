@@ -35,7 +35,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     await w.runs(20);
     w.setAhead(2 * DAY);
     await w.runs(5);
-    expect(w.stores.log.loadLogState('production').watermark).toBeGreaterThan(T0 + DAY);
+    expect((await w.stores.log.loadLogState('production')).watermark).toBeGreaterThan(T0 + DAY);
     w.setAhead(0);
     await w.runs(40);
     await w.clock.advance(30 * SECOND);
@@ -45,7 +45,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     expect(w.resets).toEqual([{ from: expect.any(Number) as number, to: expect.any(Number) as number }]);
     expect(w.resets[0]!.from).toBeGreaterThan(T0 + DAY);
     expect(w.resets[0]!.to).toBeLessThan(T0 + 1_000 * SECOND);
-    expect(w.stores.log.loadLogState('production').watermark).toBe(w.clock.now() - LAG);
+    expect((await w.stores.log.loadLogState('production')).watermark).toBe(w.clock.now() - LAG);
   });
 
   test('permanently: the search for late entries finds them all, once', async () => {

@@ -63,13 +63,17 @@ test('each span once, matching the whole log', async () => {
       log.entries.push(...messages.flatMap(({ entries }) => entries));
       using store = openStore(join(tempDir(), 'opsd.db'));
       let fails = false;
-      const begin = (): Process => {
-        const outbox = createSpanOutbox(store);
-        const failing: Pick<SqliteSpanOutbox, 'write'> = {
-          write(...commit) {
-            const afterwards = outbox.write(...commit);
-            if (fails) throw new Error('the disk is full');
-            return afterwards;
+      const begin = async (): Promise<Process> => {
+        const outbox = await createSpanOutbox(store);
+        const failing: Pick<SqliteSpanOutbox, 'begin'> = {
+          begin(...commit) {
+            const write = outbox.begin(...commit);
+            const fail = function* (): typeof write.work {
+              yield* write.work;
+              if (fails) throw new Error('the disk is full');
+              return undefined;
+            };
+            return { ...write, work: fail() };
           },
         };
         const spans = createSpanSource({
@@ -81,10 +85,10 @@ test('each span once, matching the whole log', async () => {
           headOf: () => ({ resource: [], scope: { name: 'x', version: '1' } }),
           failedRun: () => undefined,
         });
-        const aggregations = createLogAggregationStore(store, createTotals(store), failing);
+        const aggregations = createLogAggregationStore(store, createTotals(store), { spans: failing });
         return { stores: { ...memoryStores(), log: aggregations }, outbox, spans };
       };
-      let process = begin();
+      let process = await begin();
       let previous: Batch<'logs'> | undefined;
       const run = async (): Promise<void> => {
         const { stores, spans } = process;
@@ -98,7 +102,7 @@ test('each span once, matching the whole log', async () => {
       for (const { what, ms } of happened) {
         await clock.advance(ms);
         if (what === 'restart') {
-          process = begin();
+          process = await begin();
           previous = undefined;
         }
         fails = what === 'commit fails';
@@ -111,7 +115,7 @@ test('each span once, matching the whole log', async () => {
       await run();
 
       const made: string[] = [];
-      for (let batch = process.outbox.next(); batch !== undefined; batch = process.outbox.next(batch.id)) {
+      for (let batch = await process.outbox.next(); batch !== undefined; batch = await process.outbox.next(batch.id)) {
         const { resourceSpans } = JSON.parse(Buffer.from(requestOf(batch, 0).body!).toString('utf8')) as {
           resourceSpans: { scopeSpans: { spans: object[] }[] }[];
         };

@@ -83,13 +83,13 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     }
     throw new Error('the watermark does not get there');
   };
-  const counters = (): Record<string, number> => countersOf(stores.totals.counters(ACCOUNT));
+  const counters = (): Record<string, number> => countersOf(stores.counters(ACCOUNT));
   const own = (metric: string): number | undefined =>
-    stores.totals.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
+    stores.counters(ACCOUNT).find((counter) => counter.metric === metric)?.value;
   /** Returns the number of observations of each histogram. */
   const counts = (): Record<string, number> =>
     Object.fromEntries(
-      stores.totals
+      stores
         .histograms(ACCOUNT)
         .map(({ metric, labels, buckets }) => [[metric, ...labels].join(' '), buckets.reduce((sum, n) => sum + n, 0)]),
     );
@@ -99,14 +99,12 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
       .map((line) => JSON.parse(line) as Record<string, string>)
       .map((line) => ({ id: line['messaging.message.id']!, outcome: line['messaging.msgsvc.outcome']! }));
   /** Returns the numbers of remembered keys and messages. */
-  const sizes = (): { readonly seen: number; readonly open: number } => {
-    const { seen, open } = stores.log.memory(ACCOUNT);
+  const sizes = async (): Promise<{ readonly seen: number; readonly open: number }> => {
+    const { seen, open } = await stores.log.memory(ACCOUNT);
     return { seen: seen.size, open: open.size };
   };
   const failCommits = (): { mockRestore(): void } =>
-    vi.spyOn(stores.log, 'commitLog').mockImplementation(() => {
-      throw new Error('disk full');
-    });
+    vi.spyOn(stores.log, 'commitLog').mockRejectedValue(new Error('disk full'));
   return {
     clock,
     log,

@@ -21,9 +21,7 @@ describe('the first run', () => {
   test('initializes the totals at 0', async () => {
     const w = world();
     await w.run();
-    const zero = w.stores.totals
-      .counters(ACCOUNT)
-      .map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
+    const zero = w.stores.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
     expect(zero).toContain('msgsvc_log_events_total DELIVERED 0');
     expect(zero).toContain('opsd_log_pages_total 0');
     expect(zero).toContain('opsd_log_windows_halved_total 0');
@@ -101,7 +99,7 @@ describe('each further run', () => {
     };
     await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
     expect(w.counters()).toEqual({});
-    expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(T0 - LAG);
+    expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(T0 - LAG);
     w.log.beforeAnswer = () => undefined;
     await w.run();
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
@@ -142,13 +140,13 @@ describe('each further run', () => {
     w.log.entries.push(entry(1_000), entry(86_400_000));
     await w.clock.advance(30 * SECOND);
     await w.run();
-    expect(w.sizes()).toEqual({ seen: 1, open: 1 });
+    expect(await w.sizes()).toEqual({ seen: 1, open: 1 });
     await w.clock.advance(86_400_000 + 60 * SECOND);
     await w.run();
-    expect(w.sizes()).toEqual({ seen: 1, open: 1 });
+    expect(await w.sizes()).toEqual({ seen: 1, open: 1 });
     await w.clock.advance(86_400_000 + 60 * SECOND);
     await w.run();
-    expect(w.sizes()).toEqual({ seen: 0, open: 0 });
+    expect(await w.sizes()).toEqual({ seen: 0, open: 0 });
   });
 });
 
@@ -173,7 +171,7 @@ describe('clocks that disagree', () => {
   test('a local clock that is ahead does not put the watermark ahead', async () => {
     const w = world({ skew: -3_600_000 });
     await w.run();
-    expect(w.stores.log.loadLogState(ACCOUNT).watermark).toBe(T0 - 3_600_000 - LAG);
+    expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(T0 - 3_600_000 - LAG);
   });
 });
 
@@ -329,9 +327,9 @@ describe('late entries', () => {
     // An outage of hours: the sweep precedes new entries and takes more than one run.
     await w.clock.advance(15_000 * SECOND);
     let ahead = 0;
-    const sweepAt = (): number | undefined => w.stores.log.loadLogState(ACCOUNT).sweep?.at;
-    for (let row = await w.run(); sweepAt() !== undefined; row = await w.run()) {
-      ahead = Math.max(ahead, row.watermark - sweepAt()!);
+    const sweepAt = async (): Promise<number | undefined> => (await w.stores.log.loadLogState(ACCOUNT)).sweep?.at;
+    for (let row = await w.run(); (await sweepAt()) !== undefined; row = await w.run()) {
+      ahead = Math.max(ahead, row.watermark - (await sweepAt())!);
       await w.clock.advance(SECOND);
     }
     await w.runUntil(T0 + 15_000_000);
@@ -370,12 +368,12 @@ describe('late entries', () => {
     await w.clock.advance(60 * SECOND);
     await w.run();
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
-    expect(w.sizes().open).toBe(1);
+    expect((await w.sizes()).open).toBe(1);
     await w.clock.advance(1_300 * SECOND);
     await w.run();
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(1);
     expect(w.own('opsd_messages_abandoned_total')).toBe(0);
-    expect(w.sizes().open).toBe(0);
+    expect((await w.sizes()).open).toBe(0);
   });
 });
 
@@ -425,7 +423,7 @@ describe('the entry mode of the log', () => {
       'msgsvc_message_attempts_total a.example': 2,
     });
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
-    expect(w.sizes().open).toBe(0);
+    expect((await w.sizes()).open).toBe(0);
   });
 });
 
@@ -576,10 +574,10 @@ describe('in any sequence of events', () => {
         const told = w.ends().map(({ id }) => id);
         expect(told.toSorted()).toEqual(ended.toSorted());
         const open = messages.filter((message) => !hasEnded(message)).map(({ messageId }) => messageId);
-        const inFlight = [...w.stores.log.memory(ACCOUNT).open].filter(([, { dueAt }]) => dueAt !== undefined);
+        const inFlight = [...(await w.stores.log.memory(ACCOUNT)).open].filter(([, { dueAt }]) => dueAt !== undefined);
         expect(inFlight.map(([messageId]) => messageId).toSorted()).toEqual(open.toSorted());
         const measured = (metric: string): number =>
-          w.stores.totals
+          w.stores
             .histograms(ACCOUNT)
             .filter((histogram) => histogram.metric === metric)
             .reduce((sum, { buckets }) => sum + buckets.reduce((total, count) => total + count, 0), 0);
@@ -592,12 +590,12 @@ describe('in any sequence of events', () => {
         const aggregation = new WindowAggregation({
           account: ACCOUNT,
           from: 0,
-          memory: atOnce.log.memory(ACCOUNT),
+          memory: await atOnce.log.memory(ACCOUNT),
           admit: (_, value) => value,
         });
         for (const one of all) aggregation.take(one);
-        const { progress: _progress, ...aggregated } = aggregation.finish(() => new Map());
-        atOnce.log.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...aggregated });
+        const { progress: _progress, ...aggregated } = aggregation.finish(new Map());
+        await atOnce.log.commitLog({ account: ACCOUNT, watermark: last, keptFrom: 0, ...aggregated });
         expect(histogramsOf(w.stores)).toEqual(histogramsOf(atOnce));
       }),
       { numRuns: 30 },
@@ -605,13 +603,11 @@ describe('in any sequence of events', () => {
   });
 });
 
-function histogramsOf({ totals }: MemoryStores): Record<string, unknown> {
+function histogramsOf({ histograms }: MemoryStores): Record<string, unknown> {
   return Object.fromEntries(
-    totals
-      .histograms(ACCOUNT)
-      .map(({ metric, labels, buckets, sum }) => [
-        [metric, ...labels].join(' '),
-        [...buckets, Math.round(sum * 1_000)],
-      ]),
+    histograms(ACCOUNT).map(({ metric, labels, buckets, sum }) => [
+      [metric, ...labels].join(' '),
+      [...buckets, Math.round(sum * 1_000)],
+    ]),
   );
 }

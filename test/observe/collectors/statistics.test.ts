@@ -15,6 +15,7 @@ import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { ACCOUNT as ID, MANAGEMENT, START, world } from '../../emulator/world.ts';
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
+import { storedCounters } from '../../support/stored-totals.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testClient } from '../../support/test-emulator.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
@@ -58,13 +59,14 @@ async function watched(): Promise<Watched> {
       totals = createTotals(store);
       series = createSeriesStore(store, totals);
     },
-    counter: (metric, ...labels) => counterIn({ totals }, metric, ...labels) ?? NaN,
+    counter: (metric, ...labels) =>
+      counterIn({ counters: (account) => storedCounters(store, account) }, metric, ...labels) ?? NaN,
   };
 }
 
 /** Returns a counter of the account; undefined when it was never committed. */
-function counterIn({ totals }: Pick<MemoryStores, 'totals'>, metric: string, ...labels: readonly string[]) {
-  return totals.counters(ACCOUNT).find((one) => one.metric === metric && one.labels.join() === labels.join())?.value;
+function counterIn({ counters }: Pick<MemoryStores, 'counters'>, metric: string, ...labels: readonly string[]) {
+  return counters(ACCOUNT).find((one) => one.metric === metric && one.labels.join() === labels.join())?.value;
 }
 
 /** Returns the facts of a minute, which rarely repeat. */
@@ -124,7 +126,7 @@ describe('counters of the account', () => {
       faults.clear();
       await service.collect();
 
-      const states = service.series().loadSeries(ACCOUNT, ID);
+      const states = await service.series().loadSeries(ACCOUNT, [ID]);
       const { base, watermark } = readPoints(states.find(({ source }) => source === 'used')!.record)!;
       expect(watermark).toBeGreaterThan(service.now() - 4 * MINUTE);
       const sum = (amount: (fact: Fact) => number): number =>
@@ -307,8 +309,8 @@ describe('a response', () => {
   test('is compared with the log once entries as late as the sweep looks for have arrived', async () => {
     const { clock, collect, say, stores } = fake();
     say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
-    const counted = (logs: object) => {
-      stores.log.commitLog({
+    const counted = async (logs: object) => {
+      await stores.log.commitLog({
         account: ACCOUNT,
         watermark: clock.now(),
         keptFrom: 0,
@@ -340,8 +342,8 @@ describe('a response', () => {
     const { stores, clock, collect, say } = fake();
     say(() => ({ used: points(clock.now(), () => 1) }));
     await collect();
-    expect(stores.series.loadSeries(ACCOUNT, 'acc-1')).toHaveLength(1);
-    expect(stores.series.loadSeries(ACCOUNT, 'acc-2')).toHaveLength(0);
+    expect(await stores.series.loadSeries(ACCOUNT, ['acc-1'])).toHaveLength(1);
+    expect(await stores.series.loadSeries(ACCOUNT, ['acc-2'])).toHaveLength(0);
   });
 });
 

@@ -49,7 +49,7 @@ class World {
       clock: this.clock,
       store: {
         memory: (account) => this.stores.workflowDlq.memory(account),
-        commitWorkflowDlq: (commit) => this.stores.workflowDlq.commitWorkflowDlq(commit),
+        commitWorkflowDlq: (...commit) => this.stores.workflowDlq.commitWorkflowDlq(...commit),
       },
       actedOn: (_account, dlqId) => this.acted.get(dlqId),
       depart: (account, dlqIds) => this.board.depart(account, dlqIds),
@@ -127,7 +127,7 @@ class World {
   /** Returns the sums of a counter, by its last label. */
   counts(metric: string): Record<string, number> {
     const sums: Record<string, number> = {};
-    for (const row of this.stores.totals.counters(ACCOUNT)) {
+    for (const row of this.stores.counters(ACCOUNT)) {
       if (row.metric !== metric) continue;
       const label = row.labels.at(-1)!;
       if (row.value > 0) sums[label] = (sums[label] ?? 0) + row.value;
@@ -189,7 +189,7 @@ describe('entered runs', () => {
     await w.wholeRun();
     expect(w.in).toEqual({ http: 2, connection: 1 });
     const metric = 'msgsvc_workflow_dlq_entered_runs_total';
-    const counters = w.stores.totals.counters(ACCOUNT).filter((row) => row.metric === metric);
+    const counters = w.stores.counters(ACCOUNT).filter((row) => row.metric === metric);
     expect(counters.map(({ labels }) => labels[0]!).toSorted()).toEqual([
       'w.example/mail/:id',
       'w.example/order',
@@ -206,7 +206,7 @@ describe('entered runs', () => {
     w.enter({ workflowCreatedAt: at + 1 });
     w.enter();
     await w.run();
-    const [histogram] = w.stores.totals.histograms(ACCOUNT);
+    const [histogram] = w.stores.histograms(ACCOUNT);
     expect(histogram).toMatchObject({ metric: 'msgsvc_workflow_run_lifetime_seconds', sum: 4 + 20 * 86_400 });
     expect(histogram!.buckets).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   });
@@ -241,7 +241,7 @@ describe('departed runs', () => {
     await w.run();
     const entries = [1, 2, 3, 4].map((hours) => w.enter({ createdAt: T0 - hours * HOUR, workflowUrl: URLS[0]! }));
     await w.run();
-    const causes = w.stores.totals.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
+    const causes = w.stores.counters(ACCOUNT).filter(({ metric }) => metric.includes('left'));
     expect(causes.map(({ labels, value }) => [...labels, value])).toEqual(
       ['deleted', 'expired', 'other', 'resumed', 'unknown'].map((cause) => ['w.example/order', cause, 0]),
     );
@@ -394,15 +394,15 @@ describe('departed runs', () => {
     await w.run();
     const { dlqId } = w.enter();
     await w.run();
-    const { runs } = w.stores.workflowDlq.memory(ACCOUNT);
+    const { runs } = await w.stores.workflowDlq.memory(ACCOUNT);
     const { workflowRunId, ...before } = runs.get(dlqId)!;
     const commit = { account: ACCOUNT, increments: [], histograms: [], changed: [before], forgotten: [] };
-    w.stores.workflowDlq.commitWorkflowDlq(commit);
+    await w.stores.workflowDlq.commitWorkflowDlq(ACCOUNT, () => commit);
     w.restart();
-    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.get(dlqId)).toEqual(before);
+    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.get(dlqId)).toEqual(before);
     await w.run();
     w.restart();
-    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.get(dlqId)).toEqual({ ...before, workflowRunId });
+    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.get(dlqId)).toEqual({ ...before, workflowRunId });
     expect(w.in).toEqual({ http: 1 });
   });
 
@@ -442,12 +442,12 @@ describe('departed runs', () => {
     await w.run();
     w.held.clear();
     await w.wholeRun();
-    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(1);
+    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(1);
     await w.clock.advance(25 * HOUR);
     await w.run();
-    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(0);
     w.restart();
-    expect(w.stores.workflowDlq.memory(ACCOUNT).runs.size).toBe(0);
+    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(0);
   });
 });
 
@@ -539,9 +539,7 @@ describe('a run that the daemon resumed or deleted', () => {
   test('is counted by the next whole listing where the store failed, or the daemon ended', async () => {
     const w = await acted();
     const { workflowDlq: port } = w.stores;
-    const commitWorkflowDlq = (): never => {
-      throw new Error('disk full');
-    };
+    const commitWorkflowDlq = () => Promise.reject(new Error('disk full'));
     w.stores = { ...w.stores, workflowDlq: { ...port, commitWorkflowDlq } };
     await w.clock.advance(1_000);
     expect([w.shown, w.out]).toEqual([['d3'], {}]);
@@ -642,8 +640,8 @@ describe('in any sequence of events', () => {
                 // The process ends before or after the commit, so with or without its effect.
                 const { workflowDlq: port } = w.stores;
                 const crashing = { ...w.stores, workflowDlq: { ...port } };
-                crashing.workflowDlq.commitWorkflowDlq = (commit) => {
-                  if (n % 2 === 0) port.commitWorkflowDlq(commit);
+                crashing.workflowDlq.commitWorkflowDlq = async (...commit) => {
+                  if (n % 2 === 0) await port.commitWorkflowDlq(...commit);
                   throw new FakeServiceError('aborted');
                 };
                 w.stores = crashing;
@@ -665,7 +663,7 @@ describe('in any sequence of events', () => {
             }
           }
           // No present run was ever counted as departed, however pages shifted.
-          for (const { dlqId, leftAt } of w.stores.workflowDlq.memory(ACCOUNT).runs.values()) {
+          for (const { dlqId, leftAt } of (await w.stores.workflowDlq.memory(ACCOUNT)).runs.values()) {
             if (leftAt !== undefined) expect(w.held.has(dlqId)).toBe(false);
           }
           // After two whole listings the counts are complete, whatever failed.
@@ -673,7 +671,7 @@ describe('in any sequence of events', () => {
           await w.wholeRun();
           await w.wholeRun();
           await w.wholeRun();
-          const known = w.stores.workflowDlq.memory(ACCOUNT).runs;
+          const known = (await w.stores.workflowDlq.memory(ACCOUNT)).runs;
           for (const dlqId of w.held.keys()) expect(known.get(dlqId)).toMatchObject({ dlqId });
           expect(sum(w.out)).toBe(before + sum(w.in) - w.held.size);
           expect(w.out['resumed'] ?? 0).toBe(resumed.size);

@@ -41,7 +41,7 @@ test("entered and departed runs match the service's activity, across a restart",
     await service.drain(MINUTE);
   };
   const sum = (metric: string): number =>
-    stores.totals
+    stores
       .counters(ACCOUNT)
       .filter((row) => row.metric === metric)
       .reduce((total, { value }) => total + value, 0);
@@ -69,7 +69,7 @@ test("entered and departed runs match the service's activity, across a restart",
   await run();
   expect(previous!.rows).toHaveLength(123 - 7);
   expect(sum('msgsvc_workflow_dlq_entered_runs_total')).toBe(125);
-  const left = stores.totals.counters(ACCOUNT).filter(({ metric }) => metric === 'msgsvc_workflow_dlq_left_runs_total');
+  const left = stores.counters(ACCOUNT).filter(({ metric }) => metric === 'msgsvc_workflow_dlq_left_runs_total');
   expect(Object.fromEntries(left.map(({ labels, value }) => [labels[1], value]))).toEqual({
     resumed: 5,
     other: 7,

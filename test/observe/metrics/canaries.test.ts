@@ -10,14 +10,14 @@ const HOME = { account: 'prod', canary: 'home' } as const;
 const LABELS = 'account="prod",canary="home"';
 
 /** @param states what the canaries are at each scrape */
-function canaries(states: readonly State[]) {
+async function canaries(states: readonly State[]) {
   let now = states;
   const deps: Partial<MetricsDeps> = { canaries: () => now };
-  return { ...world({ deps }), become: (next: readonly State[]) => (now = next) };
+  return { ...(await world({ deps })), become: (next: readonly State[]) => (now = next) };
 }
 
 test('the verdict is one series of a canary, and the previous one disappears', async () => {
-  const { scrape, become } = canaries([{ ...HOME, verdict: 'unknown' }]);
+  const { scrape, become } = await canaries([{ ...HOME, verdict: 'unknown' }]);
   const info = 'msgsvc_canary_verdict_info';
   expect(seriesOf(await scrape(), info)).toEqual({ [`${info}{${LABELS},verdict="unknown"}`]: 1 });
   for (const verdict of CANARY_VERDICTS) {
@@ -29,7 +29,7 @@ test('the verdict is one series of a canary, and the previous one disappears', a
 });
 
 test('the last success is absent before the first one, and stays through failures', async () => {
-  const { scrape, become } = canaries([{ ...HOME, verdict: 'service' }]);
+  const { scrape, become } = await canaries([{ ...HOME, verdict: 'service' }]);
   const last = 'msgsvc_canary_last_success_timestamp_seconds';
   expect(seriesOf(await scrape(), last)).toEqual({});
   become([{ ...HOME, verdict: 'network', lastSuccessAt: NOW - 5_000 }]);
@@ -37,7 +37,7 @@ test('the last success is absent before the first one, and stays through failure
 });
 
 test('messages are counted by outcome, from zero, and events of one canary do not count for another', async () => {
-  const { scrape, events } = canaries([
+  const { scrape, events } = await canaries([
     { ...HOME, verdict: 'ok' },
     { ...HOME, canary: 'queue', verdict: 'ok' },
   ]);
@@ -54,7 +54,7 @@ test('messages are counted by outcome, from zero, and events of one canary do no
 });
 
 test('phases and round trips are histograms in seconds', async () => {
-  const { scrape, events } = canaries([{ ...HOME, verdict: 'ok' }]);
+  const { scrape, events } = await canaries([{ ...HOME, verdict: 'ok' }]);
   events.emit({ type: 'canary.round_trip', ...HOME, durationMs: 450 });
   events.emit({ type: 'canary.phase', ...HOME, phase: 'logged', durationMs: 12_000 });
   const samples = await scrape();
@@ -65,7 +65,7 @@ test('phases and round trips are histograms in seconds', async () => {
 });
 
 test('without canaries there is no series of them', async () => {
-  const samples = await world().scrape();
+  const samples = await (await world()).scrape();
   // Series of the catalog itself name each metric.
   expect([...samples.keys()].filter((series) => series.startsWith('msgsvc_canary_'))).toEqual([]);
 });

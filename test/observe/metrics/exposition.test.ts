@@ -294,7 +294,7 @@ describe('OpenMetrics', () => {
 });
 
 test.each([true, false])('opsd_series is the number of samples in the text, with debug: %s', async (debug) => {
-  const everything = world({ metrics: { latencyUnit: 's', debug } });
+  const everything = await world({ metrics: { latencyUnit: 's', debug } });
   publishEverything(everything);
   const samples = await everything.scrape();
   expect(samples.get('opsd_series')).toBe(samples.size);

@@ -5,7 +5,7 @@ import { seriesOf, world } from './world.ts';
 
 async function shown(known: { readonly budget?: BudgetKnowledge; readonly limits?: KnownLimits }) {
   const { budget, ...rest } = known;
-  const { scrape } = world({
+  const { scrape } = await world({
     accounts: [{ name: 'prod', apis: ['management'], requestsPerDay: 1, ...rest }],
     deps: { budget: () => budget },
   });

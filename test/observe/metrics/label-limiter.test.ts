@@ -23,13 +23,14 @@ function labelStore(): LabelStore {
   return createLabelStore(store, createTotals(store));
 }
 
-function limiterOf({ labels = {}, store = labelStore(), configured = {} }: Options = {}) {
+async function limiterOf({ labels = {}, store = labelStore(), configured = {} }: Options = {}) {
   const clock = new ManualClock(NOW);
   const overflowed: string[] = [];
   const evicted: string[] = [];
   const limiter = createLabelLimiter({
     settings: metricsSettings.parse({ labels }).labels,
     store,
+    stored: await store.load(),
     clock,
     configured: (account, label) => configured[`${account}/${label}`] ?? [],
     onOverflow: (label) => void overflowed.push(label),
@@ -43,8 +44,8 @@ function limiterOf({ labels = {}, store = labelStore(), configured = {} }: Optio
 const three = { destination: { max: 3 } };
 
 describe('places', () => {
-  test('go to the first values; the rest is other, each counted once', () => {
-    const { admit, overflowed } = limiterOf({ labels: three });
+  test('go to the first values; the rest is other, each counted once', async () => {
+    const { admit, overflowed } = await limiterOf({ labels: three });
     expect(['a', 'b', 'a', 'c', 'd', 'e', 'd', 'a', 'other'].map((value) => admit(value))).toEqual([
       'a',
       'b',
@@ -59,8 +60,8 @@ describe('places', () => {
     expect(overflowed).toEqual(['destination', 'destination']);
   });
 
-  test('are overflowed by value, however many arrive and how often', () => {
-    const { admit, overflowed } = limiterOf({ labels: { destination: { max: 1 } } });
+  test('are overflowed by value, however many arrive and how often', async () => {
+    const { admit, overflowed } = await limiterOf({ labels: { destination: { max: 1 } } });
     admit('shown');
     for (let round = 0; round < 2; round += 1) {
       for (let value = 0; value < 12_000; value += 1) admit(`overflowed-${value}.example`);
@@ -68,8 +69,8 @@ describe('places', () => {
     expect(overflowed).toHaveLength(12_000);
   });
 
-  test('are separate for each account and each label', () => {
-    const { limiter, admit } = limiterOf({ labels: { ...three, workflow: { max: 1 } } });
+  test('are separate for each account and each label', async () => {
+    const { limiter, admit } = await limiterOf({ labels: { ...three, workflow: { max: 1 } } });
     for (const value of ['a', 'b', 'c', 'd']) admit(value, 'noisy');
     expect(['w', 'x', 'y', 'z'].map((value) => admit(value, 'quiet'))).toEqual(['w', 'x', 'y', 'other']);
     expect(limiter.admit('noisy', 'workflow', 'https://w.example/a')).toBe('w.example/a');
@@ -77,8 +78,8 @@ describe('places', () => {
     expect(policies.size).toBe(50);
   });
 
-  test('go to the names of the configuration before all others, as written there', () => {
-    const { limiter } = limiterOf({
+  test('go to the names of the configuration before all others, as written there', async () => {
+    const { limiter } = await limiterOf({
       labels: { flowControlKey: { max: 3, first: ['vip'] } },
       configured: { 'a/flow_control_key': ['tenant:12345'] },
     });
@@ -94,8 +95,8 @@ describe('places', () => {
     expect(limiter.use()).toMatchObject([{ label: 'flow_control_key', max: 3, shown: 3, configured: 2 }]);
   });
 
-  test('are assigned by the rules: deny precedes first, first precedes allow', () => {
-    const { admit } = limiterOf({
+  test('are assigned by the rules: deny precedes first, first precedes allow', async () => {
+    const { admit } = await limiterOf({
       labels: {
         destination: { max: 9, allow: ['*.shop.example', 'eu-?.example'], deny: ['test.*'], first: ['x', 'test.y'] },
       },
@@ -107,15 +108,15 @@ describe('places', () => {
     ).toEqual(['a.shop.example', 'other', 'eu-1.example', 'other', 'x', 'other', 'other']);
   });
 
-  test('are not for the daemon’s own stamps', () => {
-    const { limiter } = limiterOf();
+  test('are not for the daemon’s own stamps', async () => {
+    const { limiter } = await limiterOf();
     expect(limiter.admit('a', 'flow_control_key', 'opsd:instance:lineage:1')).toBe('other');
   });
 
-  test('never exceed the limit; a value with a place keeps it', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string()), fc.integer({ min: 1, max: 5 }), (values, max) => {
-        const { admit, overflowed } = limiterOf({ labels: { destination: { max } } });
+  test('never exceed the limit; a value with a place keeps it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string()), fc.integer({ min: 1, max: 5 }), async (values, max) => {
+        const { admit, overflowed } = await limiterOf({ labels: { destination: { max } } });
         const first = values.map((value) => admit(value));
         expect(values.map((value) => admit(value))).toEqual(first);
         expect(new Set(first.filter((value) => value !== 'other' && value !== '')).size).toBeLessThanOrEqual(max);
@@ -126,50 +127,50 @@ describe('places', () => {
 });
 
 describe('a restart', () => {
-  test('does not reassign places', () => {
-    const { limiter, admit, store } = limiterOf({ labels: three });
+  test('does not reassign places', async () => {
+    const { limiter, admit, store } = await limiterOf({ labels: three });
     for (const value of ['c', 'a', 'b', 'd']) admit(value);
-    limiter.tidy(never);
-    const later = limiterOf({ labels: three, store });
+    await limiter.tidy(never);
+    const later = await limiterOf({ labels: three, store });
     expect(['d', 'b', 'c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'b', 'c', 'a']);
   });
 
-  test('after a crash assigns places first to values in the totals of the store', () => {
-    const { admit, store } = limiterOf({ labels: three });
+  test('after a crash assigns places first to values in the totals of the store', async () => {
+    const { admit, store } = await limiterOf({ labels: three });
     for (const value of ['a', 'b']) admit(value);
     // Killed before any write. The totals of `a` and `b` are committed.
-    const later = limiterOf({ labels: { destination: { max: 2 } }, store });
+    const later = await limiterOf({ labels: { destination: { max: 2 } }, store });
     expect(['a', 'b'].map((value) => later.limiter.keep('a', 'destination', value))).toEqual(['a', 'b']);
     expect(['c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'a']);
   });
 
-  test('with a lower cap or another rule hides the last of the old values, and never shows them under other', () => {
-    const { limiter, admit, store } = limiterOf({ labels: three });
+  test('with a lower cap or another rule hides the last of the old values, and never shows them under other', async () => {
+    const { limiter, admit, store } = await limiterOf({ labels: three });
     for (const value of ['a', 'b', 'c']) admit(value);
-    limiter.tidy(never);
-    const lower = limiterOf({ labels: { destination: { max: 2, deny: ['a'] } }, store });
+    await limiter.tidy(never);
+    const lower = await limiterOf({ labels: { destination: { max: 2, deny: ['a'] } }, store });
     const keep = (value: string) => lower.limiter.keep('a', 'destination', value);
     expect(['a', 'b', 'c', 'd'].map(keep)).toEqual([undefined, 'b', 'c', undefined]);
     expect(lower.admit('a')).toBe('other');
     expect(lower.limiter.use()).toMatchObject([{ shown: 2, hidden: 2 }]);
-    lower.limiter.tidy(never);
-    const raised = limiterOf({ labels: three, store });
+    await lower.limiter.tidy(never);
+    const raised = await limiterOf({ labels: three, store });
     expect(['a', 'b', 'c', 'd'].map((value) => raised.admit(value))).toEqual(['a', 'b', 'c', 'other']);
   });
 
-  test('any sequence of values and restarts: no value changes between its name and other except by a crash', () => {
+  test('any sequence of values and restarts: no value changes between its name and other except by a crash', async () => {
     const steps = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constant('!restart')), {
       maxLength: 40,
     });
-    fc.assert(
-      fc.property(steps, (all) => {
+    await fc.assert(
+      fc.asyncProperty(steps, async (all) => {
         const store = labelStore();
         const said = new Map<string, string>();
-        let current = limiterOf({ labels: three, store });
+        let current = await limiterOf({ labels: three, store });
         for (const step of all) {
           if (step === '!restart') {
-            current.limiter.tidy(never);
-            current = limiterOf({ labels: three, store });
+            await current.limiter.tidy(never);
+            current = await limiterOf({ labels: three, store });
             continue;
           }
           const label = current.admit(step);
@@ -196,13 +197,13 @@ async function hours(
     await world.clock.advance(HOUR);
     for (const value of seen) world.limiter.admit('a', 'destination', value);
     if (isRead) read = world.clock.now();
-    world.limiter.tidy(() => ({ lastSuccesses: [read], intervalMs }));
+    await world.limiter.tidy(() => ({ lastSuccesses: [read], intervalMs }));
   }
 }
 
 describe('idle values', () => {
   test('lose their place after seven days without being seen; the next new value gets it', async () => {
-    const world = limiterOf({ labels: { destination: { max: 2 } } });
+    const world = await limiterOf({ labels: { destination: { max: 2 } } });
     for (const value of ['a', 'b', 'c']) world.admit(value);
     await hours(world, 1, { seen: ['b'] });
     await hours(world, 167, { seen: ['b'] });
@@ -210,19 +211,23 @@ describe('idle values', () => {
     const evict = vi.spyOn(world.store, 'evict');
     await hours(world, 1, { seen: ['b'] });
     expect(world.evicted).toEqual(['a/destination/a']);
-    expect(evict.mock.calls.flat(2)).toEqual([
-      {
-        account: 'a',
-        label: 'destination',
-        value: 'a',
-        totals: [{ metric: 'msgsvc_messages_created_total', index: 0 }],
-      },
+    expect(evict.mock.calls.map(([account, values]) => [account, values])).toEqual([
+      [
+        'a',
+        [
+          {
+            label: 'destination',
+            value: 'a',
+            totals: [{ metric: 'msgsvc_messages_created_total', index: 0 }],
+          },
+        ],
+      ],
     ]);
     expect(['c', 'a', 'b'].map((value) => world.admit(value))).toEqual(['c', 'other', 'b']);
   });
 
   test('do not become idle without reads: an outage of weeks evicts nothing', async () => {
-    const world = limiterOf({ labels: three });
+    const world = await limiterOf({ labels: three });
     world.admit('a');
     await hours(world, 1);
     await hours(world, 1_000, { isRead: false });
@@ -231,10 +236,10 @@ describe('idle values', () => {
   });
 
   test('keep their idle time over a restart', async () => {
-    const first = limiterOf({ labels: three });
+    const first = await limiterOf({ labels: three });
     first.admit('a');
     await hours(first, 100);
-    const second = limiterOf({ labels: three, store: first.store });
+    const second = await limiterOf({ labels: three, store: first.store });
     expect(second.limiter.keep('a', 'destination', 'a')).toBe('a');
     await hours(second, 67);
     expect(second.evicted).toEqual([]);
@@ -243,7 +248,7 @@ describe('idle values', () => {
   });
 
   test('keep their place when the configuration names them, or when no read could see them', async () => {
-    const world = limiterOf({ labels: { destination: { first: ['named'] } } });
+    const world = await limiterOf({ labels: { destination: { first: ['named'] } } });
     world.admit('named');
     world.limiter.admit('a', 'code', '503');
     await hours(world, 500);
@@ -251,12 +256,10 @@ describe('idle values', () => {
   });
 
   test('stay when the store cannot be written, and go when it can again', async () => {
-    const world = limiterOf({ labels: three });
+    const world = await limiterOf({ labels: three });
     world.admit('a');
     await hours(world, 168);
-    const failing = vi.spyOn(world.store, 'evict').mockImplementation(() => {
-      throw new Error('disk full');
-    });
+    const failing = vi.spyOn(world.store, 'evict').mockRejectedValue(new Error('disk full'));
     await expect(hours(world, 1)).rejects.toThrow('disk full');
     expect(world.evicted).toEqual([]);
     expect(world.admit('a')).toBe('a');
@@ -268,10 +271,10 @@ describe('idle values', () => {
   });
 
   test('that are hidden go too, and are new when they return', async () => {
-    const { limiter, admit, store } = limiterOf({ labels: three });
+    const { limiter, admit, store } = await limiterOf({ labels: three });
     for (const value of ['a', 'b']) admit(value);
-    limiter.tidy(never);
-    const world = limiterOf({ labels: { destination: { max: 1 } }, store });
+    await limiter.tidy(never);
+    const world = await limiterOf({ labels: { destination: { max: 1 } }, store });
     await hours(world, 1, { seen: ['a', 'b'] });
     await hours(world, 168, { seen: ['a', 'b'] });
     expect(world.evicted).toEqual(['a/destination/b']);
@@ -279,8 +282,8 @@ describe('idle values', () => {
   });
 });
 
-test('overflowed values are reported with their counts, in bounded memory', () => {
-  const { limiter } = limiterOf({ labels: { destination: { max: 1 } } });
+test('overflowed values are reported with their counts, in bounded memory', async () => {
+  const { limiter } = await limiterOf({ labels: { destination: { max: 1 } } });
   limiter.admit('a', 'destination', 'shown', 1_000);
   for (let index = 0; index < 5_000; index += 1) limiter.admit('a', 'destination', `rare-${index % 900}.example`, 1);
   limiter.admit('a', 'destination', 'big.example', 400);

@@ -5,7 +5,7 @@ const KEY = '{account="prod",flow_control_key="billing"}';
 
 describe('gauges of a collector', () => {
   test('show its latest batch as a whole: departed items are absent', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     publish('flowControl', [
       { flowControlKey: 'billing', waitListSize: 3, parallelismMax: 5 },
       { flowControlKey: 'email', waitListSize: 1 },
@@ -23,7 +23,7 @@ describe('gauges of a collector', () => {
   });
 
   test('are withheld while stale, come back with the next batch, and counters stay', async () => {
-    const { publish, scrape, clock, events } = world();
+    const { publish, scrape, clock, events } = await world();
     const stale = 'opsd_collector_stale{account="prod",collector="flowControl"}';
     const waitlist = `msgsvc_flow_control_waitlist_messages${KEY}`;
     const runs = 'opsd_collector_runs_total{account="prod",collector="flowControl"}';
@@ -53,7 +53,7 @@ describe('gauges of a collector', () => {
 
   test('of one account do not affect those of another', async () => {
     const accounts = ['a', 'b'].map((name) => ({ name, apis: ['message' as const], requestsPerDay: 10 }));
-    const { publish, scrape, clock } = world({ accounts });
+    const { publish, scrape, clock } = await world({ accounts });
     publish('urlGroups', [], 'a');
     await clock.advance(120_000);
     publish('urlGroups', [{ name: 'g', endpoints: [] }], 'b');
@@ -62,7 +62,7 @@ describe('gauges of a collector', () => {
   });
 
   test('reject and count invalid values, and keep the rest', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     publish('flowControl', [
       { flowControlKey: 'billing', waitListSize: -1, parallelismCount: NaN, ratePeriodStart: 86_400_000, rateCount: 4 },
     ]);
@@ -76,7 +76,7 @@ describe('gauges of a collector', () => {
   });
 
   test('show +Inf for unlimited, nothing for a zero time, 1 or 0 for booleans', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     publish('searchIndexes', [
       {
         index: 'idx-1',
@@ -97,7 +97,7 @@ describe('gauges of a collector', () => {
   });
 
   test('are computed once per batch, not at each scrape', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     let reads = 0;
     const row = {
       flowControlKey: 'billing',
@@ -115,7 +115,7 @@ describe('gauges of a collector', () => {
 
 describe('a scrape', () => {
   test('survives a source that throws: its gauges are withheld and it is counted, the rest is served', async () => {
-    const { publish, scrape } = world({
+    const { publish, scrape } = await world({
       deps: {
         policies: async () => {
           throw new Error('policies are broken');
@@ -142,13 +142,13 @@ describe('a scrape', () => {
   });
 
   test('escapes the content of labels', async () => {
-    const { publish, text } = world();
+    const { publish, text } = await world();
     publish('urlGroups', [{ name: 'a"b\\c\nd', endpoints: [] }]);
     expect(await text()).toContain('msgsvc_url_group_endpoints{account="prod",url_group="a\\"b\\\\c d"} 0\n');
   });
 
   test('is the same text for concurrent scrapers', async () => {
-    const everything = world({ metrics: { latencyUnit: 's' } });
+    const everything = await world({ metrics: { latencyUnit: 's' } });
     publishEverything(everything);
     await everything.text();
     const texts = await Promise.all(Array.from({ length: 5 }, () => everything.text()));
@@ -159,7 +159,7 @@ describe('a scrape', () => {
   });
 
   test('after the end of subscriptions counts no further events', async () => {
-    const { metrics, events, scrape } = world();
+    const { metrics, events, scrape } = await world();
     metrics[Symbol.dispose]();
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     expect((await scrape()).get('opsd_delivery_events_write_failures_total')).toBe(0);
@@ -168,7 +168,7 @@ describe('a scrape', () => {
 
 describe('the workflow DLQ', () => {
   test('is counted by workflow, cause, failure function and age, without ids or labels of runs', async () => {
-    const { publish, text, scrape } = world();
+    const { publish, text, scrape } = await world();
     const hour = 3_600_000;
     publish('workflowDlq', [
       dlqRow('a', { responseStatus: 503, failureFunctionState: 'CALLBACK_FAIL', labels: ['opsd:i:l:1', 'team-a'] }),
@@ -212,7 +212,7 @@ describe('the workflow DLQ', () => {
   });
 
   test('shows the newest run, the last status, and the expirations within a day and three', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     const day = 86_400_000;
     // Kept for seven days.
     publish('workflowDlq', [
@@ -232,13 +232,13 @@ describe('the workflow DLQ', () => {
       'msgsvc_workflow_dlq_status_runs{account="prod",code="none"}': 1,
     });
     const accounts = [{ name: 'prod', apis: ['message'] as const, requestsPerDay: 1 }];
-    const unknown = world({ accounts });
+    const unknown = await world({ accounts });
     unknown.publish('workflowDlq', [dlqRow('a')]);
     expect(seriesOf(await unknown.scrape(), 'msgsvc_workflow_dlq_expiring_runs')).toEqual({});
   });
 
   test('includes rows that could not be parsed in its sums', async () => {
-    const { board, clock, scrape } = world();
+    const { board, clock, scrape } = await world();
     const batch = {
       account: 'prod',
       collector: 'workflowDlq',
@@ -254,7 +254,7 @@ describe('the workflow DLQ', () => {
   });
 
   test("is counted by label if configured: once for each, without the daemon's marks", async () => {
-    const { publish, scrape } = world({ metrics: { workflowDlqLabels: true } });
+    const { publish, scrape } = await world({ metrics: { workflowDlqLabels: true } });
     publish('workflowDlq', [
       dlqRow('a', { labels: ['vip', 'eu', 'vip'] }),
       dlqRow('b', { labels: ['eu', 'opsd:i:l:1'] }),
@@ -266,7 +266,7 @@ describe('the workflow DLQ', () => {
   });
 
   test('beyond the limit of workflows, runs add up as other and the oldest of them counts', async () => {
-    const { publish, scrape } = world({ metrics: { labels: { workflow: { max: 1 } } } });
+    const { publish, scrape } = await world({ metrics: { labels: { workflow: { max: 1 } } } });
     publish('workflowDlq', [
       dlqRow('a'),
       dlqRow('b', { workflowUrl: 'https://b.example/x', createdAt: NOW - 5_000 }),
@@ -282,7 +282,7 @@ describe('the workflow DLQ', () => {
   });
 
   test('an absent cause stays at 0 for a day; an empty DLQ has zeroes, not no series', async () => {
-    const { publish, scrape, clock } = world();
+    const { publish, scrape, clock } = await world();
     const runs = 'msgsvc_workflow_dlq_runs{account="prod",workflow="app.example/workflows/order",reason="http"}';
     publish('workflowDlq', [dlqRow('a', { responseStatus: 503 })]);
     expect((await scrape()).get(runs)).toBe(1);
@@ -300,7 +300,7 @@ describe('the workflow DLQ', () => {
 
 describe('URL groups', () => {
   test('are not counted where a part of the answer could not be parsed', async () => {
-    const { board, clock, scrape } = world();
+    const { board, clock, scrape } = await world();
     const rows = [{ name: 'g', updatedAt: clock.now(), endpoints: [{ url: 'https://a.example' }] }];
     const batch = { account: 'prod', collector: 'urlGroups', rows, at: clock.now() } as const;
     board.publish({ ...batch, dropped: 1 }, 25);
@@ -315,7 +315,7 @@ describe('URL groups', () => {
 
 describe('statistics', () => {
   test('of the day are picked by date, whatever else the month’s arrays hold', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     const day = 86_400_000;
     const midnight = Date.UTC(2026, 4, 4);
     const points = [
@@ -335,7 +335,7 @@ describe('statistics', () => {
   });
 
   test('that disagree show the difference, and whether it exceeds chance', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     const hour = { hour: NOW, statistics: 9, agrees: false };
     publish('accountStats', [
       {
@@ -374,13 +374,13 @@ describe('statistics', () => {
   const mean = 'msgsvc_vector_index_latency_mean_seconds{account="prod",index="vec-1",operation="query"}';
 
   test('of latency are the newest settled point, in seconds', async () => {
-    const { publish, scrape } = world({ metrics: { latencyUnit: 'ms' } });
+    const { publish, scrape } = await world({ metrics: { latencyUnit: 'ms' } });
     publish('vectorStats', [latency]);
     expect((await scrape()).get(mean)).toBeCloseTo(0.03);
   });
 
   test('of latency are withheld until their unit is known', async () => {
-    const { publish, scrape } = world();
+    const { publish, scrape } = await world();
     publish('vectorStats', [latency]);
     expect((await scrape()).has(mean)).toBe(false);
   });

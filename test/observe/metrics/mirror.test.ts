@@ -18,25 +18,27 @@ const createdOf = (destination: string): string =>
 const DURATION = 'msgsvc_message_delivery_duration_seconds';
 
 /** Commits increments and histograms of `prod`. */
-function commit(totals: World['totals'], histograms: readonly HistogramIncrement[], ...increments: Increment[]): void {
-  totals.commit({ account: 'prod', increments, histograms }, () => undefined);
+async function commit(
+  totals: World['totals'],
+  histograms: readonly HistogramIncrement[],
+  ...increments: Increment[]
+): Promise<void> {
+  await totals.commit('prod', () => ({ increments, histograms }));
 }
 
 /** Lets reads of the totals fail until `mockRestore`. */
 function unreadable(totals: World['totals']) {
-  return vi.spyOn(totals, 'counters').mockImplementation(() => {
-    throw new Error('disk I/O error');
-  });
+  return vi.spyOn(totals, 'follow').mockRejectedValue(new Error('disk I/O error'));
 }
 
 describe('totals of the store', () => {
   test('are read once, and then follow the commits', async () => {
-    const { totals, scrape } = world({ stored: [created('a.example', 3)] });
-    const reads = vi.spyOn(totals, 'counters');
+    const { totals, scrape } = await world({ stored: [created('a.example', 3)] });
+    const reads = vi.spyOn(totals, 'follow');
     expect((await scrape()).get(createdOf('a.example'))).toBe(3);
-    totals.add('prod', [created('a.example', 7), created('a.example', 1)]);
-    totals.add('prod', [created('b.example', 1)]);
-    totals.add('elsewhere', [created('a.example', 100)]);
+    await totals.add('prod', [created('a.example', 7), created('a.example', 1)]);
+    await totals.add('prod', [created('b.example', 1)]);
+    await totals.add('elsewhere', [created('a.example', 100)]);
     const samples = await scrape();
     expect(samples.get(createdOf('a.example'))).toBe(11);
     expect(samples.get(createdOf('b.example'))).toBe(1);
@@ -51,11 +53,11 @@ describe('totals of the store', () => {
       labels: ['a.example', 'http', '503'],
       by: 8,
     };
-    totals.add('prod', [failures, created('a.example', 3)]);
+    await totals.add('prod', [failures, created('a.example', 3)]);
     const failing = unreadable(totals);
     // Values that are read late are not new, and never 0.
-    const { scrape, text } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
-    totals.add('prod', [created('a.example', 2)]);
+    const { scrape, text } = await world({ totals, metrics: { newSeriesZeroFor: '90s' } });
+    await totals.add('prod', [created('a.example', 2)]);
     const failed = await scrape();
     expect(seriesOf(failed, 'msgsvc_messages_created_total')).toEqual({});
     expect(failed.get('opsd_projection_failures_total{source="store"}')).toBeGreaterThan(0);
@@ -64,15 +66,15 @@ describe('totals of the store', () => {
     expect(samples.get(createdOf('a.example'))).toBe(5);
     expect(Object.values(seriesOf(samples, 'msgsvc_message_failures_total'))).toContain(8);
     expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));
-    totals.add('prod', [created('a.example', 1)]);
+    await totals.add('prod', [created('a.example', 1)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(6);
   });
 
   test('that cannot be read are absent: no counter of the store is 0', async () => {
     const totals = createTotals(memoryStore());
-    totals.add('prod', [created('a.example', 3)]);
+    await totals.add('prod', [created('a.example', 3)]);
     const failing = unreadable(totals);
-    const { scrape } = world({ totals });
+    const { scrape } = await world({ totals });
     const mirrored = METRIC_NAMES.filter((name) => specOf(name).mirrored === true);
     const failed = await scrape();
     const shown = mirrored.filter((name) => Object.keys(seriesOf(failed, name)).length > 0);
@@ -86,26 +88,26 @@ describe('totals of the store', () => {
   });
 
   test('whose stored value was rejected stay absent, whatever is added', async () => {
-    const { totals, scrape } = world({ stored: [created('a.example', -1)] });
-    totals.add('prod', [created('a.example', 2), created('b.example', 2)]);
-    totals.add('prod', [{ metric: 'msgsvc_messages_finished_total', labels: ['a.example'], by: 1 }]);
+    const { totals, scrape } = await world({ stored: [created('a.example', -1)] });
+    await totals.add('prod', [created('a.example', 2), created('b.example', 2)]);
+    await totals.add('prod', [{ metric: 'msgsvc_messages_finished_total', labels: ['a.example'], by: 1 }]);
     expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('b.example')]: 2 });
   });
 
   test('are not updated after the end', async () => {
-    const { totals, metrics, scrape } = world({ stored: [created('a.example', 3)] });
+    const { totals, metrics, scrape } = await world({ stored: [created('a.example', 3)] });
     metrics[Symbol.dispose]();
-    totals.add('prod', [created('a.example', 2)]);
+    await totals.add('prod', [created('a.example', 2)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(3);
   });
 
   test('begin with zeroes: states, and for a destination its ends and failures', async () => {
-    const { totals, scrape } = world();
+    const { totals, scrape } = await world();
     const before = await scrape();
     expect(before.get('msgsvc_log_events_total{account="prod",state="DELIVERED"}')).toBe(0);
     expect(before.get('opsd_log_pages_total{account="prod"}')).toBe(0);
     expect(seriesOf(before, 'msgsvc_messages_created_total')).toEqual({});
-    totals.add('prod', [created('a.example', 1)]);
+    await totals.add('prod', [created('a.example', 1)]);
     const samples = await scrape();
     const destination = 'account="prod",destination="a.example"';
     for (const metric of ['messages_finished', 'message_cancellations', 'message_attempts']) {
@@ -115,7 +117,9 @@ describe('totals of the store', () => {
       expect.soft(samples.get(`msgsvc_${metric}_total{${destination},reason="timeout",code=""}`), metric).toBe(0);
     }
     // Counted in the same series that had the zero.
-    totals.add('prod', [{ metric: 'msgsvc_message_failures_total', labels: ['a.example', 'timeout', ''], by: 2 }]);
+    await totals.add('prod', [
+      { metric: 'msgsvc_message_failures_total', labels: ['a.example', 'timeout', ''], by: 2 },
+    ]);
     const failures = seriesOf(await scrape(), 'msgsvc_message_failures_total');
     expect(Object.entries(failures).filter(([, value]) => value > 0)).toEqual([
       [`msgsvc_message_failures_total{${destination},reason="timeout",code=""}`, 2],
@@ -123,7 +127,7 @@ describe('totals of the store', () => {
   });
 
   test('of destinations beyond the limit: new counts are other, old ones are not shown', async () => {
-    const { totals, metrics, scrape } = world({
+    const { totals, metrics, scrape } = await world({
       metrics: { labels: { destination: { max: 2 } } },
       stored: [created('a.example', 1), created('b.example', 2), created('z.example', 4), created('other', 3)],
     });
@@ -133,7 +137,7 @@ describe('totals of the store', () => {
       [createdOf('other')]: 3,
     });
     const seen = ['c.example', 'a.example'].map((value) => metrics.admit('prod', 'destination', value));
-    totals.add('prod', [created(seen[0]!, 8), created(seen[1]!, 1), created('z.example', 16)]);
+    await totals.add('prod', [created(seen[0]!, 8), created(seen[1]!, 1), created('z.example', 16)]);
     const samples = await scrape();
     expect(seriesOf(samples, 'msgsvc_messages_created_total')).toEqual({
       [createdOf('a.example')]: 2,
@@ -147,12 +151,12 @@ describe('totals of the store', () => {
   });
 
   test('of values that lost their place are not shown, and take no other’s place', async () => {
-    const { totals, metrics, scrape } = world({
+    const { totals, metrics, scrape } = await world({
       metrics: { labels: { destination: { max: 1 } } },
       stored: [created(RETIRED, 9)],
     });
     expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({});
-    totals.add('prod', [created(metrics.admit('prod', 'destination', 'a.example'), 1)]);
+    await totals.add('prod', [created(metrics.admit('prod', 'destination', 'a.example'), 1)]);
     expect(seriesOf(await scrape(), 'msgsvc_messages_created_total')).toEqual({ [createdOf('a.example')]: 1 });
   });
 
@@ -160,7 +164,7 @@ describe('totals of the store', () => {
     // What an earlier version wrote; no such name compiles today.
     // @ts-expect-error This is a counter, not a histogram.
     const odd: HistogramIncrement = { metric: 'msgsvc_messages_created_total', labels: ['a'], buckets: [1], sum: 1 };
-    const { totals, scrape } = world({
+    const { totals, scrape } = await world({
       stored: [
         // @ts-expect-error The catalog does not have this name.
         { metric: 'msgsvc_unheard_of_total', labels: [], by: 1 },
@@ -173,7 +177,7 @@ describe('totals of the store', () => {
         created('a.example', 2),
       ],
     });
-    commit(totals, [odd], created('d.example', Infinity));
+    await commit(totals, [odd], created('d.example', Infinity));
     await scrape();
     const samples = await scrape();
     expect(samples.get('opsd_invalid_values_total{source="store"}')).toBe(8);
@@ -195,9 +199,9 @@ describe('histograms of the store', () => {
 
   test('continue from the stored values, bucket by bucket', async () => {
     const totals = createTotals(memoryStore());
-    commit(totals, [fell(0, 3), fell(bounds.length, 1)]);
-    const { scrape } = world({ totals, metrics: { newSeriesZeroFor: '90s' } });
-    commit(totals, [fell(0, 1), fell(2, 10)]);
+    await commit(totals, [fell(0, 3), fell(bounds.length, 1)]);
+    const { scrape } = await world({ totals, metrics: { newSeriesZeroFor: '90s' } });
+    await commit(totals, [fell(0, 1), fell(2, 10)]);
     const samples = await scrape();
     const whole = '{account="prod",destination="a.example"}';
     expect([`${bounds[0]}`, `${bounds[1]}`, `${bounds[2]}`, '+Inf'].map((bound) => samples.get(le(bound)))).toEqual([
@@ -209,16 +213,16 @@ describe('histograms of the store', () => {
   });
 
   test('that appear later are 0 in all of their buckets first', async () => {
-    const { totals, clock, scrape } = world({ metrics: { newSeriesZeroFor: '90s' } });
-    commit(totals, [fell(1, 7)]);
+    const { totals, clock, scrape } = await world({ metrics: { newSeriesZeroFor: '90s' } });
+    await commit(totals, [fell(1, 7)]);
     expect(Object.values(seriesOf(await scrape(), `${DURATION}_bucket`)).every((value) => value === 0)).toBe(true);
     await clock.advance(90_000);
     expect((await scrape()).get(le('+Inf'))).toBe(7);
   });
 
   test('that have other buckets than the catalog, or invalid counts, are rejected', async () => {
-    const { totals, scrape } = world();
-    commit(totals, [fell(0, 1, { buckets: [1] }), fell(0, 1, { sum: Infinity }), fell(0, -1), fell(1, 1)]);
+    const { totals, scrape } = await world();
+    await commit(totals, [fell(0, 1, { buckets: [1] }), fell(0, 1, { sum: Infinity }), fell(0, -1), fell(1, 1)]);
     const samples = await scrape();
     expect(samples.get('opsd_invalid_values_total{source="store"}')).toBe(3);
     expect(samples.get(le('+Inf'))).toBe(1);
@@ -230,9 +234,9 @@ describe('histograms of the store', () => {
     const ids = Array.from({ length: 40 }, (_, at) => `msg_${at}`);
     const [traced] = ids.filter((id) => spanOf('prod', id) !== undefined);
     const [untraced] = ids.filter((id) => spanOf('prod', id) === undefined);
-    const { totals, text } = world({ deps: { spanOf } });
+    const { totals, text } = await world({ deps: { spanOf } });
     const of = (messageId: string | undefined) => ({ messageId: messageId!, value: 0.2, at: NOW });
-    commit(totals, [fell(2, 1, { exemplars: [undefined, of(untraced), of(traced)] })]);
+    await commit(totals, [fell(2, 1, { exemplars: [undefined, of(untraced), of(traced)] })]);
     const lines = (await text('openmetrics')).split('\n').filter((line) => line.includes('trace_id'));
     const ids128 = `trace_id="${traceIdOf('prod', traced!)}",span_id="${spanIdOf('prod', traced!, 'deliver')}"`;
     expect(lines).toEqual([`${le(`${bounds[2]}`)} 1 # {${ids128}} 0.2 ${NOW / 1_000}`]);
@@ -255,10 +259,10 @@ describe('a counter that appears while the daemon runs', () => {
   const zeroFor = { metrics: { newSeriesZeroFor: '90s' } };
 
   test('is 0 for 90 s and then its value, with its failures and its creation time', async () => {
-    const { totals, clock, scrape, text } = world(zeroFor);
+    const { totals, clock, scrape, text } = await world(zeroFor);
     await clock.advance(10_000);
     const since = clock.now() / 1_000;
-    totals.add('prod', [
+    await totals.add('prod', [
       created('a.example', 40),
       { metric: 'msgsvc_message_failures_total', labels: ['a.example', 'http', '503'], by: 2 },
     ]);
@@ -270,29 +274,29 @@ describe('a counter that appears while the daemon runs', () => {
     expect(await text('text')).toMatch(note);
     expect(await text('openmetrics')).not.toContain('read 0 until');
     await clock.advance(89_999);
-    totals.add('prod', [created('a.example', 1)]);
+    await totals.add('prod', [created('a.example', 1)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     await clock.advance(1);
     const samples = await scrape();
     expect([samples.get(createdOf('a.example')), samples.get(failures)]).toEqual([41, 2]);
     expect(await text('text')).not.toContain('read 0 until');
-    totals.add('prod', [created('a.example', 1)]);
+    await totals.add('prod', [created('a.example', 1)]);
     const openMetrics = (await text('openmetrics')).split('\n');
     expect(openMetrics).toContain(`${createdOf('a.example')} 42`);
     expect(openMetrics).toContain(`${createdOf('a.example').replace('_total', '_created')} ${since}`);
   });
 
   test('has its real value at once for a browser, whatever scrapers see before and after', async () => {
-    const { totals, clock, scrape, text } = world(zeroFor);
+    const { totals, clock, scrape, text } = await world(zeroFor);
     const current = async () => (await text('current')).split('\n');
     const expected = (value: number) => `${createdOf('a.example')} ${value}`;
-    commit(totals, [duration('a.example', 7)], created('a.example', 100));
+    await commit(totals, [duration('a.example', 7)], created('a.example', 100));
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect(await current()).toContain(expected(100));
     expect((await current())[0]).toBe('# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor');
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
     // Increments during the hold are shown too: no old text is kept.
-    commit(totals, [duration('a.example', 1)], created('a.example', 1));
+    await commit(totals, [duration('a.example', 1)], created('a.example', 1));
     expect(await current()).toContain(expected(101));
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 8`);
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
@@ -304,7 +308,7 @@ describe('a counter that appears while the daemon runs', () => {
   });
 
   test('waits for counters of the daemon itself too', async () => {
-    const { events, clock, scrape } = world(zeroFor);
+    const { events, clock, scrape } = await world(zeroFor);
     const skipped = 'opsd_api_invalid_rows_total{account="prod",operation="list-logs"}';
     events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
@@ -316,7 +320,7 @@ describe('a counter that appears while the daemon runs', () => {
   });
 
   test('is not new when the store had it: its total is shown at once, without a creation time', async () => {
-    const { text, scrape } = world({ ...zeroFor, stored: [created('a.example', 40)] });
+    const { text, scrape } = await world({ ...zeroFor, stored: [created('a.example', 40)] });
     expect((await scrape()).get(createdOf('a.example'))).toBe(40);
     expect(await text('openmetrics')).not.toContain(createdOf('a.example').replace('_total', '_created'));
   });

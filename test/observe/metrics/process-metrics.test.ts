@@ -16,7 +16,7 @@ const NAMES = [
 ];
 
 test.each(['text', 'openmetrics', 'text'] as const)('every scrape has them, as %s and gzipped', async (format) => {
-  const { metrics } = world();
+  const { metrics } = await world();
   const body = await metrics.render(format);
   const text = Buffer.concat(body.parts).toString('utf8');
   for (const name of NAMES) {
@@ -31,7 +31,7 @@ test.each(['text', 'openmetrics', 'text'] as const)('every scrape has them, as %
 });
 
 test('their counters continue in a daemon that follows another in the same process', async () => {
-  const [first, second] = [world(), world()];
+  const [first, second] = [await world(), await world()];
   for (const name of NAMES.filter((counter) => counter.endsWith('_total'))) {
     const before = (await first.scrape()).get(name)!;
     expect((await second.scrape()).get(name)).toBeGreaterThanOrEqual(before);
@@ -42,7 +42,7 @@ test('their counters continue in a daemon that follows another in the same proce
 test('promtool reports nothing about them', async ({ skip }) => {
   const promtool = installed('promtool');
   if (promtool === undefined) skip('promtool is not installed');
-  const text = await world().text();
+  const text = await (await world()).text();
   const lines = text.split('\n').filter((line) => /^(# (HELP|TYPE) )?(process|nodejs)_/.test(line));
   expect(await promtoolSays(promtool!, `${lines.join('\n')}\n`)).toBe('');
 });

@@ -39,7 +39,7 @@ const held = (samples: ReadonlyMap<string, number>): number =>
   Object.values(seriesOf(samples, 'msgsvc_workflow_dlq_runs')).reduce((sum, runs) => sum + runs, 0);
 
 test('a scrape reads no row, however many arrived', async () => {
-  const { publish, scrape } = world();
+  const { publish, scrape } = await world();
   const { rows, looks } = watchedRows(RUNS);
   publish('workflowDlq', rows);
   expect(looks.all).toBe(0);
@@ -51,7 +51,7 @@ test('a scrape reads no row, however many arrived', async () => {
 });
 
 test('many rows are projected one slice per turn, and replace the previous ones at once', async () => {
-  const { publish, scrape } = world();
+  const { publish, scrape } = await world();
   publish('workflowDlq', [dlqRow('a'), dlqRow('b')]);
   expect(held(await scrape())).toBe(2);
   const { rows, looks } = watchedRows(RUNS);
@@ -68,7 +68,7 @@ test('many rows are projected one slice per turn, and replace the previous ones 
 });
 
 test('while many rows are projected, an older batch that becomes too old is still withheld', async () => {
-  const { publish, scrape, clock, board } = world();
+  const { publish, scrape, clock, board } = await world();
   publish('workflowDlq', [dlqRow('a')]);
   expect(held(await scrape())).toBe(1);
   await clock.advance(180_001);
@@ -79,7 +79,7 @@ test('while many rows are projected, an older batch that becomes too old is stil
 });
 
 test('batches that arrive during a projection are shown too, the latest of each', async () => {
-  const { publish, scrape } = world();
+  const { publish, scrape } = await world();
   publish('workflowDlq', watchedRows(RUNS).rows);
   publish('urlGroups', []);
   await scrape();
@@ -93,7 +93,7 @@ test('batches that arrive during a projection are shown too, the latest of each'
 });
 
 test('runs that left by the daemon’s own actions leave the gauges, whose age does not decrease', async () => {
-  const { publish, scrape, clock, board } = world();
+  const { publish, scrape, clock, board } = await world();
   publish('workflowDlq', [dlqRow('a'), dlqRow('b')]);
   expect(held(await scrape())).toBe(2);
   await clock.advance(180_000);

@@ -25,7 +25,7 @@ describe('msgsvc_up', () => {
   const UP = 'msgsvc_up{account="prod",api="message"}';
 
   test('exists from the start, as 0, for each configured API', async () => {
-    const { scrape } = world({ accounts: [{ name: 'prod', apis: ['message'], requestsPerDay: 1 }] });
+    const { scrape } = await world({ accounts: [{ name: 'prod', apis: ['message'], requestsPerDay: 1 }] });
     expect(seriesOf(await scrape(), 'msgsvc_up')).toEqual({ [UP]: 0 });
   });
 
@@ -40,14 +40,14 @@ describe('msgsvc_up', () => {
     ['error', 'connection', 0],
     ['error', 'timeout', 0],
   ])('after a response %s (%s) is %d', async (code, failure, up) => {
-    const { scrape, events } = world();
+    const { scrape, events } = await world();
     events.emit(request(up === 1 ? 500 : 200, up === 1 ? 'server_error' : undefined));
     events.emit(request(code, failure));
     expect((await scrape()).get(UP)).toBe(up);
   });
 
   test('is unchanged when the last response says nothing about the service', async () => {
-    const { scrape, events } = world();
+    const { scrape, events } = await world();
     events.emit(request(200));
     for (const failure of ['rate_limited', 'aborted', 'budget', 'too_large'] as const)
       events.emit(request('error', failure));
@@ -55,7 +55,7 @@ describe('msgsvc_up', () => {
   });
 
   test('drops without a response for two intervals', async () => {
-    const { scrape, events, clock } = world();
+    const { scrape, events, clock } = await world();
     events.emit(request(200));
     await clock.advance(120_000);
     expect((await scrape()).get(UP)).toBe(1);
@@ -64,7 +64,7 @@ describe('msgsvc_up', () => {
   });
 
   test('is absent for an API without requests, except for a while after a request of a policy', async () => {
-    const { scrape, events, clock } = world({ collectors: ['accountStats'] });
+    const { scrape, events, clock } = await world({ collectors: ['accountStats'] });
     expect((await scrape()).has(UP)).toBe(false);
     events.emit(request(503, 'server_error'));
     expect((await scrape()).get(UP)).toBe(0);
@@ -77,7 +77,7 @@ describe('msgsvc_up', () => {
 
 describe('collectors', () => {
   test('are known before their first run, with all their counters at 0', async () => {
-    const samples = await world({ collectors: ['logs'] }).scrape();
+    const samples = await (await world({ collectors: ['logs'] })).scrape();
     const logs = 'account="prod",collector="logs"';
     expect(samples.get(`opsd_collector_runs_total{${logs}}`)).toBe(0);
     expect(samples.get(`opsd_collector_failures_total{${logs},reason="timeout"}`)).toBe(0);
@@ -89,7 +89,7 @@ describe('collectors', () => {
   });
 
   test('that are off have no series', async () => {
-    const { board, scrape } = world({ collectors: [] });
+    const { board, scrape } = await world({ collectors: [] });
     board.register({
       account: 'prod',
       collector: 'logs',
@@ -102,7 +102,7 @@ describe('collectors', () => {
   });
 
   test('show the result of their last run', async () => {
-    const { board, events, publish, clock, scrape } = world();
+    const { board, events, publish, clock, scrape } = await world();
     publish('workflowDlq', []);
     await clock.advance(1_000);
     const failure = { reason: 'budget', message: 'more pages than allowed' };
@@ -129,7 +129,7 @@ describe('collectors', () => {
 });
 
 test('the log is shown with its lag and its catch-up rate, while runs of its collector fail', async () => {
-  const { board, clock, scrape } = world({ collectors: ['logs'] });
+  const { board, clock, scrape } = await world({ collectors: ['logs'] });
   board.logLag.take('prod', NOW - 900_000);
   await clock.advance(60_000);
   board.logLag.take('prod', NOW - 720_000);
@@ -143,7 +143,7 @@ test('the log is shown with its lag and its catch-up rate, while runs of its col
 describe('requests', () => {
   test('link to the span of the daemon that made them', async () => {
     const spans = [undefined, { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }];
-    const { events, text } = world({ deps: { currentSpan: () => spans.shift() } });
+    const { events, text } = await world({ deps: { currentSpan: () => spans.shift() } });
     events.emit(request(200));
     const bucket = /^opsd_api_request_duration_seconds_bucket\{le="0.25",.* # (.*)$/m;
     expect(await text('openmetrics')).not.toMatch(bucket);
@@ -153,7 +153,7 @@ describe('requests', () => {
   });
 
   test('are counted by operation and code, successes and failures from 0 together', async () => {
-    const { events, scrape } = world();
+    const { events, scrape } = await world();
     events.emit(request(200));
     events.emit({ type: 'api.throttled', account: 'prod', api: 'message', waitMs: 250 });
     events.emit({ type: 'api.rate_limit', account: 'prod', api: 'message', window: 'burst', remaining: 9 });
@@ -204,14 +204,16 @@ describe('policies and actions', () => {
   const labels = 'account="prod",policy="resume"';
 
   test('show mode and next run; every outcome exists from 0', async () => {
-    const samples = await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } }).scrape();
+    const samples = await (
+      await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } })
+    ).scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
     expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(RUN_OUTCOMES.map(() => 0));
   });
 
   test('count runs, denials and errors', async () => {
-    const { events, scrape } = world();
+    const { events, scrape } = await world();
     events.emit(run({ denials: [{ guard: 'attempts', count: 4 }], evaluationErrors: 2 }));
     const samples = await scrape();
     expect(samples.get(`opsd_policy_runs_total{${labels},outcome="acted"}`)).toBe(1);
@@ -222,7 +224,7 @@ describe('policies and actions', () => {
   });
 
   test('of all manual plans share one value of the label, without gauges of one plan', async () => {
-    const { events, scrape } = world();
+    const { events, scrape } = await world();
     for (const policy of ['manual:aa', 'manual:bb']) events.emit(run({ policy }));
     const samples = await scrape();
     expect(seriesOf(samples, 'opsd_policy_runs_total')).toEqual({
@@ -234,7 +236,7 @@ describe('policies and actions', () => {
 
   test('show since when a guard holds, and its name, as the page does', async () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
-    const w = world({ deps: { policies: async () => [{ ...policy, ...(held && { held }) }] } });
+    const w = await world({ deps: { policies: async () => [{ ...policy, ...(held && { held }) }] } });
     const shown = async (): Promise<Record<string, number>> => {
       w.events.emit(run({}));
       return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
@@ -251,7 +253,7 @@ describe('policies and actions', () => {
   });
 
   test('show how long the backlog takes, if there is one', async () => {
-    const { events, scrape } = world();
+    const { events, scrape } = await world();
     const drain = `opsd_policy_drain_seconds{${labels}}`;
     events.emit(run({ drainMs: 90_000 }));
     expect((await scrape()).get(drain)).toBe(90);
@@ -280,7 +282,7 @@ describe('policies and actions', () => {
       campaign('https://app.example/b', 1, 'half-open'),
       campaign('app.example', 9, 'open'),
     ];
-    const samples = await world({ deps: { policies: async () => [{ ...policy, campaigns }] } }).scrape();
+    const samples = await (await world({ deps: { policies: async () => [{ ...policy, campaigns }] } })).scrape();
     expect(seriesOf(samples, 'opsd_campaign_step_items')).toEqual({
       [`opsd_campaign_step_items{${labels},group="app.example/a"}`]: 3,
       [`opsd_campaign_step_items{${labels},group="app.example/b"}`]: 1,
@@ -306,9 +308,11 @@ describe('policies and actions', () => {
       isLeader: false,
     };
     const calm = { ...policy, name: 'calm' };
-    const samples = await world({
-      deps: { configuredPolicies: [policy, calm], engine: async () => engine },
-    }).scrape();
+    const samples = await (
+      await world({
+        deps: { configuredPolicies: [policy, calm], engine: async () => engine },
+      })
+    ).scrape();
     expect(samples.get('opsd_unknown_outcomes')).toBe(2);
     expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
     expect(samples.get(`opsd_pending_plans{${labels}}`)).toBe(1);
@@ -330,7 +334,7 @@ describe('policies and actions', () => {
       if (isBroken) throw new Error('disk');
       return { ...CALM, unknownOutcomes: reads };
     };
-    const w = world({ deps: { engine } });
+    const w = await world({ deps: { engine } });
     const shown = async () => /^opsd_unknown_outcomes (\d+)$/m.exec(await w.text())?.[1];
     expect([await shown(), reads]).toEqual([undefined, 0]);
     await w.metrics.readStore();
@@ -355,7 +359,7 @@ describe('policies and actions', () => {
       await one.promise;
       return readings;
     };
-    const w = world({ deps: { engine } });
+    const w = await world({ deps: { engine } });
     const read = w.metrics.readStore();
     await until({ what: 'reading 1' }, () => held.length === 1);
     unknownOutcomes = 2;
@@ -370,7 +374,7 @@ describe('policies and actions', () => {
   });
 
   test('count an item once, and its outcome when it is known', async () => {
-    const { events, scrape } = world();
+    const { events, scrape } = await world();
     const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent => ({
       type: 'action.outcome',
       policy: 'resume',
@@ -407,7 +411,7 @@ describe('policies and actions', () => {
 
 test('the daemon shows its build and its state', async () => {
   const lines = new Map([['warn', 2]]);
-  const { events, scrape } = world({
+  const { events, scrape } = await world({
     deps: { stateRestored: true, engine: async () => ({ ...CALM, unknownOutcomes: 3 }), logLines: () => lines },
   });
   events.emit({ type: 'store.failed', operation: 'commit', message: 'disk full' });
@@ -438,7 +442,7 @@ test('the daemon shows its build and its state', async () => {
 
 test('the time of the last save is shown once there was one', async () => {
   let savedAt: number | undefined;
-  const { scrape } = world({ deps: { savedAt: () => savedAt } });
+  const { scrape } = await world({ deps: { savedAt: () => savedAt } });
   expect(seriesOf(await scrape(), 'opsd_state_last_save_timestamp_seconds')).toEqual({});
   savedAt = NOW - 1_500;
   expect((await scrape()).get('opsd_state_last_save_timestamp_seconds')).toBe((NOW - 1_500) / 1_000);
@@ -446,7 +450,7 @@ test('the time of the last save is shown once there was one', async () => {
 
 test('records of the audit log are counted, written and failed ones', async () => {
   let audit = { records: 2, failures: 0 };
-  const { scrape } = world({ deps: { audit: () => audit } });
+  const { scrape } = await world({ deps: { audit: () => audit } });
   const shown = async () => {
     const samples = await scrape();
     return ['records', 'write_errors'].map((what) => samples.get(`opsd_audit_${what}_total`));

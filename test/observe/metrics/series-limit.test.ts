@@ -42,7 +42,7 @@ async function fill(made: World): Promise<void> {
 
 describe('the limit of series', () => {
   test('is never exceeded; the daemon still reports about itself', async () => {
-    const made = world({ metrics });
+    const made = await world({ metrics });
     const heard: OpsEvent[] = [];
     made.events.subscribe((event) => heard.push(event));
     await fill(made);
@@ -61,15 +61,15 @@ describe('the limit of series', () => {
   });
 
   test('lets known series increase, and accepts new ones when there is room again', async () => {
-    const made = world({ metrics, stored: [created('a.example', 1)] });
+    const made = await world({ metrics, stored: [created('a.example', 1)] });
     await fill(made);
-    made.totals.add('prod', [created('a.example', 1), created('late.example', 1)]);
+    await made.totals.add('prod', [created('a.example', 1), created('late.example', 1)]);
     const full = await made.scrape();
     expect(full.get(createdOf('a.example'))).toBe(2);
     expect(full.has(createdOf('late.example'))).toBe(false);
     made.publish('urlGroups', groups(3));
     await made.scrape();
-    made.totals.add('prod', [created('new.example', 5)]);
+    await made.totals.add('prod', [created('new.example', 5)]);
     const roomy = await made.scrape();
     expect(Object.keys(seriesOf(roomy, 'msgsvc_url_group_endpoints'))).toHaveLength(3);
     expect(roomy.get(createdOf('new.example'))).toBe(5);
@@ -77,19 +77,19 @@ describe('the limit of series', () => {
 
   test('shows no part of a total: a rejected one stays so until a restart', async () => {
     const totals = createTotals(memoryStore());
-    const made = world({ metrics, totals });
+    const made = await world({ metrics, totals });
     await fill(made);
-    totals.add('prod', [created('late.example', 100)]);
+    await totals.add('prod', [created('late.example', 100)]);
     made.publish('urlGroups', []);
     await made.scrape();
-    totals.add('prod', [created('late.example', 1)]);
+    await totals.add('prod', [created('late.example', 1)]);
     expect((await made.scrape()).has(createdOf('late.example'))).toBe(false);
-    expect((await world({ metrics, totals }).scrape()).get(createdOf('late.example'))).toBe(101);
+    expect((await (await world({ metrics, totals })).scrape()).get(createdOf('late.example'))).toBe(101);
   });
 
   test('applies to the content of the store, too', async () => {
     const stored = Array.from({ length: 3_000 }, (_, index) => created(`d${index}.example`, 1));
-    const made = world({ metrics, stored });
+    const made = await world({ metrics, stored });
     expect((await seriesTold(made)).exposed).toBeLessThanOrEqual(2_000);
     expect((await made.scrape()).get('opsd_series_dropped_total')).toBeGreaterThan(2_000);
   });

@@ -8,7 +8,7 @@ test('sizes and the newest backup of the store; unknown values are absent', asyn
     freeBytes: 1e9,
     backup: { intervalMs: 86_400_000, newest: { at: NOW, bytes: 2_048 } },
   };
-  const { events, scrape } = world({ deps: { store: () => readings } });
+  const { events, scrape } = await world({ deps: { store: () => readings } });
   const of = async (): Promise<Record<string, number>> => {
     const samples = await scrape();
     return Object.fromEntries([...samples].filter(([name]) => /^opsd_(?:store|backup)_/.test(name)));

@@ -1,5 +1,6 @@
 /** The environment of the metrics: a board, a bus, a stopped clock, and totals. */
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
+import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
@@ -60,7 +61,7 @@ const ALL_COLLECTORS = [
   'vectorStats',
 ] as const satisfies readonly CollectorName[];
 
-export function world(options: WorldOptions = {}): World {
+export async function world(options: WorldOptions = {}): Promise<World> {
   const clock = new ManualClock(NOW);
   const board = new ObservationBoard(clock);
   const events = new EventBus();
@@ -69,7 +70,8 @@ export function world(options: WorldOptions = {}): World {
   ];
   const store = memoryStore();
   const totals = options.totals ?? createTotals(store);
-  totals.add('prod', options.stored ?? []);
+  await totals.add('prod', options.stored ?? []);
+  const labels = createLabelStore(store, totals);
   keepCounts({ events, totals, clock });
   for (const { name: account } of accounts) {
     for (const collector of options.collectors ?? ALL_COLLECTORS) {
@@ -83,7 +85,8 @@ export function world(options: WorldOptions = {}): World {
     settings: metricsSettings.parse({ newSeriesZeroFor: '0s', debug: true, ...options.metrics }),
     accounts,
     totals,
-    labels: createLabelStore(store, totals),
+    labels,
+    stored: await loadMetrics({ totals: options.deps?.totals ?? totals, labels }, accounts),
     usage: () => ({ usedToday: 7, allowedPerDay: 1_000 }),
     configuredPolicies: [],
     policies: async () => [],

@@ -8,29 +8,32 @@ import { deliveryEventsSettings } from '#observe/tracing/settings.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
-import { transaction } from '#storage/sqlite-transaction.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
-function outboxOf(store: Store, mostLines?: number) {
+async function outboxOf(store: Store, mostLines?: number) {
   const dropped: number[] = [];
-  const outbox = createDeliveryOutbox(store, {
+  const outbox = await createDeliveryOutbox(store, {
     onDropped: (lines) => void dropped.push(lines),
     ...(mostLines !== undefined && { mostLines }),
   });
-  const add = (...lines: readonly string[]): void => transaction(store.db, () => outbox.write(lines))();
+  const add = async (...lines: readonly string[]): Promise<void> => {
+    const write = outbox.begin(lines);
+    await store.database.transaction(write.work);
+    write.committed();
+  };
   return { outbox, add, dropped };
 }
 
-function world(options: { readonly mostLines?: number } = {}) {
+async function world(options: { readonly mostLines?: number } = {}) {
   const folder = tempDir();
   const store = openStore(join(folder, 'opsd.db'));
   onTestFinished(() => store[Symbol.dispose]());
   const events = new EventBus();
   const heard: OpsEvent[] = [];
   events.subscribe((event) => void heard.push(event));
-  const made = outboxOf(store, options.mostLines);
+  const made = await outboxOf(store, options.mostLines);
   return {
     ...made,
     folder,
@@ -46,12 +49,12 @@ function world(options: { readonly mostLines?: number } = {}) {
 
 describe('lines in a file', () => {
   test('are appended after each commit, and settled', async () => {
-    const w = world();
+    const w = await world();
     const file = join(w.folder, 'lines.jsonl');
-    w.add('{"n":1}');
+    await w.add('{"n":1}');
     w.logTo(file);
     await until({ what: 'lines' }, () => w.outbox.queued === 0);
-    w.add('{"n":2}', '{"n":3}');
+    await w.add('{"n":2}', '{"n":3}');
     await until({ what: 'lines' }, () => w.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
     expect(w.heard).toEqual([
@@ -61,15 +64,15 @@ describe('lines in a file', () => {
   });
 
   test('are written again when it is not known that they were, and after a restart', async () => {
-    const w = world();
+    const w = await world();
     const file = join(w.folder, 'lines.jsonl');
-    w.add('{"n":1}');
+    await w.add('{"n":1}');
     // The process ends between the write and its record.
-    const dying = { ...w.outbox, settle: () => expect.unreachable('dead') };
-    const log = w.logTo(file, { ...dying, next: () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
+    const dying = { ...w.outbox, settle: async () => expect.unreachable('dead') };
+    const log = w.logTo(file, { ...dying, next: async () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
     await until({ what: 'lines' }, () => w.heard.length > 0);
     await log[Symbol.asyncDispose]();
-    const again = outboxOf(w.store);
+    const again = await outboxOf(w.store);
     expect(again.outbox.queued).toBe(1);
     w.logTo(file, again.outbox);
     await until({ what: 'lines' }, () => again.outbox.queued === 0);
@@ -77,44 +80,45 @@ describe('lines in a file', () => {
   });
 
   test('go to a new one after the old one was renamed', async () => {
-    const w = world();
+    const w = await world();
     const file = join(w.folder, 'lines.jsonl');
     w.logTo(file);
-    w.add('{"n":1}');
+    await w.add('{"n":1}');
     await until({ what: 'lines' }, () => w.outbox.queued === 0);
     renameSync(file, `${file}.1`);
-    w.add('{"n":2}');
+    await w.add('{"n":2}');
     await until({ what: 'lines' }, () => w.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":2}\n');
   });
 
   test('wait while it cannot be written, which is reported', async () => {
-    const w = world();
+    const w = await world();
     w.logTo(join(w.folder, 'no such folder', 'lines.jsonl'));
-    w.add('{"n":1}');
+    await w.add('{"n":1}');
     await until({ what: 'lines' }, () => w.heard.length > 0);
     expect(w.heard[0]).toEqual({ type: 'deliveries.failing', reason: 'ENOENT' });
     expect(w.outbox.queued).toBe(1);
   });
 
-  test('are bounded while they wait; the excess is counted', () => {
-    const w = world({ mostLines: 3 });
-    w.add('1', '2');
-    w.add('3', '4', '5');
-    w.add('6');
+  test('are bounded while they wait; the excess is counted', async () => {
+    const w = await world({ mostLines: 3 });
+    await w.add('1', '2');
+    await w.add('3', '4', '5');
+    await w.add('6');
     expect(w.outbox.queued).toBe(3);
     expect(w.dropped).toEqual([2, 1]);
-    expect(outboxOf(w.store, 3).outbox.next()).toMatchObject({ text: '1\n2\n3\n', lines: 3 });
+    const again = await outboxOf(w.store, 3);
+    expect(await again.outbox.next()).toMatchObject({ text: '1\n2\n3\n' });
   });
 });
 
 test('a pipe that is read late or not at all blocks nothing, and gets every line whole', async () => {
-  const w = world();
+  const w = await world();
   const file = join(w.folder, 'pipe');
   execFileSync('mkfifo', [file]);
   const lines = Array.from({ length: 1_200 }, (_, n) => JSON.stringify({ n, filler: 'x'.repeat(200) }));
   const log = w.logTo(file);
-  w.add(...lines);
+  await w.add(...lines);
   await until({ what: 'lines' }, () => w.heard.length > 0);
   expect(w.heard[0]).toEqual({ type: 'deliveries.failing', reason: 'ENXIO' });
 
@@ -131,16 +135,16 @@ test('a pipe that is read late or not at all blocks nothing, and gets every line
 });
 
 test('lines that arrive after a partial write to a pipe follow the rest of it', async () => {
-  const w = world();
+  const w = await world();
   const file = join(w.folder, 'pipe');
   execFileSync('mkfifo', [file]);
   const reader = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   onTestFinished(() => closeSync(reader));
   const lines = Array.from({ length: 400 }, (_, n) => JSON.stringify({ n, filler: 'x'.repeat(200) }));
-  w.add(...lines);
+  await w.add(...lines);
   w.logTo(file);
   await until({ what: 'a full pipe' }, () => w.heard.some(({ type }) => type === 'deliveries.failing'));
-  w.add('{"n":400}');
+  await w.add('{"n":400}');
   const whole = [...lines, '{"n":400}'].map((line) => `${line}\n`).join('');
   expect(await readAll(reader, () => w.outbox.queued === 0)).toBe(whole);
 });

@@ -8,7 +8,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 async function sent(env: Record<string, string>, protocol: 'http/protobuf' | 'http/json' = 'http/protobuf') {
   const sink = await otlpSink();
   const { spans, send, flush, events } = await spanWorld(sink, { env, traces: { otlp: { protocol } } });
-  send([message()]);
+  await send([message()]);
   await spans.own.during({ name: 'poll logs', attributes: {} }, () => Promise.resolve());
   await flush();
   await spans.own.flush();
@@ -76,7 +76,7 @@ test('no delivery span begins before its root, whatever the entries say', async 
   const sink = await otlpSink();
   const { send, flush, clock } = await spanWorld(sink, { traces: { maxOpen: '1m', maxAge: '1d' } });
   const at = clock.now() - 600_000;
-  send([
+  await send([
     // Entries of two machines disagree: an attempt began before the creation.
     message({
       messageId: 'early',

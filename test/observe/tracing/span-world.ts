@@ -9,7 +9,8 @@ import type { CommitFacts } from '#observe/aggregation/span-outbox.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { transaction } from '#storage/sqlite-transaction.ts';
+import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
+import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -56,12 +57,14 @@ export interface Committing {
 export interface SpanWorld {
   readonly spans: SpanExport;
   readonly outbox: SqliteSpanOutbox;
+  /** Messages whose root span was sent while they were open. */
+  readonly leftOpen: (account: string) => Promise<ReadonlySet<string>>;
   readonly store: Store;
   /** Events, without those about waiting spans. */
   readonly events: OpsEvent[];
   readonly clock: ManualClock;
   /** Makes spans and commits them. */
-  readonly send: (progress: readonly MessageProgress[], more?: Committing) => void;
+  readonly send: (progress: readonly MessageProgress[], more?: Committing) => Promise<void>;
   readonly flush: () => Promise<void>;
 }
 
@@ -79,7 +82,8 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
   const clock = new ManualClock(AT + 5_000);
   bus.subscribe((event) => event.type !== 'spans.queued' && events.push(event));
   const store = openStore(options.storePath ?? join(tempDir(), 'opsd.db'));
-  const outbox = createSpanOutbox(store);
+  const outbox = await createSpanOutbox(store);
+  const log = createLogAggregationStore(store, createTotals(store), { spans: outbox });
   const { otlp, ...rest } = (options.traces ?? {}) as { otlp?: object };
   const spans = await createSpanExport({
     settings: traceSettings.parse({ sampleRatio: 1, otlp: { url: sink.url, ...otlp }, ...rest }),
@@ -103,27 +107,24 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
     store,
     events,
     clock,
-    send(progress, { entryMode = 'transitions', from = AT, watermark = AT, open = [], closed = [] } = {}) {
+    leftOpen: async (account) => (await log.memory(account)).leftOpen,
+    async send(progress, { entryMode = 'transitions', from = AT, watermark = AT, open = [], closed = [] } = {}) {
       const account = progress[0]?.account ?? open[0]?.account ?? 'prod';
       const facts: CommitFacts = {
         account,
         from,
         watermark,
         entryMode,
-        progress,
         open: new Map(
           open.map(({ messageId, createdAt, dueAt }) => [messageId, { destination: '', createdAt, dueAt }]),
         ),
         opened: [] satisfies OpenMessage[],
         closed,
-        progressOf: (ids) => open.filter(({ messageId }) => ids.includes(messageId)),
+        leftOpen: (await log.memory(account)).leftOpen,
       };
-      const made = spans.source(facts);
-      let afterwards = (): void => undefined;
-      transaction(store.db, () => {
-        afterwards = outbox.write(account, made, closed);
-      });
-      afterwards();
+      const ids = spans.source.due(facts);
+      const made = spans.source.make(facts, { progress, due: open.filter(({ messageId }) => ids.includes(messageId)) });
+      await log.commitLog({ account, watermark, keptFrom: from, increments: [], spans: made, closed });
     },
     flush: () => spans.flush(new AbortController().signal),
   };

@@ -22,7 +22,7 @@ const namesOfWaits = (spans: readonly { readonly name: string }[]): string[] =>
 async function sent(progress: readonly MessageProgress[], options: SpanWorldOptions = {}, committing: Committing = {}) {
   const sink = await otlpSink();
   const { send, flush } = await spanWorld(sink, options);
-  send(progress, committing);
+  await send(progress, committing);
   await flush();
   return sink.spans;
 }
@@ -32,7 +32,7 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
     const sink = await otlpSink();
     const traces = { otlp: { protocol, headers: { 'x-tenant': 'one' } } };
     const { send, events, flush } = await spanWorld(sink, { traces });
-    send([message()]);
+    await send([message()]);
     await flush();
 
     expect(events).toEqual([exported(5)]);
@@ -132,7 +132,7 @@ describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => 
     const sink = await otlpSink();
     for (const _time of [1, 2]) {
       const { send, flush } = await spanWorld(sink, { traces: { otlp: { protocol } } });
-      send([message({ traceparent: PARENT, workflowRunId: 'wfr_9' })]);
+      await send([message({ traceparent: PARENT, workflowRunId: 'wfr_9' })]);
       await flush();
     }
     expect(sink.requests).toHaveLength(2);
@@ -315,10 +315,10 @@ describe('when spans are sent', () => {
   test('an attempt when its outcome is seen, the root at the end', async () => {
     const sink = await otlpSink();
     const { send, flush } = await spanWorld(sink);
-    send([openMessage({ attempts: [first] }, [0])]);
+    await send([openMessage({ attempts: [first] }, [0])]);
     await flush();
     expect(sink.spans.map(({ name }) => name)).toEqual(['wait (queue)', 'PUT']);
-    send([message({ news: { created: false, attempts: [1], outcomes: [1], ended: true } })]);
+    await send([message({ news: { created: false, attempts: [1], outcomes: [1], ended: true } })]);
     await flush();
     expect(sink.spans.slice(2).map(({ name }) => name)).toEqual(['deliver hooks.example:8443', 'wait (retry)', 'PUT']);
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(5);
@@ -332,13 +332,13 @@ describe('when spans are sent', () => {
 
   test('the root of a message that stays open after 50 minutes, its end as a child', async () => {
     const sink = await otlpSink();
-    const { send, flush, clock, outbox } = await spanWorld(sink);
+    const { send, flush, clock, leftOpen } = await spanWorld(sink);
     const waiting = openMessage({ attempts: [first] });
     const before = { from: AT + 0.8 * HOUR, watermark: AT + 0.83 * HOUR, open: [waiting] };
     await clock.advance(0.84 * HOUR);
-    send([], before);
-    send([], { ...before, from: before.watermark, watermark: AT + 0.84 * HOUR });
-    send([], { ...before, from: AT + 0.84 * HOUR, watermark: AT + 0.85 * HOUR });
+    await send([], before);
+    await send([], { ...before, from: before.watermark, watermark: AT + 0.84 * HOUR });
+    await send([], { ...before, from: AT + 0.84 * HOUR, watermark: AT + 0.85 * HOUR });
     await flush();
     expect(sink.spans).toHaveLength(1);
     expect(sink.spans[0]).toMatchObject({
@@ -347,10 +347,10 @@ describe('when spans are sent', () => {
       status: 'unset',
       attributes: { 'messaging.msgsvc.open': true, 'messaging.msgsvc.attempts': 1 },
     });
-    expect([...outbox.leftOpen('prod')]).toEqual(['msg_1']);
+    expect([...(await leftOpen('prod'))]).toEqual(['msg_1']);
     const end = { at: AT + HOUR, outcome: 'failed' } as const;
     const news = { created: false, attempts: [], outcomes: [], ended: true };
-    send([message({ end, attempts: [first], news })], { closed: ['msg_1'] });
+    await send([message({ end, attempts: [first], news })], { closed: ['msg_1'] });
     await flush();
     expect(sink.spans).toHaveLength(2);
     expect(sink.spans[1]).toMatchObject({
@@ -361,7 +361,7 @@ describe('when spans are sent', () => {
       status: 'error',
       attributes: { 'messaging.msgsvc.outcome': 'failed', 'messaging.msgsvc.attempts': 1, 'error.type': '503' },
     });
-    expect([...outbox.leftOpen('prod')]).toEqual([]);
+    expect([...(await leftOpen('prod'))]).toEqual([]);
   });
 
   test('of a message that is not sampled nothing, until it is slow, and then the withheld spans', async () => {
@@ -369,14 +369,14 @@ describe('when spans are sent', () => {
     const { send, flush } = await spanWorld(sink, { traces: { sampleRatio: 0 } });
     const slow = { startedAt: AT + 40_000, endedAt: AT + 41_000, failure: 'timeout' } as const;
     const third = { startedAt: AT + 50_000, endedAt: AT + 51_000, responseStatus: 200 } as const;
-    send([openMessage({ attempts: [first] }, [0])]);
+    await send([openMessage({ attempts: [first] }, [0])]);
     await flush();
     expect(sink.spans).toEqual([]);
-    send([openMessage({ attempts: [first, slow] }, [1])]);
+    await send([openMessage({ attempts: [first, slow] }, [1])]);
     await flush();
     expect(sink.spans.filter(({ kind }) => kind === 'client')).toHaveLength(2);
     const news = { created: false, attempts: [2], outcomes: [2], ended: true };
-    send([message({ attempts: [first, slow, third], end: { at: AT + 51_000, outcome: 'delivered' }, news })]);
+    await send([message({ attempts: [first, slow, third], end: { at: AT + 51_000, outcome: 'delivered' }, news })]);
     await flush();
     expect(sink.spans.filter(({ kind }) => kind === 'client')).toHaveLength(3);
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(sink.spans.length);
@@ -390,7 +390,7 @@ describe('when spans are sent', () => {
     const sink = await otlpSink();
     const { send, flush, clock } = await spanWorld(sink);
     await clock.advance(2 * HOUR);
-    send([delayed]);
+    await send([delayed]);
     await flush();
     expect(sink.spans.slice(0, 2)).toMatchObject([
       { startMs: due + 20 - 50 * 60_000, attributes: { 'messaging.msgsvc.whole_ms': 2 * HOUR + 20 } },
@@ -413,11 +413,11 @@ describe('when spans are sent', () => {
   test('no more than the budget, which refills with time; the excess is counted', async () => {
     const sink = await otlpSink();
     const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxSpansPerSecond: 1 } });
-    send(Array.from({ length: 20 }, (_, index) => numbered(index)));
+    await send(Array.from({ length: 20 }, (_, index) => numbered(index)));
     await flush();
     expect(events).toEqual([dropped(40, 'budget'), exported(60)]);
     await clock.advance(10_000);
-    send(Array.from({ length: 3 }, (_, index) => numbered(index)));
+    await send(Array.from({ length: 3 }, (_, index) => numbered(index)));
     await flush();
     expect(events.slice(2)).toEqual([dropped(5, 'budget'), exported(10)]);
   });
@@ -427,7 +427,7 @@ describe('when spans are sent', () => {
     sink.answerWith((_request, response) => void response.writeHead(503).end());
     const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxAge: '1m' } });
     const long = message({ createdAt: AT - 60_000, attempts: [{ startedAt: AT, endedAt: AT + 10 }] });
-    send([long, numbered(2, { attempts: [{ startedAt: AT + 30_000, endedAt: AT + 30_010 }] })]);
+    await send([long, numbered(2, { attempts: [{ startedAt: AT + 30_000, endedAt: AT + 30_010 }] })]);
     expect(events).toEqual([dropped(2, 'too_old')]);
     await expect.poll(() => sink.requests.length).toBe(1);
     sink.answerWith(sink.accept);
@@ -445,7 +445,7 @@ test('gzip and headers come from the environment', async () => {
   const sink = await otlpSink();
   const env = { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'authorization=Bearer%20x' };
   const { send, flush } = await spanWorld(sink, { env });
-  send([message()]);
+  await send([message()]);
   await flush();
   expect(sink.requests[0]!.headers).toMatchObject({ 'content-encoding': 'gzip', authorization: 'Bearer x' });
   expect(sink.spans).toHaveLength(5);
@@ -456,10 +456,10 @@ describe('a faulty receiver', () => {
     const sink = await otlpSink();
     const { send, events, flush } = await spanWorld(sink);
     sink.answerWith((_request, response) => void response.writeHead(status).end('no'));
-    send([message()]);
+    await send([message()]);
     await flush();
     sink.answerWith(sink.accept);
-    send([numbered(2)]);
+    await send([numbered(2)]);
     await flush();
     expect(events).toEqual([dropped(5, 'rejected'), exported(5)]);
     expect(sink.requests).toHaveLength(2);
@@ -477,7 +477,7 @@ describe('a faulty receiver', () => {
     const sink = await otlpSink();
     const { send, events, flush } = await spanWorld(sink);
     sink.answerWith((_request, response) => void response.writeHead(200, { 'content-type': type }).end(body));
-    send([message()]);
+    await send([message()]);
     await flush();
     expect(events).toEqual([exported(3), dropped(2, 'rejected')]);
   });
@@ -488,7 +488,7 @@ describe('a faulty receiver', () => {
       const sink = await otlpSink();
       const { send, events, flush, clock } = await spanWorld(sink);
       sink.answerWith((_request, response) => void response.writeHead(status, { 'retry-after': '7' }).end());
-      send([message()]);
+      await send([message()]);
       await expect.poll(() => sink.requests.length).toBe(1);
       sink.answerWith(sink.accept);
       const flushed = flush();
@@ -510,7 +510,7 @@ describe('a faulty receiver', () => {
     const { send, events, spans } = await spanWorld(sink, { traces: { maxSpansPerSecond: 100_000 } });
     sink.answerWith(() => undefined);
     const none = { attempts: [] };
-    send(Array.from({ length: 70_000 }, (_, index) => numbered(index, none)));
+    await send(Array.from({ length: 70_000 }, (_, index) => numbered(index, none)));
     expect(events).toEqual([dropped(70_000 - 65_536, 'queue')]);
     await expect.poll(() => sink.requests.length).toBe(1);
     const stop = new AbortController();
@@ -525,7 +525,7 @@ describe('a faulty receiver', () => {
     const { send, events, clock, flush } = await spanWorld(sink);
     const late = Promise.withResolvers<ServerResponse>();
     sink.answerWith((_request, response) => late.resolve(response));
-    send([message()]);
+    await send([message()]);
     const flushed = flush();
     await late.promise;
     sink.answerWith(sink.accept);
@@ -542,7 +542,7 @@ describe('a faulty receiver', () => {
     {
       sink.answerWith((_request, response) => void response.writeHead(503).end());
       const { send, spans, events, clock, store } = await spanWorld(sink, { storePath });
-      send([message()]);
+      await send([message()]);
       await expect.poll(() => sink.requests.length).toBe(1);
       const ended = spans[Symbol.asyncDispose]();
       await clock.advance(4_000);
@@ -567,7 +567,7 @@ describe('a faulty receiver', () => {
 test('a message with an invalid time is dropped and counted, and affects no other', async () => {
   const sink = await otlpSink();
   const { send, events, flush } = await spanWorld(sink);
-  send([
+  await send([
     numbered(1, { end: { at: NaN, outcome: 'delivered' } }),
     numbered(2, { attempts: [{ endedAt: AT / 1_000 }] }),
     numbered(3),

@@ -146,7 +146,7 @@ describe('/api/v1/spend', () => {
         budget: (account) =>
           account === 'production' ? { knownUsd: 150, origin: 'ledger', assertedAt: NOW - 9, maxAgeMs: 10 } : undefined,
         raises: (account) => (account === 'production' ? [{ ...raise, at: NOW - 99 }, raise] : []),
-        dimension: (account) =>
+        dimension: async (account) =>
           account === 'production'
             ? { name: 'label', counts: [{ value: HOSTILE, states: { DELIVERED: 4 } }] }
             : undefined,

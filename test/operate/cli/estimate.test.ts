@@ -321,11 +321,11 @@ describe('series', () => {
 
   test('that are exposed are at most what is estimated, heading by heading', async () => {
     const metrics = { latencyUnit: 'ms', workflowDlqLabels: true, labels: { destination: { max: 5 } } };
-    const made = metricsWorld({ metrics });
+    const made = await metricsWorld({ metrics });
     publishEverything(made);
     for (let index = 0; index < 40; index += 1) {
       const destination = made.metrics.admit('prod', 'destination', `d${index}.example`);
-      made.totals.add('prod', [
+      await made.totals.add('prod', [
         { metric: 'msgsvc_messages_created_total', labels: [destination], by: 1 },
         { metric: 'msgsvc_message_failures_total', labels: [destination, 'http', String(400 + index)], by: 1 },
       ]);

@@ -299,7 +299,10 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
     spend: {
       budget: () => ({ knownUsd: 400, origin: 'configuration', assertedAt: NOW - 86_400_000, maxAgeMs: 604_800_000 }),
       raises: () => [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }],
-      dimension: () => ({ name: text('customer'), counts: [{ value: text('acme'), states: { DELIVERED: 812 } }] }),
+      dimension: async () => ({
+        name: text('customer'),
+        counts: [{ value: text('acme'), states: { DELIVERED: 812 } }],
+      }),
     },
     audit: {
       search: () => Promise.resolve({ records: Array.from({ length: 30 }, () => record), damaged: 0, cursor: '1.2' }),

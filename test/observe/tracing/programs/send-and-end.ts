@@ -3,6 +3,7 @@
  * the process alive. Without a receiver it still reports whether OpenTelemetry was loaded.
  */
 import { registerHooks } from 'node:module';
+import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 
@@ -17,6 +18,8 @@ registerHooks({
 const { createSpanExport } = await import('#observe/tracing/spans.ts');
 const { traceSettings } = await import('#observe/tracing/settings.ts');
 const { openStore } = await import('#storage/sqlite.ts');
+const { createLogAggregationStore } = await import('#storage/sqlite-log-aggregation-store.ts');
+const { createTotals } = await import('#storage/sqlite-totals.ts');
 const { createSpanOutbox } = await import('#storage/sqlite-span-outbox.ts');
 
 /** Ten times as fast, so that a test need not wait. */
@@ -25,7 +28,8 @@ const events = new EventBus();
 const seen: OpsEvent[] = [];
 events.subscribe((event) => seen.push(event));
 using store = openStore(process.argv[2]!);
-const outbox = createSpanOutbox(store);
+const outbox = await createSpanOutbox(store);
+const log = createLogAggregationStore(store, createTotals(store), { spans: outbox });
 const spans = await createSpanExport({
   settings: traceSettings.parse({ sampleRatio: 1 }),
   env: process.env,
@@ -36,27 +40,20 @@ const spans = await createSpanExport({
 });
 const at = Date.now();
 if (spans !== undefined) {
-  const made = spans.source({
+  const facts = { account: 'a', from: at, watermark: at, open: new Map(), leftOpen: new Set<string>() };
+  const message: MessageProgress = {
     account: 'a',
-    from: at,
-    watermark: at,
-    entryMode: 'transitions',
-    progress: [
-      {
-        account: 'a',
-        messageId: 'm',
-        createdAt: at,
-        end: { at, outcome: 'delivered' },
-        attempts: [{ endedAt: at }],
-        news: { created: true, attempts: [0], outcomes: [0], ended: true },
-      },
-    ],
-    open: new Map(),
-    opened: [],
-    closed: [],
-    progressOf: () => [],
-  });
-  outbox.write('a', made, [])();
+    messageId: 'm',
+    createdAt: at,
+    end: { at, outcome: 'delivered' },
+    attempts: [{ endedAt: at }],
+    news: { created: true, attempts: [0], outcomes: [0], ended: true },
+  };
+  const made = spans.source.make(
+    { ...facts, entryMode: 'transitions', opened: [], closed: [] },
+    { progress: [message], due: [] },
+  );
+  await log.commitLog({ account: 'a', watermark: at, keptFrom: at, increments: [], spans: made });
 }
 const before = performance.now();
 await spans?.[Symbol.asyncDispose]();

@@ -14,12 +14,12 @@ let settled = 0;
 const isDone = Promise.withResolvers<void>();
 
 const outbox: DeliveryOutbox = {
-  next() {
+  async next() {
     const some = lines.slice(settled, settled + AT_ONCE);
-    return some.length === 0 ? undefined : { id: settled + some.length, text: some.join(''), lines: some.length };
+    return some.length === 0 ? undefined : { ids: some.map((_line, n) => settled + n), text: some.join('') };
   },
-  settle(id) {
-    settled = id;
+  async settle(ids) {
+    settled += ids.length;
     if (settled === lines.length) isDone.resolve();
   },
   get queued() {
