@@ -3,7 +3,7 @@ import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { CanaryState } from '#foundation/domain/canary.ts';
 import { canaryAnchor, isFailing } from './canaries.ts';
-import { counted, formatAge, formatCount, formatTime } from './format.ts';
+import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
 import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
@@ -94,7 +94,7 @@ function sourceProblem(source: SourceView, now: number): Problem[] {
 /** Problem of a canary whose last message failed. One message is no outage; an alert fires when failures last. */
 function canaryProblem(state: CanaryState, now: number): Problem {
   const { account, canary, verdict, reason, since } = state;
-  const text = `The canary ${canary} of ${account} does not succeed since ${formatAge(since, now)}: ${verdict}: ${reason}`;
+  const text = `The canary ${canary} of ${account} has failed for ${formatSpan(now - since)} (${verdict}): ${reason}`;
   return { level: 'attention', text, anchor: canaryAnchor(state) };
 }
 

@@ -57,7 +57,7 @@ describe('the verdict', () => {
       level: 'attention',
       problems: [
         {
-          text: `The canary home of production does not succeed since 5 min ago: service: ${reason}`,
+          text: `The canary home of production has failed for 5 min (service): ${reason}`,
           anchor: 'canary-production-home',
         },
       ],
