@@ -12,7 +12,7 @@ describe('a message', () => {
   test('is stored before it is published, and published once', async () => {
     const service = playedService();
     const store = createCanaryStore(openMemoryStore('here'));
-    const publish = service.api.publish.bind(service.api);
+    const { publish } = service.api;
     const known: number[] = [];
     service.api.publish = async (...asked) => {
       known.push((await store.load()).rounds.length);
@@ -109,7 +109,7 @@ describe('a message', () => {
 
   test('is found by its label if the response to the publish request was lost', async () => {
     const service = playedService();
-    const publish = service.api.publish.bind(service.api);
+    const { publish } = service.api;
     const world = await canaryWorld({ service });
     await world.succeed();
     service.api.publish = async (...asked) => {
@@ -220,7 +220,10 @@ describe('the state', () => {
     expect(again.state().verdict).toBe('ok');
     await again.stop();
     await again.clock.advance(10 * MINUTE);
-    expect(again.state()).toMatchObject({ verdict: 'unknown', reason: expect.stringMatching(/^the last verdict is 10m\d+s old$/) });
+    expect(again.state()).toMatchObject({
+      verdict: 'unknown',
+      reason: expect.stringMatching(/^the last verdict is 10m\d+s old$/),
+    });
   });
 
   test('does not change with a failed warm-up', async () => {

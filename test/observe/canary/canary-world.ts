@@ -9,7 +9,7 @@ import { CanaryInbox } from '#observe/canary/inbox.ts';
 import { bodyOf, codeOf, CODE_HEADER } from '#observe/canary/message.ts';
 import { canariesSettings } from '#observe/canary/settings.ts';
 import type { CanaryStore } from '#observe/canary/store.ts';
-import type { MessageApi, PublishRequest } from '#service/api.ts';
+import type { LogQuery, MessageApi, PublishRequest } from '#service/api.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 
@@ -31,13 +31,13 @@ export function playedService() {
     log.push({ time: START, messageId, state, labels: request.labels ?? [], url: URL, ...more });
   };
   const api = {
-    async publish(destination: string, request: PublishRequest) {
+    publish: async (destination: string, request: PublishRequest) => {
       const message = { destination, request, messageId: `msg_${published.length + 1}` };
       published.push(message);
       entry(message, 'CREATED');
       return [{ messageId: message.messageId, deduplicated: false }];
     },
-    async listLogs({ messageId, label, url }: Parameters<MessageApi['listLogs']>[0]) {
+    listLogs: async ({ messageId, label, url }: LogQuery) => {
       const value = log.filter(
         (one) =>
           (messageId === undefined || one.messageId === messageId) &&
@@ -46,12 +46,11 @@ export function playedService() {
       );
       return { value, dropped: 0 };
     },
-    async listUrlGroups() {
-      return { value: [{ name: 'group', endpoints: [{ url: URL }] }], dropped: 0 };
-    },
-    async getFlowControl(flowControlKey: string) {
-      return { value: { flowControlKey, waitListSize: 0, parallelismMax: 3, rateMax: 7, ratePeriod: 60 }, dropped: 0 };
-    },
+    listUrlGroups: async () => ({ value: [{ name: 'group', endpoints: [{ url: URL }] }], dropped: 0 }),
+    getFlowControl: async (flowControlKey: string) => ({
+      value: { flowControlKey, waitListSize: 0, parallelismMax: 3, rateMax: 7, ratePeriod: 60 },
+      dropped: 0,
+    }),
   };
   return { published, log, entry, api };
 }
