@@ -14,7 +14,7 @@ import { createCanaryStore } from '#storage/canary-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 
 export const START = Date.UTC(2026, 10, 20, 2);
-export const PLACE = { account: 'production', canary: 'home' };
+const PLACE = { account: 'production', canary: 'home' };
 const URL = 'https://hooks.example.com/hooks/canary/production/home';
 
 export interface Published {
