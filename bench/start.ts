@@ -16,7 +16,9 @@ import { join } from 'node:path';
 import { cpuMs, figures, freePort, pause, residentBytes, stop, timeOf, untilScraped, type Figures } from './measure.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const NODE = [process.execPath, '--max-semi-space-size=2'] as const;
+const NODE = process.execPath;
+/** Flags of the image and of the package's scripts. */
+const FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 const ALERTMANAGER = '/usr/bin/prometheus-alertmanager';
 const ROUNDS = Number(process.env['ROUNDS'] ?? 11);
 const MEMORY_AFTER_MS = 60_000;
@@ -33,8 +35,8 @@ const MAIN = join(folder, 'package/dist/opsd.js');
 
 const emulatorPort = await freePort();
 const emulator = spawn(
-  NODE[0],
-  [NODE[1], MAIN, 'emulator', '--listen', `127.0.0.1:${emulatorPort}`, '--token', 'bench-token'],
+  NODE,
+  [...FLAGS, MAIN, 'emulator', '--listen', `127.0.0.1:${emulatorPort}`, '--token', 'bench-token'],
   { stdio: 'ignore' },
 );
 
@@ -66,15 +68,15 @@ const contestants: Contestant[] = [
     name: 'bare Node and prom-client (floor)',
     times: [],
     cpu: [],
-    start: (_round, port) => ({ command: NODE[0], args: [NODE[1], join(ROOT, 'bench/bare.js'), String(port)] }),
+    start: (_round, port) => ({ command: NODE, args: [...FLAGS, join(ROOT, 'bench/bare.js'), String(port)] }),
   },
   {
     name: 'opsd run',
     times: [],
     cpu: [],
     start: (round, port) => ({
-      command: NODE[0],
-      args: [NODE[1], MAIN, 'run', '--config', daemonConfig(port, `run-${round}`)],
+      command: NODE,
+      args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, `run-${round}`)],
     }),
   },
 ];
@@ -99,7 +101,7 @@ if (existsSync(ALERTMANAGER)) {
 }
 
 async function memoryAfterAMinute(args: readonly string[], port: number): Promise<number> {
-  const { child } = await untilScraped(NODE[0], [NODE[1], MAIN, ...args], `http://127.0.0.1:${port}/metrics`);
+  const { child } = await untilScraped(NODE, [...FLAGS, MAIN, ...args], `http://127.0.0.1:${port}/metrics`);
   // Scraped every five seconds, as a monitored daemon is.
   for (let waited = 0; waited < MEMORY_AFTER_MS; waited += 5_000) {
     await pause(5_000);
@@ -114,8 +116,8 @@ async function memoryAfterAMinute(args: readonly string[], port: number): Promis
 async function commandTimes(): Promise<void> {
   const port = await freePort();
   const config = daemonConfig(port, 'commands');
-  const run = [NODE[1], MAIN, 'run', '--config', config];
-  const { child } = await untilScraped(NODE[0], run, `http://127.0.0.1:${port}/metrics`);
+  const run = [...FLAGS, MAIN, 'run', '--config', config];
+  const { child } = await untilScraped(NODE, run, `http://127.0.0.1:${port}/metrics`);
   const commands = [
     { name: 'node -e 0 (floor)', args: ['-e', '0'], times: [] as number[] },
     { name: 'opsd version', args: [MAIN, 'version'], times: [] as number[] },
@@ -123,7 +125,7 @@ async function commandTimes(): Promise<void> {
   ];
   for (let round = 0; round <= ROUNDS; round++) {
     for (const { args, times } of commands) {
-      const time = await timeOf(NODE[0], args);
+      const time = await timeOf(NODE, args);
       if (round > 0) times.push(time);
     }
   }

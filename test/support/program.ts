@@ -9,6 +9,8 @@ import { until } from './until.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/opsd.js');
 const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
+/** Flags of the package's scripts. */
+const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 
 export interface Program {
   readonly pid: number;
@@ -77,9 +79,9 @@ export function start(
   };
 }
 
-/** Starts `opsd` with these arguments, and the flags of the package's scripts. */
+/** Starts `opsd` with these arguments. */
 export function opsd(args: readonly string[], options: { env?: Record<string, string>; cwd?: string } = {}): Program {
-  return start(process.execPath, ['--max-semi-space-size=2', MAIN, ...args], options);
+  return start(process.execPath, [...NODE_FLAGS, MAIN, ...args], options);
 }
 
 /** Starts `opsd` with a wall clock that is ahead by milliseconds, or with faster time. */
@@ -93,7 +95,7 @@ export function clockedOpsd(
     OPSD_TEST_SPEED: String(speed),
     OPSD_TEST_SINCE: String(since),
   };
-  return start(process.execPath, ['--max-semi-space-size=2', CLOCKED, ...args], { env: { ...env, ...time } });
+  return start(process.execPath, [...NODE_FLAGS, CLOCKED, ...args], { env: { ...env, ...time } });
 }
 
 export interface EmulatorProgram extends Program {
