@@ -253,6 +253,15 @@ describe('log entries', () => {
     }
   });
 
+  test.each([
+    ['headers of the response', { 'Content-Type': ['text/plain'] }, true],
+    ['no headers', {}, undefined],
+    ['another type', 'text/plain', undefined],
+    ['nothing', undefined, undefined],
+  ])('a log entry with %s has a response: %s', (_what, responseHeaders, hasResponse) => {
+    expect(logs({ responseStatus: 200, responseHeaders }).rows[0]?.hasResponse).toBe(hasResponse);
+  });
+
   test('a response status of 0 and empty texts are absent', () => {
     expect(logs({ responseStatus: 0, error: '', url: '', nextDeliveryTime: 0, maxRetries: 0 }).rows[0]).toEqual({
       time: T,

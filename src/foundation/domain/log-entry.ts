@@ -54,6 +54,8 @@ export interface LogEntry {
   readonly error?: string;
   /** HTTP status of the attempt that this entry reports. */
   readonly responseStatus?: number;
+  /** True if the entry has headers of the response: the destination, or a proxy in front of it, sent one. */
+  readonly hasResponse?: true;
   /** Epoch milliseconds. */
   readonly nextDeliveryTime?: number;
   readonly maxRetries?: number;

@@ -39,6 +39,8 @@ export class CanaryBook {
   readonly #states = new Map<string, StateRecord>();
   /** Canaries that have sent a message in this process. */
   readonly #warm = new Set<string>();
+  /** Accounts whose log has shown the response of a message. */
+  readonly #responsesLogged = new Set<string>();
   /** Monotonic time of the last verdict that counts, in this process. */
   readonly #judgedAt = new Map<string, number>();
   /** End of the last change. */
@@ -74,6 +76,11 @@ export class CanaryBook {
   /** Returns the time since the last verdict in this process, in milliseconds. */
   judgedMs(place: CanaryPlace): number {
     return this.#deps.clock.monotonic() - (this.#judgedAt.get(keyOf(place)) ?? -Infinity);
+  }
+
+  /** Returns true if the log of the account has shown the response of a message in this process. */
+  logsResponses(account: string): boolean {
+    return this.#responsesLogged.has(account);
   }
 
   find(nonce: string): Round | undefined {
@@ -140,8 +147,9 @@ export class CanaryBook {
   /** Records when the log first showed the message, and its delivery. */
   logged(round: Round, reading: LogReading): void {
     if ('failed' in reading || reading.state === 'none') return;
-    const { publish, arrivals, loggedMs, deliveredMs } = round.record;
+    const { account, publish, arrivals, loggedMs, deliveredMs } = round.record;
     const { afterMs } = reading;
+    if (reading.state === 'delivered' && reading.hasResponse === true) this.#responsesLogged.add(account);
     if (loggedMs === undefined) {
       round.record = { ...round.record, loggedMs: afterMs };
       if (publish !== undefined) this.#phase(round, 'logged', afterMs - publish.afterMs);

@@ -69,6 +69,8 @@ export type LogReading =
       readonly failure?: LoggedFailure;
       /** Time of the delivery on the service's clock, in epoch milliseconds. */
       readonly deliveredAt?: number;
+      /** True if the log has headers of the response, so the service got one. */
+      readonly hasResponse?: true;
     }
   | { readonly afterMs: number; readonly failed: RequestFailure };
 
@@ -77,6 +79,15 @@ export type LogReading =
  * another server responded. `fails`: no response.
  */
 export type ReceiverProbe = 'answers' | 'other' | 'fails';
+
+/**
+ * A request that the hooks listener rejected. `token`: without a code of this canary. `signature`: signed with another
+ * key. `changed`: the service signed the message that was published, and another body arrived. `own`: everything else.
+ */
+interface Rejection {
+  readonly status: number;
+  readonly reason: 'token' | 'signature' | 'changed' | 'own';
+}
 
 /** Facts of a round, with those that are read again after a restart. */
 export interface Facts extends KeptFacts {
@@ -89,7 +100,9 @@ export interface Facts extends KeptFacts {
   /** True if the flow-control key has messages waiting, or is paused; `unknown` if it cannot be read. */
   readonly flow?: boolean | 'unknown';
   /** Statuses with which the hooks listener rejected requests to the canary since the start of the round. */
-  readonly rejections: readonly { readonly status: number; readonly reason: 'token' | 'signature' | 'own' }[];
+  readonly rejections: readonly Rejection[];
+  /** True if the log had the response of an earlier message, so one without a response means that there was none. */
+  readonly logsResponses: boolean;
   /** True if the service has answered the account before, so its address is right. */
   readonly isKnownService: boolean;
 }

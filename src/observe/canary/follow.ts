@@ -24,7 +24,9 @@ export async function follow(target: CanaryTarget, round: Round, deps: FollowDep
   const asked = () => ({ target, round, evidence, signal });
   while (!round.isEnded) {
     signal.throwIfAborted();
-    const step = judge(round.facts(evidence, deps.isKnownService(target.account)), round.nowMs);
+    const { account, book } = target;
+    const known = { isKnownService: deps.isKnownService(account), logsResponses: book.logsResponses(account) };
+    const step = judge(round.facts(evidence, known), round.nowMs);
     if (step.kind === 'verdict') {
       await target.book.end(round, step.result);
       return;

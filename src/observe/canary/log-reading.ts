@@ -7,6 +7,8 @@ export interface LoggedMessage {
   readonly state: LoggedState;
   readonly failure?: LoggedFailure;
   readonly deliveredAt?: number;
+  /** True if the entry of the outcome has a response. */
+  readonly hasResponse?: true;
 }
 
 /**
@@ -18,10 +20,17 @@ export function loggedMessage(entries: readonly LogEntry[]): LoggedMessage {
     entries.filter(({ state }) => state !== undefined && states.includes(state));
   const delivered = of('DELIVERED');
   if (delivered.length > 0) {
-    return { state: 'delivered', deliveredAt: Math.min(...delivered.map(({ time }) => time)) };
+    return {
+      state: 'delivered',
+      deliveredAt: Math.min(...delivered.map(({ time }) => time)),
+      ...(delivered.some(({ hasResponse }) => hasResponse) && { hasResponse: true }),
+    };
   }
   const failed = of('ERROR', 'FAILED');
-  if (failed.length > 0) return { state: 'failed', failure: failureOf(failed) };
+  if (failed.length > 0) {
+    const hasResponse = failed.some((entry) => entry.hasResponse);
+    return { state: 'failed', failure: failureOf(failed), ...(hasResponse && { hasResponse: true }) };
+  }
   if (of('CANCELLED').length > 0) return { state: 'canceled' };
   if (of('ACTIVE').length > 0) return { state: 'attempting' };
   return { state: entries.length === 0 ? 'none' : 'waiting' };

@@ -40,13 +40,13 @@ export class Round {
     return this.record.isInterrupted === true || Math.abs(wall - this.nowMs) > SUSPENDED_MS;
   }
 
-  facts(evidence: Evidence, isKnownService: boolean): Facts {
+  facts(evidence: Evidence, known: Pick<Facts, 'isKnownService' | 'logsResponses'>): Facts {
     return {
       ...this.record,
       ...evidence,
       isInterrupted: this.isInterrupted,
       rejections: this.rejections,
-      isKnownService,
+      ...known,
     };
   }
 

@@ -3,7 +3,7 @@
  * show more, it asks for that request; if nothing can, the verdict is `unknown`.
  */
 import type { CanaryVerdict, CanaryVerdictReason } from '#foundation/domain/canary.ts';
-import type { Facts, LoggedFailure, LogReading, RequestFailure } from './facts.ts';
+import type { Facts, LogReading, RequestFailure } from './facts.ts';
 
 /** Request that shows more: the log, the receiver's address, another host, the flow-control key, or the callback's log. */
 export type Question = 'log' | 'receiver' | 'elsewhere' | 'flow' | 'callbackLog';
@@ -13,6 +13,9 @@ export type Step =
   | { readonly kind: 'ask'; readonly question: Question }
   /** Nothing to do until then, unless something arrives. */
   | { readonly kind: 'wait'; readonly untilMs: number };
+
+/** Reading of a log that could be read. */
+type Logged = Exclude<LogReading, { readonly failed: RequestFailure }>;
 
 /** The log may be late. It has this many times the timeout before its silence counts. */
 const PATIENCE = 2;
@@ -47,15 +50,7 @@ function isOfAccount({ code, status }: RequestFailure): boolean {
 }
 
 /** Errors of the service itself, if its address is right and the network of the daemon works. */
-const OF_SERVICE: ReadonlySet<string> = new Set([
-  'server_error',
-  'timeout',
-  'connection',
-  'dns',
-  'tls',
-  'malformed',
-  'too_large',
-]);
+const OF_SERVICE: ReadonlySet<string> = new Set(['server_error', 'timeout', 'connection', 'dns', 'tls', 'too_large']);
 
 /** The publish request failed. */
 function judgePublish(facts: Facts, failure: RequestFailure): Step {
@@ -74,8 +69,8 @@ function judgePublish(facts: Facts, failure: RequestFailure): Step {
 function judgeMissing(facts: Facts, nowMs: number): Step {
   const { log, timeoutMs } = facts;
   if (log !== undefined && !('failed' in log)) {
-    if (log.state === 'failed') return judgeFailure(facts, log.failure);
-    if (log.state === 'delivered') return judgeUnseen(facts);
+    if (log.state === 'failed') return judgeFailure(facts, log);
+    if (log.state === 'delivered') return judgeUnseen(facts, log);
     if (log.state === 'canceled') return verdict('unknown', 'the message was canceled');
   }
   const fresh = freshLog(facts, nowMs);
@@ -87,11 +82,7 @@ function judgeMissing(facts: Facts, nowMs: number): Step {
   const patient = waitFor(facts, nowMs);
   const after = seconds(nowMs);
   if (reading.state === 'attempting') {
-    if (patient !== undefined) return patient;
-    return verdict(
-      'service',
-      `the log shows an attempt that did not end within ${after}, and the message did not arrive`,
-    );
+    return patient ?? judgeEndless(facts, `the log shows an attempt that did not end within ${after}`);
   }
   if (reading.state === 'none' && patient !== undefined) return patient;
   if (facts.publish === undefined || 'failure' in facts.publish) {
@@ -117,13 +108,22 @@ function judgeMissing(facts: Facts, nowMs: number): Step {
   return verdict('service', `the service accepted the message, but its log shows ${lacks} after ${after}`);
 }
 
+/** An attempt has not ended, and the message did not arrive. */
+function judgeEndless({ receiver, attemptMs }: Facts, what: string): Step {
+  if (receiver === undefined) return ask('receiver');
+  if (receiver === 'other') return verdict('receiver', `${what}, and another server answers at hooks.publicUrl`);
+  if (receiver === 'fails') return verdict('receiver', `${what}, and the hooks listener does not answer the daemon`);
+  if (attemptMs === undefined) return verdict('unknown', `${what}; nothing limits the attempts of a workflow run`);
+  return verdict('service', `${what}, beyond its limit, and the hooks listener answers the daemon`);
+}
+
 /** Message that a reason names. */
 type Subject = 'message' | 'callback';
 
 /** The log reports an attempt that failed, and the message or its callback did not arrive. */
-function judgeFailure(facts: Facts, failure: LoggedFailure | undefined, subject: Subject = 'message'): Step {
-  const { reason, status, error = '' } = failure ?? { reason: 'no_response' };
-  if (status !== undefined && reason === 'http') return judgeStatus(facts, status, subject);
+function judgeFailure(facts: Facts, log: Logged, subject: Subject = 'message'): Step {
+  const { reason, status, error = '' } = log.failure ?? { reason: 'no_response' };
+  if (status !== undefined && reason === 'http') return judgeStatus(facts, { status, ...log }, subject);
   if (facts.rejections.length > 0) return judgeRejection(facts);
   if (reason === 'other' || reason === 'no_response') {
     if (/quota|budget|exhaust/i.test(error)) return verdict('account', `the service did not deliver: ${quoted(error)}`);
@@ -140,27 +140,35 @@ function judgeFailure(facts: Facts, failure: LoggedFailure | undefined, subject:
 }
 
 /** The log reports a status of the receiver, and the message did not arrive. */
-function judgeStatus(facts: Facts, status: number, subject: Subject): Step {
+function judgeStatus(facts: Facts, { status, hasResponse }: Logged & { status: number }, subject: Subject): Step {
   const own = facts.rejections.filter((one) => one.status === status);
   if (own.some(({ reason }) => reason === 'own')) {
     return verdict('receiver', `the hooks listener rejected the ${subject} with HTTP ${status}`);
   }
   if (own.length > 0) return judgeRejection(facts);
   if (facts.receiver === undefined) return ask('receiver');
-  if (facts.receiver === 'answers') {
-    const what = `the service reports HTTP ${status}, which the hooks listener did not send`;
-    return verdict('unknown', `${what}; a proxy in front of it may have`);
+  const what = `the ${subject} failed with HTTP ${status}`;
+  if (facts.receiver !== 'answers') {
+    return verdict('receiver', `${what}, and hooks.publicUrl does not lead to the hooks listener`);
   }
-  return verdict(
-    'receiver',
-    `the ${subject} failed with HTTP ${status}, and hooks.publicUrl does not lead to the hooks listener`,
-  );
+  if (hasResponse === true) return verdict('receiver', `${what}, which a proxy sent in place of the hooks listener`);
+  if (!facts.logsResponses)
+    return verdict('unknown', `${what}, which the hooks listener did not send; a proxy may have`);
+  return verdict(blamed(subject), `${what}, but the log has no response, and the hooks listener sent none`);
+}
+
+/** The service is to blame if the message did not arrive, and its reports if only the callback did not. */
+function blamed(subject: Subject): CanaryVerdict {
+  return subject === 'message' ? 'service' : 'service_reporting';
 }
 
 /** The hooks listener rejected a request that it cannot attribute. */
 function judgeRejection({ rejections }: Facts): Step {
   if (rejections.some(({ reason }) => reason === 'own')) {
     return verdict('receiver', 'the hooks listener rejected the message');
+  }
+  if (rejections.some(({ reason }) => reason === 'changed')) {
+    return verdict('receiver', 'a proxy changed the message: the service signed the one that was published');
   }
   const isSigned = rejections.some(({ reason }) => reason === 'signature');
   const what = isSigned
@@ -170,16 +178,17 @@ function judgeRejection({ rejections }: Facts): Step {
 }
 
 /** The log reports a delivery that did not arrive. */
-function judgeUnseen(facts: Facts, subject: Subject = 'message'): Step {
+function judgeUnseen(facts: Facts, { hasResponse }: Logged, subject: Subject = 'message'): Step {
   const { receiver } = facts;
   if (facts.rejections.length > 0) return judgeRejection(facts);
   const what = `the log reports the delivery of the ${subject}, but it did not arrive`;
   if (receiver === undefined) return ask('receiver');
-  if (receiver === 'answers') {
-    const blamed = subject === 'message' ? 'service' : 'service_reporting';
-    return verdict(blamed, `${what}, and the hooks listener answers the daemon`);
-  }
   if (receiver === 'other') return verdict('receiver', `${what}: another server answers at hooks.publicUrl`);
+  if (receiver === 'answers') {
+    if (hasResponse === true) return verdict('receiver', `${what}: a proxy responded in place of the hooks listener`);
+    if (!facts.logsResponses) return verdict('unknown', `${what}; a proxy may have responded to it`);
+    return verdict(blamed(subject), `${what}, and the log has no response, which it has for others`);
+  }
   return verdict('unknown', `${what}, and the hooks listener does not answer the daemon`);
 }
 
@@ -193,13 +202,14 @@ function judgeArrived(facts: Facts, nowMs: number): Step {
   }
   if (arrivals.length > 1) return judgeTwice(facts);
   if (first.afterMs > timeoutMs) return judgeLate(facts, first.afterMs);
-  const isReported = stateOf(facts.log) === 'delivered';
+  const isReported = loggedOf(facts.log)?.state === 'delivered';
   const isCalled = facts.route === 'workflow' || isSuccess(facts.callback?.status);
   if (isReported && isCalled) return verdict('ok', 'the message was delivered and reported in time');
   if (first.answerMs !== undefined && first.answerMs >= attemptMs) {
     return verdict('receiver', `the hooks listener needed ${seconds(first.answerMs)} to respond`);
   }
-  if (stateOf(facts.log) === 'failed') return judgeContradiction(facts);
+  const failed = loggedOf(facts.log);
+  if (failed?.state === 'failed') return judgeContradiction(facts, failed);
   const fresh = freshLog(facts, nowMs);
   if (fresh.kind !== 'read') return fresh.step;
   const { reading } = fresh;
@@ -229,26 +239,24 @@ function judgeLate(facts: Facts, afterMs: number): Step {
   return verdict('service', `${what}, later than its timeout`);
 }
 
-/** Statuses that a proxy may send although its server responded. */
-const OF_PROXIES: ReadonlySet<number> = new Set([408, 499, 502, 503, 504]);
-
 /** The message arrived and was accepted, but the log reports a failed attempt. */
-function judgeContradiction({ log }: Facts): Step {
-  const { status } = (log !== undefined && !('failed' in log) ? log.failure : undefined) ?? {};
-  if (status !== undefined && !OF_PROXIES.has(status)) {
-    return verdict('service_reporting', `the message arrived, but the log reports that it failed with HTTP ${status}`);
+function judgeContradiction({ receiver, logsResponses }: Facts, { failure, hasResponse }: Logged): Step {
+  if (failure?.status === undefined) {
+    const what = 'the message arrived, but the log reports an attempt without a response';
+    if (receiver === undefined) return ask('receiver');
+    if (receiver === 'answers') return verdict('unknown', `${what}; the response may have been lost`);
+    return verdict('receiver', `${what}, and the hooks listener does not answer the daemon in time`);
   }
-  return verdict(
-    'unknown',
-    'the message arrived, but the log reports a failed attempt; the response may have been lost',
-  );
+  const what = `the message arrived, but the log reports that it failed with HTTP ${failure.status}`;
+  if (hasResponse === true) return verdict('receiver', `${what}, which a proxy sent in place of the hooks listener`);
+  if (logsResponses) return verdict('service_reporting', `${what}, without a response`);
+  return verdict('unknown', `${what}; a proxy may have sent that`);
 }
 
 function judgeUnreadable(failed: RequestFailure): Step {
   const what = `the message arrived, but the log cannot be read: ${textOf(failed)}`;
   if (isOfAccount(failed)) return verdict('account', what);
-  const isOfService = failed.code === 'server_error' || failed.code === 'malformed';
-  return verdict(isOfService ? 'service_reporting' : 'unknown', what);
+  return verdict(failed.code === 'server_error' ? 'service_reporting' : 'unknown', what);
 }
 
 /** The message arrived and the log reports it, but no callback says so. */
@@ -267,9 +275,9 @@ function judgeCallback(facts: Facts, nowMs: number): Step {
   }
   switch (callbackLog.state) {
     case 'failed':
-      return judgeFailure(facts, callbackLog.failure, 'callback');
+      return judgeFailure(facts, callbackLog, 'callback');
     case 'delivered':
-      return judgeUnseen(facts, 'callback');
+      return judgeUnseen(facts, callbackLog, 'callback');
     case 'canceled':
       return verdict('unknown', 'the callback was canceled');
     case 'none':
@@ -297,8 +305,8 @@ function waitFor({ timeoutMs }: Facts, nowMs: number): Step | undefined {
   return nowMs < untilMs ? { kind: 'wait', untilMs } : undefined;
 }
 
-function stateOf(log: LogReading | undefined): string | undefined {
-  return log === undefined || 'failed' in log ? undefined : log.state;
+function loggedOf(log: LogReading | undefined): Logged | undefined {
+  return log === undefined || 'failed' in log ? undefined : log;
 }
 
 function isSuccess(status: number | undefined): boolean {

@@ -8,7 +8,7 @@ import { HttpError } from '../http/reply.ts';
 import type { LiveReads } from './live-reads.ts';
 
 /** One message: `/api/v1/messages`. Fields have the service's names; what the entries do not have is absent. */
-export interface MessageRow extends Omit<LogEntry, 'time' | 'traceparent'> {
+export interface MessageRow extends Omit<LogEntry, 'time' | 'traceparent' | 'hasResponse'> {
   readonly account: string;
   /** Time of the newest entry that was read and matches; `state` and the response are of this entry. */
   readonly at: number;
@@ -92,7 +92,7 @@ function takeEntry(
   rows: Map<string, MessageRow>,
   account: string,
   asked: LogFilters['state'],
-  { time, traceparent: _traceparent, ...entry }: LogEntry,
+  { time, traceparent: _traceparent, hasResponse: _hasResponse, ...entry }: LogEntry,
 ): void {
   const known = rows.get(entry.messageId);
   // A service without states in its entries has filtered by this one.

@@ -100,7 +100,7 @@ async function takeCanary(request: CanaryRequest): Promise<void> {
 async function takeMessage(request: CanaryRequest, known: Extract<Recognized, { kind: 'message' }>): Promise<void> {
   const body = await readMessage(request);
   const sent = known.body;
-  requireSigned(request, [sent, ...(body === undefined ? [] : [body])]);
+  requireSigned(request, { body, sent });
   const altered = body === undefined || body.length !== sent.length || !timingSafeEqual(body, sent);
   const answered = await known.take({ altered });
   if (!request.asked.signal.aborted) answered();
@@ -119,7 +119,7 @@ async function readMessage({ hook, read }: CanaryRequest): Promise<Buffer | unde
 async function takeCallback(request: CanaryRequest, known: Extract<Recognized, { kind: 'callback' }>): Promise<void> {
   const { hook, asked } = request;
   const body = await request.read(2 * hook.maxBytes + CALLBACK_BYTES);
-  requireSigned(request, [body]);
+  requireSigned(request, { body });
   const status = statusOf(body);
   const messageId = asked.request.headers[`${hook.headerPrefix}-Message-Id`.toLowerCase()];
   await known.take({
@@ -128,20 +128,35 @@ async function takeCallback(request: CanaryRequest, known: Extract<Recognized, {
   });
 }
 
-/** Requires a signature over one of the bodies, if the account has signing keys. @throws {HttpError} 404 */
-function requireSigned({ hook, inbox, asked, verify }: CanaryRequest, bodies: readonly Buffer[]): void {
+interface Signed {
+  /** Received body; undefined if it is longer than any message. */
+  readonly body: Buffer | undefined;
+  /** Body that was published. */
+  readonly sent?: Buffer;
+}
+
+/**
+ * Requires a signature over the received body, if the account has signing keys. The service signs what it sends: if the
+ * signature fits the published body instead, the body was changed after that.
+ *
+ * @throws {HttpError} 404
+ */
+function requireSigned({ hook, inbox, asked, verify }: CanaryRequest, { body, sent }: Signed): void {
   if (verify === undefined) return;
   const header = asked.request.headers[`${hook.headerPrefix}-Signature`.toLowerCase()];
   const signature = typeof header === 'string' ? header : undefined;
-  for (const body of bodies) {
+  const fits = (signed: Buffer | undefined): boolean => {
+    if (signed === undefined) return false;
     try {
-      verify({ signature, body });
-      return;
+      verify({ signature, body: signed });
+      return true;
     } catch (error) {
-      if (!(error instanceof HttpError)) throw error;
+      if (error instanceof HttpError) return false;
+      throw error;
     }
-  }
-  inbox.rejected(hook, { status: 404, reason: 'signature' });
+  };
+  if (fits(body)) return;
+  inbox.rejected(hook, { status: 404, reason: fits(sent) ? 'changed' : 'signature' });
   throw noHook();
 }
 

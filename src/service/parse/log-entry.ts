@@ -83,6 +83,7 @@ function parseEntry(row: JsonObject, names: WireNames): LogEntry {
   if (error !== undefined) entry.error = error;
   const responseStatus = optionalStatus(row, 'responseStatus');
   if (responseStatus !== undefined) entry.responseStatus = responseStatus;
+  if (hasFields(row['responseHeaders'])) entry.hasResponse = true;
   const nextDeliveryTime = optionalTime(row, 'nextDeliveryTime');
   if (nextDeliveryTime !== undefined) entry.nextDeliveryTime = nextDeliveryTime;
   const maxRetries = optionalCount(row, 'maxRetries');
@@ -97,6 +98,10 @@ function parseEntry(row: JsonObject, names: WireNames): LogEntry {
   if (headers.notBefore !== undefined) entry.postponedBy = 'not_before';
   else if (headers.delay !== undefined) entry.postponedBy = 'delay';
   return entry;
+}
+
+function hasFields(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
 /**

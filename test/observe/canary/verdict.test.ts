@@ -19,6 +19,7 @@ const base: Facts = {
   arrivals: [],
   rejections: [],
   isKnownService: true,
+  logsResponses: false,
 };
 const arrived = [{ afterMs: 200, altered: false, answerMs: 3 }];
 const callback = { afterMs: 300, status: 202 };
@@ -67,7 +68,9 @@ describe('the verdict', () => {
     ['publish: redirect', { ...rejected('redirect', 302), elsewhere: true }, 'unknown'],
     ['not in the log', { log: log('none') }, 'service'],
     ['no attempt', { log: log('waiting') }, 'service'],
-    ['an attempt without an end', { log: log('attempting') }, 'service'],
+    ['an attempt without an end', { log: log('attempting') }, 'ask receiver'],
+    ['an attempt without an end, receiver answers', { log: log('attempting'), receiver: 'answers' }, 'service'],
+    ['an attempt without an end, receiver does not', { log: log('attempting'), receiver: 'fails' }, 'receiver'],
     ['waiting, by key', { route: 'flowControlKey', log: log('waiting') }, 'ask flow'],
     ['waiting, key full', { route: 'flowControlKey', log: log('waiting'), flow: true }, 'throttled'],
     ['waiting, key free', { route: 'flowControlKey', log: log('waiting'), flow: false }, 'service'],
@@ -94,7 +97,24 @@ describe('the verdict', () => {
       { log: failure('http', 404), rejections: [{ status: 404, reason: 'signature' }], receiver: 'answers' },
       'unknown',
     ],
-    ['a delivery that did not arrive', { log: log('delivered'), receiver: 'answers' }, 'service'],
+    ['a delivery that did not arrive', { log: log('delivered'), receiver: 'answers' }, 'unknown'],
+    [
+      'a delivery that did not arrive, without a response',
+      { log: log('delivered'), receiver: 'answers', logsResponses: true },
+      'service',
+    ],
+    [
+      'a delivery that did not arrive, with a response',
+      { log: log('delivered', { hasResponse: true }), receiver: 'answers', logsResponses: true },
+      'receiver',
+    ],
+    ['a status of a proxy', { log: { ...failure('http', 503), hasResponse: true }, receiver: 'answers' }, 'receiver'],
+    ['a status that nobody sent', { log: failure('http', 503), receiver: 'answers', logsResponses: true }, 'service'],
+    [
+      'a message that a proxy changed',
+      { log: failure('http', 404), rejections: [{ status: 404, reason: 'changed' }] },
+      'receiver',
+    ],
     ['a delivery to another server', { log: log('delivered'), receiver: 'other' }, 'receiver'],
     ['a delivery, and no receiver', { log: log('delivered'), receiver: 'fails' }, 'unknown'],
     [
@@ -107,9 +127,29 @@ describe('the verdict', () => {
     ['arrived, log answers 500', { arrivals: arrived, log: unread('server_error') }, 'service_reporting'],
     ['arrived, log answers 429', { arrivals: arrived, log: unread('rate_limited') }, 'account'],
     ['arrived, log not reached', { arrivals: arrived, log: unread('timeout') }, 'unknown'],
-    ['arrived, logged as HTTP 500', { arrivals: arrived, log: failure('http', 500) }, 'service_reporting'],
+    ['arrived, logged as HTTP 500', { arrivals: arrived, log: failure('http', 500) }, 'unknown'],
+    [
+      'arrived, logged as HTTP 500 without a response',
+      { arrivals: arrived, log: failure('http', 500), logsResponses: true },
+      'service_reporting',
+    ],
+    [
+      'arrived, logged with the HTTP 504 of a proxy',
+      { arrivals: arrived, log: { ...failure('http', 504), hasResponse: true }, logsResponses: true },
+      'receiver',
+    ],
     ['arrived, logged as HTTP 502', { arrivals: arrived, log: failure('http', 502) }, 'unknown'],
-    ['arrived, logged as a timeout', { arrivals: arrived, log: failure('timeout') }, 'unknown'],
+    ['arrived, logged as a timeout', { arrivals: arrived, log: failure('timeout') }, 'ask receiver'],
+    [
+      'arrived, logged as a timeout, receiver answers',
+      { arrivals: arrived, log: failure('timeout'), receiver: 'answers' },
+      'unknown',
+    ],
+    [
+      'arrived, logged as a timeout, receiver slow',
+      { arrivals: arrived, log: failure('timeout'), receiver: 'fails' },
+      'receiver',
+    ],
     ['no callback', { arrivals: arrived, log: log('delivered') }, 'ask callbackLog'],
     [
       'no callback in the log',
@@ -123,7 +163,13 @@ describe('the verdict', () => {
     ],
     [
       'a callback that the service says it delivered',
-      { arrivals: arrived, log: log('delivered'), callbackLog: log('delivered'), receiver: 'answers' },
+      {
+        arrivals: arrived,
+        log: log('delivered'),
+        callbackLog: log('delivered'),
+        receiver: 'answers',
+        logsResponses: true,
+      },
       'service_reporting',
     ],
     [
