@@ -10,6 +10,7 @@ const LONGEST = [
   'night',
   'pages',
   'hostile-service',
+  'canary-matrix',
   'tutorials',
   'rules',
   'demo',

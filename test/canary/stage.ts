@@ -1,0 +1,177 @@
+/**
+ * A daemon with one canary over an embedded service, in this process, on a manual clock. All HTTP is real: the daemon
+ * reaches the service over one road, and the service reaches the daemon's hooks listener over another one.
+ */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp } from '#app/daemon.ts';
+import type { Daemon } from '#app/options.ts';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import type { CanaryVerdict, CanaryVia } from '#foundation/domain/canary.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import type { Switches } from '#emulator/state/switches.ts';
+import { openRoad, type Road } from './road.ts';
+
+export const ACCOUNT_ID = 'acc-1';
+export const TOKEN = 'stage-token';
+export const FLOW_KEY = 'canary-key';
+export const URL_GROUP = 'canary-group';
+export const MANAGEMENT = { username: 'user', password: 'password' };
+const SIGNING_KEY = 'stage-signing-key';
+
+/** Interval of messages. It is longer than the timeout, so that one message at a time is in flight. */
+const EVERY_MS = 60_000;
+export const TIMEOUT_MS = 30_000;
+
+export interface StageOptions {
+  readonly clock: Clock;
+  readonly seed: number;
+  readonly via?: CanaryVia | undefined;
+  /** Signing keys of the account are configured. */
+  readonly signed: boolean;
+  readonly switches: Partial<Switches>;
+  /** Milliseconds by which the service's clock is ahead. */
+  readonly skewMs?: number | undefined;
+  /** More settings of the account, as YAML with two spaces of indentation. */
+  readonly account?: string | undefined;
+}
+
+interface Verdict {
+  readonly round: string;
+  readonly verdict: CanaryVerdict;
+  readonly reason: string;
+}
+
+export interface Stage extends AsyncDisposable {
+  readonly clock: Clock;
+  readonly emulator: Emulator;
+  readonly daemon: Daemon;
+  /** From the daemon to the service. */
+  readonly toService: Road;
+  /** From the service, and from the daemon itself, to the hooks listener. */
+  readonly toReceiver: Road;
+  /** URL of the canary's arrivals. */
+  readonly arrivals: string;
+  /** Verdicts in order. */
+  readonly verdicts: readonly Verdict[];
+  readonly log: readonly string[];
+  /** Moves the wall clock of the daemon alone. */
+  jump(ms: number): void;
+}
+
+/** A file system in memory halves the time of a run: each case has its own store. */
+const MEMORY = '/dev/shm';
+const REAL_BYTES = 65_536;
+const SMALL_BYTES = 256;
+
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { clock, seed, signed, skewMs = 0 } = options;
+  await using parts = new AsyncDisposableStack();
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'opsd-canary-'));
+  parts.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const emulator = parts.use(
+    await startEmulator({
+      clock,
+      control: true,
+      startAt: clock.now() + skewMs,
+      random: seededRandom(seed),
+      listen: { host: '127.0.0.1', port: 0 },
+      accounts: [{ id: ACCOUNT_ID, token: TOKEN, signingKeys: { current: SIGNING_KEY, next: `${SIGNING_KEY}-next` } }],
+      management: MANAGEMENT,
+      enforceLimits: false,
+      switches: options.switches,
+    }),
+  );
+  const toService = parts.use(await openRoad(clock));
+  const toReceiver = parts.use(await openRoad(clock));
+  toService.lead(emulator.url);
+  const arrivals = `${toReceiver.url}/hooks/canary/production/trip`;
+  emulator.control.seed({ urlGroups: [{ name: URL_GROUP, endpoints: [{ url: arrivals }] }] });
+
+  const path = join(folder, 'opsd.yaml');
+  writeFileSync(path, configuration(options, { toService, toReceiver, signed }));
+  const loaded = loadConfig(path, { env: {} });
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  let jumped = 0;
+  const daemonClock: Clock = {
+    now: () => clock.now() + jumped,
+    monotonic: () => clock.monotonic(),
+    after: (ms, run) => clock.after(ms, run),
+  };
+  const log: string[] = [];
+  const verdicts: Verdict[] = [];
+  const daemon = parts.use(
+    await startApp(loaded.config, {
+      clock: daemonClock,
+      random: seededRandom(seed + 1),
+      env: {},
+      logger: createLogger({
+        level: 'debug',
+        destination: {
+          write(line) {
+            log.push(line);
+            if (line.includes('"canary verdict')) verdicts.push(JSON.parse(line) as Verdict);
+          },
+        },
+      }),
+      onSpans: () => undefined,
+      logLines: new Map(),
+      version: '0',
+    }),
+  );
+  toReceiver.lead(daemon.hooks!);
+  const owned = parts.move();
+  return {
+    clock,
+    emulator,
+    daemon,
+    toService,
+    toReceiver,
+    arrivals,
+    verdicts,
+    log,
+    jump: (ms) => void (jumped += ms),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+interface Roads {
+  readonly toService: Road;
+  readonly toReceiver: Road;
+  readonly signed: boolean;
+}
+
+function configuration({ via, account = '' }: StageOptions, { toService, toReceiver, signed }: Roads): string {
+  const canary = {
+    name: 'trip',
+    every: `${EVERY_MS / 1_000}s`,
+    timeout: `${TIMEOUT_MS / 1_000}s`,
+    size: SMALL_BYTES,
+    realSize: REAL_BYTES,
+    // The second message is the only one of the real size.
+    realEvery: '30d',
+    ...(via !== undefined && { via }),
+  };
+  const callbacks = `  callbacks: { production: { token: callback-token, signingKeys: ${SIGNING_KEY} } }`;
+  // Collectors read nothing during a case, so that all requests are those of the canary.
+  return `
+server: { listen: "127.0.0.1:0" }
+storage: { sqlite: { path: opsd.db } }
+log: { level: debug }
+hooks:
+  listen: "127.0.0.1:0"
+  publicUrl: "${toReceiver.url}"
+${signed ? callbacks : ''}
+accounts:
+  - name: production
+    messageApi: { url: "${toService.url}", token: ${TOKEN} }
+    managementApi: { url: "${toService.url}", accountId: ${ACCOUNT_ID}, username: user, password: password }
+    client: { requestsPerSecond: 1000, timeout: 5s }
+    canaries: [${JSON.stringify(canary)}]
+${account}
+`;
+}
