@@ -41,7 +41,7 @@ const watch = new IncidentWatch({
   events: new EventBus(),
   accounts: [{ name: 'main', dlqRetentionMs: 7 * DAY }],
   deadLetters: () => [],
-  openResumes: () => [],
+  openResumes: async () => new Map(),
   conditions: { active: () => [], raise: () => undefined, resolve: () => undefined },
   link: (path) => path,
 });

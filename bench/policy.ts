@@ -19,7 +19,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { figures } from './measure.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
@@ -37,7 +37,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const clock = new ManualClock(NOW);
 const events = new EventBus();
 const store = openStore(join(folder, 'opsd.db'));
-const ledger = createLedger(store, memoryAudit());
+const ledger = await openLedger(store, memoryAudit());
 const entries = Array.from({ length: ENTRIES }, (_, index) => entryOf(index));
 writeHistory();
 
@@ -61,7 +61,7 @@ const engine = createEngine({
     preconditions: () => {
       throw new Error('no policy here has preconditions');
     },
-    budget: () => ({ spend: { fresh: false } }),
+    budget: async () => ({ spend: { fresh: false }, changes: [] }),
     dlqMessages: () => undefined,
     resumeEnded: () => false,
   },

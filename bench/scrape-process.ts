@@ -105,7 +105,11 @@ async function opsd(): Promise<Contestant> {
     readiness: () => ({ ready: true, detail: '' }),
     policies: async () => [],
     engine: {} as Deps['engine'],
-    state: { auditHead: async () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
+    state: {
+      auditHead: async () => undefined,
+      backup: () => Promise.resolve({ bytes: 0 }),
+      adopt: async () => undefined,
+    },
     accounts: [],
     incidents: {} as Deps['incidents'],
     outages: () => [],

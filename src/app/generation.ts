@@ -213,7 +213,7 @@ function hearDepartures({ options, events, storage }: GenerationDeps, board: Obs
     events,
     clock: options.clock,
     store: storage.aggregations.workflowDlq,
-    actedOn: (account, dlqId) => departureBy(storage.ledger.actionOn(account, dlqId)),
+    actedOn: (account, dlqId) => departureBy(storage.ledger.now.actionOn(account, dlqId)),
     depart: (account, dlqIds) => board.depart(account, dlqIds),
   });
 }

@@ -4,6 +4,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { missedFilter } from '#automate/guardrails/filter-mismatch.ts';
+import type { Intents } from '#automate/ledger/intents.ts';
 import { deadLetterFacts } from '#automate/policies/dead-letter-facts.ts';
 import { evaluate } from '#automate/policies/evaluate.ts';
 import type { Policy } from '#automate/policies/policy.ts';
@@ -64,7 +65,7 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
       ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
     })),
     deadLetters: (account, limit) => ledger.deadLetters(account, limit),
-    openResumes: (account) => openResumes(ledger, account),
+    openResumes: async () => openResumes(ledger),
     conditions: {
       active: () => engine.conditions(),
       raise: (condition) => engine.others.raise(condition),
@@ -87,12 +88,14 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
   return watch;
 }
 
-function openResumes(ledger: IncidentsDeps['storage']['ledger'], account: string): OpenResume[] {
-  return ledger.unsettled(account).flatMap(({ proposal }) => {
-    if (proposal.action !== 'workflow-dlq.resume') return [];
-    const { dlqId, workflowUrl, failedAt, status, campaign } = proposal;
+/** Returns the resumes whose outcome is open, by account. */
+async function openResumes(ledger: Intents): Promise<ReadonlyMap<string, readonly OpenResume[]>> {
+  const open = (await ledger.openActions()).flatMap(({ proposal, outcome }) => {
+    if (proposal.action !== 'workflow-dlq.resume' || outcome === undefined) return [];
+    const { account, dlqId, workflowUrl, failedAt, status, campaign } = proposal;
     return [
       {
+        account,
         dlqId,
         workflowUrl,
         failedAt,
@@ -101,6 +104,7 @@ function openResumes(ledger: IncidentsDeps['storage']['ledger'], account: string
       },
     ];
   });
+  return Map.groupBy(open, ({ account }) => account);
 }
 
 /** Returns the incidents for the API. */
@@ -120,7 +124,7 @@ export function servedIncidents(
     marks: () => watch.marks(),
     settled: () => watch.settled(),
     attempts: (account, host) => attempts.of(account, host, ATTEMPTS_MS),
-    selectedBy: (account, members) => selectedBy(account, members, deps),
+    selectedBy: async (account, members) => selectedBy(account, members, deps),
     async acknowledge(incident, person) {
       const acknowledged = { ...person, at: clock.now() };
       await ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
@@ -138,13 +142,17 @@ export function servedIncidents(
   };
 }
 
-function selectedBy(
+async function selectedBy(
   account: string,
   { runs, deadLetters }: Parameters<Incidents['selectedBy']>[1],
   deps: Pick<IncidentsDeps, 'policies' | 'config' | 'clock' | 'storage'>,
-): Map<string, number> {
+): Promise<ReadonlyMap<string, number>> {
   const now = deps.clock.now();
   const { ledger } = deps.storage;
+  const lineages = await ledger.lineagesOfRuns(
+    account,
+    runs.map(({ workflowRunId }) => workflowRunId),
+  );
   const retention = deps.config.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
 
   function selects(policy: Policy): number {
@@ -158,7 +166,7 @@ function selectedBy(
     const filter = policy.filter(now);
     const listed = runs.filter((entry) => missedFilter(entry, filter) === undefined);
     const attemptsOf = ({ workflowRunId }: { readonly workflowRunId: string }) =>
-      ledger.lineageOfRun(account, workflowRunId)?.attempts ?? 0;
+      lineages.get(workflowRunId)?.attempts ?? 0;
     return evaluate(policy, listed, { filter, attemptsOf, ...(retention !== undefined && { retention }) }, now).matched
       .length;
   }

@@ -94,7 +94,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       // With a clock set ahead, everything would look old.
       if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
       try {
-        if (ledger.prune(clock.now()).more) return { againInMs: NEXT_BATCH_MS };
+        if ((await ledger.prune(clock.now())).more) return { againInMs: NEXT_BATCH_MS };
       } catch (error) {
         events.emit({ type: 'store.failed', operation: 'retention', message: errorMessage(error) });
       }

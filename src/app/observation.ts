@@ -5,7 +5,8 @@ import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observat
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Raises } from '#automate/ledger/usage.ts';
+import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import type { CollectorContext } from '#observe/collectors/collector.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from '#observe/collectors/index.ts';
@@ -34,7 +35,7 @@ interface ObservationDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
-  readonly ledger: Ledger;
+  readonly ledger: SqliteLedger;
   readonly aggregations: AggregationStores;
   readonly metrics: Pick<Metrics, 'admit'>;
   readonly spans: SpanExport | undefined;
@@ -56,9 +57,12 @@ export function watchAccounts(deps: ObservationDeps): void {
 }
 
 /** Returns the budget of an account, from the configuration and the raises in the ledger. */
-export function budgetKnowledge(config: Config, ledger: Ledger): (account: string) => BudgetKnowledge | undefined {
+export function budgetKnowledge(
+  config: Config,
+  ledger: Pick<Raises, 'budgetChanges'>,
+): (account: string) => Promise<BudgetKnowledge | undefined> {
   const budgets = new Map(config.accounts.map(({ name, budget }) => [name, budget]));
-  return (account) => knownBudget(budgets.get(account), ledger.budgetChanges(account, 0));
+  return async (account) => knownBudget(budgets.get(account), await ledger.budgetChanges(account, 0));
 }
 
 function watch<N extends CollectorName>(
@@ -93,7 +97,7 @@ function watch<N extends CollectorName>(
     collect: (signal, previous) =>
       deps.within({ name: `poll ${collector.name}`, attributes: { [ATTR_MSGSVC_ACCOUNT]: account } }, async () =>
         collector.collect(client, {
-          ...collection(target, deps),
+          ...(await collection(target, deps)),
           signal,
           ...(previous !== undefined && { previous }),
         }),
@@ -103,10 +107,13 @@ function watch<N extends CollectorName>(
 }
 
 /** Returns the context of every run of a collector for an account. */
-function collection(target: CollectorTarget, deps: ObservationDeps): Omit<CollectorContext, 'signal' | 'previous'> {
+async function collection(
+  target: CollectorTarget,
+  deps: ObservationDeps,
+): Promise<Omit<CollectorContext, 'signal' | 'previous'>> {
   const { config, attempts, resumeEnds, board, events, spans, ledger, metrics } = deps;
   const { account } = target;
-  const knownUsd = budgetKnowledge(config, ledger)(account)?.knownUsd;
+  const knownUsd = (await budgetKnowledge(config, ledger)(account))?.knownUsd;
   return {
     target,
     clock: deps.clock,
@@ -121,7 +128,7 @@ function collection(target: CollectorTarget, deps: ObservationDeps): Omit<Collec
     onSetBack: (from, to) => events.emit({ type: 'log.set_back', account, from, to }),
     ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
     admit: (label, value, amount) => metrics.admit(account, label, value, amount),
-    actedOn: (dlqId) => departureBy(ledger.actionOn(account, dlqId)),
+    actedOn: (dlqId) => departureBy(ledger.now.actionOn(account, dlqId)),
   };
 }
 

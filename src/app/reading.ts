@@ -20,7 +20,7 @@ export function readingPorts(
     canaries: { states: () => canaries?.states() ?? [] },
     spend: {
       budget: budgetKnowledge(config, ledger),
-      raises: (account) => ledger.raises(account, 0),
+      raises: async (account) => ledger.raises(account, 0),
       async dimension(account) {
         const name = config.accounts.find((one) => one.name === account)?.collectors.logs.dimension;
         if (name === undefined) return undefined;
@@ -46,10 +46,10 @@ export function readingPorts(
         ...(options.reload !== undefined && { reload: options.reload.state() }),
       };
     },
-    policyScopes(name) {
+    async policyScopes(name) {
       const policy = policies.compiled.find((one) => one.name === name);
       if (policy === undefined) return undefined;
-      const version = ledger.policyVersion(name);
+      const version = (await ledger.policyVersions([name])).get(name);
       return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };
     },
     policyTests: policyTestsOf(config, options.env),

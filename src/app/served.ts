@@ -60,9 +60,9 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     state: {
       auditHead: () => storage.auditReader.head(),
       backup: (file: string) => storage.copies.write(file),
-      adopt: (reason: string, by: string) => {
+      adopt: async (reason: string, by: string) => {
         const because = ledger.mustBeAdopted;
-        ledger.adopt({ at: clock.now(), by, reason });
+        await ledger.adopt({ at: clock.now(), by, reason });
         return because;
       },
     },

@@ -16,7 +16,7 @@ import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
 import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
 import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
 import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
@@ -86,7 +86,7 @@ export async function openStorage({ storage }: Config, { clock, events, direct }
       ...auditFiles(auditPathOf(storage.sqlite.path), async () => audit.head()),
       verify: () => audit.verify(),
     } satisfies AuditReader,
-    ledger: createLedger(store, counted.audit),
+    ledger: await openLedger(store, counted.audit),
     incidents: await IncidentBook.open(createIncidentStore(observed)),
     labels: createLabelStore(observed, totals),
     notifications: createNotificationStore(observed),

@@ -30,11 +30,13 @@ export type Work<T> = Generator<Statement, T, Outcome>;
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
   /** Subquery of the texts in a JSON array: `IN ${members('?1')}`. */
-  members(parameter: string): string;
+  readonly members: (parameter: string) => string;
   /** Subquery of the integers in a JSON array. */
-  numbers(parameter: string): string;
+  readonly numbers: (parameter: string) => string;
+  /** Integer in a JSON text by the name of its member; NULL if it is missing. */
+  readonly jsonNumber: (text: string, member: string) => string;
   /** Position of a text in another, from 1; 0 if it is missing. */
-  position(text: string, part: string): string;
+  readonly position: (text: string, part: string) => string;
 }
 
 export interface Database {

@@ -2,38 +2,53 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { standIn } from '#automate/ledger/audit-chain.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
+import { all, get, run, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
+import { ACTIONS, actionOf } from './ledger-rows.ts';
 
-export function createCampaigns({ db, change }: Journal): Omit<Campaigns, 'stepActs'> {
-  const selectOne = db.prepare(`SELECT record FROM campaigns WHERE policy = ? AND group_name = ? AND state <> 'ended'`);
-  const selectAll = db.prepare(`SELECT record FROM campaigns WHERE state <> 'ended' ORDER BY policy, group_name`);
-  const selectState = db.prepare('SELECT record FROM campaigns WHERE id = ?');
-  const put = db.prepare(
-    `INSERT INTO campaigns (id, policy, group_name, state, begun_at, record) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET state = excluded.state, record = excluded.record`,
-  );
-  const number = db.prepare(
-    `INSERT INTO campaign_numbers (policy, last) VALUES (?, 1)
-     ON CONFLICT (policy) DO UPDATE SET last = last + 1 RETURNING last`,
-  );
-  const campaignOf = (row: Record<string, unknown>): Campaign => JSON.parse(String(row['record'])) as Campaign;
+const OPEN = `SELECT record FROM campaigns WHERE state <> 'ended' ORDER BY policy, group_name`;
+const ONE = `SELECT record FROM campaigns WHERE policy = ? AND group_name = ? AND state <> 'ended'`;
+const PUT = `INSERT INTO campaigns (id, policy, group_name, state, begun_at, record) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET state = excluded.state, record = excluded.record`;
+const NUMBER = `INSERT INTO campaign_numbers (policy, last) VALUES (?, 1)
+  ON CONFLICT (policy) DO UPDATE SET last = campaign_numbers.last + 1 RETURNING last`;
+
+/** Returns the query of the actions of steps: `?1` are the ids of their campaigns, `?2` the keys of the steps. */
+export function stepQuery({ members }: Dialect): string {
+  const key = `(i.campaign || '#' || i.step)`;
+  return `${ACTIONS} WHERE i.campaign IN ${members('?1')} AND ${key} IN ${members('?2')} ORDER BY i.id`;
+}
+
+export function createCampaigns({ database, write }: Journal): Campaigns {
+  const step = stepQuery(database.dialect);
+
+  function* stepActs(
+    campaigns: readonly Pick<Campaign, 'id' | 'step'>[],
+  ): Work<ReadonlyMap<string, readonly ActionRecord[]>> {
+    if (campaigns.length === 0) return new Map();
+    const ids = JSON.stringify(campaigns.map(({ id }) => id));
+    const rows = yield* all(step, ids, JSON.stringify(campaigns.map(({ id, step }) => `${id}#${step}`)));
+    return Map.groupBy(rows.map(actionOf), ({ proposal }) => idOf(proposal));
+  }
 
   return {
-    campaign(policy, group): Campaign | undefined {
-      const row = selectOne.get(policy, group);
-      return row === undefined ? undefined : campaignOf(row);
-    },
-    campaigns: () => selectAll.all().map(campaignOf),
-    saveCampaign: (campaign) =>
-      change((tell) => {
-        const row = selectState.get(campaign.id);
-        const before = row === undefined ? undefined : campaignOf(row);
-        const { id, policy, account, group, state, step, size, begunAt, reason } = campaign;
-        put.run(id, policy, group, state, begunAt, JSON.stringify(campaign));
-        if (before?.state === state && before.step === step) return;
-        const { judged, verified, halts } = campaign;
+    campaigns: async () => (await database.read(all(OPEN))).map(campaignOf),
+    stepActs: async (campaigns) => database.read(stepActs(campaigns)),
+    changeCampaign: async ({ policy, account, group }, change) =>
+      write(function* (tell) {
+        const row = yield* get(ONE, policy, group);
+        const before = row && campaignOf(row);
+        const acts = before && (yield* stepActs([before])).get(before.id);
+        const after = change(before, acts ?? []);
+        if (after === undefined || after === before) return undefined;
+        const id = before?.id ?? `${policy}/${Number((yield* get(NUMBER, policy))?.['last'])}`;
+        const saved: Campaign = { ...after, id };
+        const { state, step, size, begunAt, reason, judged, verified, halts } = saved;
+        yield* run(PUT, id, policy, group, state, begunAt, JSON.stringify(saved));
+        if (before?.state === state && before.step === step) return saved;
         const from = before?.state;
-        tell({
+        yield* tell({
           type: 'campaign',
           policy,
           account,
@@ -48,7 +63,15 @@ export function createCampaigns({ db, change }: Journal): Omit<Campaigns, 'stepA
           halts,
           reason,
         });
-      }),
-    nextCampaignId: (policy) => `${policy}/${Number(number.get(policy)?.['last'])}`,
+        return saved;
+      }, account),
   };
+}
+
+function campaignOf(row: Row): Campaign {
+  return JSON.parse(String(row['record'])) as Campaign;
+}
+
+function idOf(proposal: ActionRecord['proposal']): string {
+  return 'campaign' in proposal ? (proposal.campaign?.id ?? '') : '';
 }

@@ -4,13 +4,14 @@
  * allowed keeps only those in the cap.
  */
 import type { Proposal } from '#foundation/domain/plan.ts';
-import type { History } from '#automate/ledger/history.ts';
-import type { ActionOutcome, Intents, Reservation } from '#automate/ledger/intents.ts';
+import type { ActionOutcome, CapLimit, Intents, Premises, Refused } from '#automate/ledger/intents.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
+import { all, get, run, type Work } from './database.ts';
+import { budgetChangesOf } from './ledger-budgets.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
-import type { OperationClaims } from './ledger-operations.ts';
-import { intentOf } from './ledger-rows.ts';
+import { ACTIONS, actionOf, intentOf } from './ledger-rows.ts';
+import type { StoreTrust } from './ledger-trust.ts';
 
 /** Outcomes that a later reading will replace. */
 const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'unknown']);
@@ -18,61 +19,62 @@ const OPEN_OUTCOMES: ReadonlySet<ActionOutcome> = new Set(['accepted', 'unknown'
 /** Outcomes that prove that the action had no effect. */
 const WITHOUT_EFFECT: ReadonlySet<ActionOutcome> = new Set(['rejected', 'confirmed_not_applied']);
 
-interface Authority {
-  leaseLost(): string | undefined;
-  mustBeAdopted(): string | undefined;
-}
+const INSERT = `INSERT INTO intents
+    (run_id, at, epoch, policy, account, action, target, group_name, items, subject, lineage, campaign, step, proposal)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
+const INSERT_OUTCOME =
+  'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)';
+const INTENT = 'SELECT id, at, run_id, epoch, proposal, items, active FROM intents WHERE id = ?';
+const OUTCOME = 'SELECT outcome FROM outcomes WHERE intent_id = ? ORDER BY id DESC LIMIT 1';
+const CLAIM = 'SELECT id FROM intents WHERE account = ? AND target = ? AND active = 1';
+const OPERATION_CLAIM = 'SELECT operation_id FROM operation_claims WHERE account = ? AND target = ?';
+const PAUSED = 'SELECT scope, reason FROM pauses WHERE lifted_at IS NULL ORDER BY id';
+const LAST_OF_LINEAGE = 'SELECT max(at) AS at FROM intents WHERE account = ? AND lineage = ? AND active = 1';
 
-export function createIntents(
-  { db, epoch, change }: Journal,
-  caps: Caps,
-  { authority, operations }: { readonly authority: Authority; readonly operations: OperationClaims },
-): Pick<Intents, 'reserve' | 'recordOutcome'> & Pick<History, 'isClaimed' | 'actionOn'> {
-  const insertIntent = db.prepare(
-    `INSERT INTO intents
-       (run_id, at, epoch, policy, account, action, target, group_name, items, subject, lineage, campaign, step, proposal)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const selectIntent = db.prepare('SELECT id, at, run_id, epoch, proposal, items, active FROM intents WHERE id = ?');
-  const releaseClaim = db.prepare('UPDATE intents SET active = 0 WHERE id = ?');
-  const setItems = db.prepare('UPDATE intents SET items = ? WHERE id = ?');
-  const insertOutcome = db.prepare(
-    'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const insertUnsettled = db.prepare('INSERT INTO unsettled (intent_id) VALUES (?)');
-  const deleteUnsettled = db.prepare('DELETE FROM unsettled WHERE intent_id = ?');
-  const selectClaim = db.prepare('SELECT id, action FROM intents WHERE account = ? AND target = ? AND active = 1');
+/** Queries of the work list by name. They must stay fast with a million intents. */
+export const WORK_LIST = {
+  open: `${ACTIONS} WHERE i.id IN (SELECT intent_id FROM unsettled) ORDER BY i.id`,
+  // CROSS JOIN: starts at the few unsettled intents instead of scanning all intents by time.
+  oldest: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i WHERE i.id = u.intent_id',
+} as const;
 
+export function createIntents({ database, epoch, write }: Journal, caps: Caps, trust: StoreTrust): Intents {
   /** Returns the first reason not to act, in display order. */
-  function objection(
+  function* objection(
     proposal: Proposal,
     at: number,
-    limits: Parameters<Intents['reserve']>[3],
-  ): Reservation | undefined {
-    const lost = authority.leaseLost();
+    { limits, premises }: { readonly limits: readonly CapLimit[]; readonly premises: Premises },
+  ): Work<Refused | undefined> {
+    const { account, target } = proposal;
+    const lost = yield* trust.lost();
     if (lost !== undefined) return { ok: false, guard: 'lease', reason: lost };
-    const distrusted = authority.mustBeAdopted();
+    const distrusted = trust.mustBeAdopted();
     if (distrusted !== undefined)
       return { ok: false, guard: 'caps', reason: `all caps count as used up: ${distrusted}` };
-    const claim = selectClaim.get(proposal.account, proposal.target);
+    const changed = yield* changedSince(proposal, premises);
+    if (changed !== undefined) return { ok: false, ...changed };
+    const claim = yield* get(CLAIM, account, target);
     if (claim !== undefined) {
       return { ok: false, guard: 'claim', reason: `already sent as action ${Number(claim['id'])}` };
     }
-    const taken = operations.claimOf(proposal.account, proposal.target);
-    if (taken !== undefined)
-      return { ok: false, guard: 'claim', reason: `already sent by an operator as operation ${taken.operation}` };
-    const full = caps.objection(proposal, at, limits);
+    const taken = yield* get(OPERATION_CLAIM, account, target);
+    if (taken !== undefined) {
+      const operation = Number(taken['operation_id']);
+      return { ok: false, guard: 'claim', reason: `already sent by an operator as operation ${operation}` };
+    }
+    const full = yield* caps.objection(proposal, at, limits);
     return full === undefined ? undefined : { ok: false, guard: 'caps', reason: full };
   }
 
   return {
-    reserve: (runId, proposal, at, limits) =>
-      change((tell): Reservation => {
-        const refused = objection(proposal, at, limits);
+    reserve: async (runId, proposal, at, limits, premises = {}) =>
+      write(function* (tell) {
+        const refused = yield* objection(proposal, at, { limits, premises });
         if (refused !== undefined) return refused;
         const { policy, account, action, target, group, items } = proposal;
         const campaign = action === 'workflow-dlq.resume' ? proposal.campaign : undefined;
-        const { lastInsertRowid } = insertIntent.run(
+        const row = yield* get(
+          INSERT,
           runId,
           at,
           epoch,
@@ -88,36 +90,61 @@ export function createIntents(
           campaign?.step ?? null,
           JSON.stringify(proposal),
         );
-        insertUnsettled.run(lastInsertRowid);
-        caps.take(proposal, at);
-        const intent = { id: Number(lastInsertRowid), at, runId, epoch, proposal };
-        tell({ type: 'intent', policy, account, intent: intent.id, run: runId, ...told(proposal) });
-        return { ok: true, intent };
-      }),
-    recordOutcome: (intentId, { at, outcome, detail, newRunId, done }) =>
-      change((tell) => {
-        const row = selectIntent.get(intentId);
+        const intent = { id: Number(row?.['id']), at, runId, epoch, proposal };
+        yield* run('INSERT INTO unsettled (intent_id) VALUES (?)', intent.id);
+        yield* caps.take(proposal, at);
+        yield* tell({ type: 'intent', policy, account, intent: intent.id, run: runId, ...told(proposal) });
+        return { ok: true, intent } as const;
+      }, proposal.account),
+    recordOutcome: async (intentId, account, { at, outcome, detail, newRunId, done, after }) =>
+      write(function* (tell) {
+        const row = yield* get(INTENT, intentId);
         if (row === undefined)
           throw new Error(`intent ${intentId} is not in the ledger, so its outcome ${outcome} cannot be stored`);
+        if (after !== undefined && after !== ((yield* get(OUTCOME, intentId))?.['outcome'] ?? 'none')) return false;
         const { proposal, at: intendedAt } = intentOf(row);
-        insertOutcome.run(intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
-        if (!OPEN_OUTCOMES.has(outcome)) deleteUnsettled.run(intentId);
+        yield* run(INSERT_OUTCOME, intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
+        if (!OPEN_OUTCOMES.has(outcome)) yield* run('DELETE FROM unsettled WHERE intent_id = ?', intentId);
         const items = Number(row['items']);
         const kept = itemsKept(proposal, items, { outcome, done });
         if (row['active'] === 1 && kept < items) {
-          if (kept > 0) setItems.run(kept, intentId);
-          else releaseClaim.run(intentId);
-          caps.giveBack(proposal, intendedAt, items - kept);
+          if (kept > 0) yield* run('UPDATE intents SET items = ? WHERE id = ?', kept, intentId);
+          else yield* run('UPDATE intents SET active = 0 WHERE id = ?', intentId);
+          yield* caps.giveBack(proposal, intendedAt, items - kept);
         }
-        const { policy, account } = proposal;
-        tell({ type: 'outcome', policy, account, intent: intentId, target: proposal.target, outcome, newRunId, done });
-      }),
-    isClaimed: (account, target) =>
-      selectClaim.get(account, target) !== undefined || operations.claimOf(account, target) !== undefined,
-    actionOn: (account, dlqId) =>
-      (selectClaim.get(account, dlqId)?.['action'] as Proposal['action'] | undefined) ??
-      operations.claimOf(account, dlqId)?.action,
+        const { policy, target } = proposal;
+        yield* tell({ type: 'outcome', policy, account, intent: intentId, target, outcome, newRunId, done });
+        return true;
+      }, account),
+    openActions: async () => (await database.read(all(WORK_LIST.open))).map(actionOf),
+    async oldestOpenAt() {
+      const at = (await database.read(get(WORK_LIST.oldest)))?.['at'];
+      return typeof at === 'number' ? at : undefined;
+    },
   };
+}
+
+/** Returns what has changed since an action was decided; undefined if nothing has. */
+function* changedSince(
+  proposal: Proposal,
+  { pauses, since, budgetChanges }: Premises,
+): Work<Pick<Refused, 'guard' | 'reason'> | undefined> {
+  const { account } = proposal;
+  if (pauses !== undefined) {
+    const paused = (yield* all(PAUSED)).find((row) => pauses.includes(String(row['scope'])));
+    if (paused !== undefined) return { guard: 'kill_switch', reason: String(paused['reason']) };
+  }
+  if (since !== undefined && 'lineage' in proposal) {
+    const at = (yield* get(LAST_OF_LINEAGE, account, proposal.lineage))?.['at'];
+    if (typeof at === 'number' && at >= since)
+      return { guard: 'claim', reason: 'another action on the same run was sent since the plan' };
+  }
+  if (budgetChanges !== undefined) {
+    const known = yield* budgetChangesOf(account, 0);
+    if (JSON.stringify(known) !== JSON.stringify(budgetChanges))
+      return { guard: 'claim', reason: 'the budget was changed since it was read' };
+  }
+  return undefined;
 }
 
 /** Returns how many of `items` an action keeps in its caps after this outcome. */

@@ -1,45 +1,7 @@
 /** Operations of operators, with their claims on entries. */
-import type { ActionType } from '#foundation/domain/plan.ts';
-import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
-import type { Begun, BegunOperation, OperationOutcome, Operations } from '#automate/ledger/operations.ts';
+import type { Begun, BegunOperation, Operations } from '#automate/ledger/operations.ts';
 import { all, each, get, run, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-
-/** Claim of an operation on an entry. */
-interface OperationClaim {
-  readonly operation: number;
-  readonly action: ActionType;
-  /** Absent while the request is in flight. */
-  readonly outcome?: OperationOutcome;
-}
-
-export interface OperationClaims {
-  claimOf(account: string, dlqId: string): OperationClaim | undefined;
-}
-
-export function createOperationClaims({ db }: Journal): OperationClaims {
-  const select = db.prepare(
-    `SELECT c.operation_id, c.action, o.outcome FROM operation_claims c JOIN operations o ON o.id = c.operation_id
-     WHERE c.account = ? AND c.target = ?`,
-  );
-  return {
-    claimOf(account, dlqId): OperationClaim | undefined {
-      const row = select.get(account, dlqId);
-      if (row === undefined) return undefined;
-      const { operation_id: operation, action, outcome } = row;
-      return {
-        operation: Number(operation),
-        action: String(action) as ActionType,
-        ...(outcome !== null && { outcome: String(outcome) as OperationOutcome }),
-      };
-    },
-  };
-}
-
-type Own = Operations & {
-  /** Budgets that operators set. */
-  budgetsByOperators(account: string, since: number): readonly BudgetRaise[];
-};
 
 const INSERT = `INSERT INTO operations (at, operation, account, by, from_usd, to_usd) VALUES (?, ?, ?, ?, ?, ?)
   RETURNING id`;
@@ -53,7 +15,7 @@ const PAUSE = `SELECT reason FROM pauses WHERE scope = 'engine' AND lifted_at IS
 const ACTING = `SELECT i.policy FROM unsettled u JOIN intents i ON i.id = u.intent_id
   WHERE i.account = ? AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.intent_id = i.id) LIMIT 1`;
 
-export function createOperations({ db, database, write }: Journal): Own {
+export function createOperations({ database, write }: Journal): Operations {
   const members = database.dialect.members('?2');
   // Only an operator can decide to repeat a call whose outcome is unknown.
   const claimedByOperations = `SELECT c.target, c.operation_id AS id FROM operation_claims c
@@ -61,10 +23,6 @@ export function createOperations({ db, database, write }: Journal): Own {
     WHERE c.account = ?1 AND c.target IN ${members} AND coalesce(o.outcome, '') <> 'unknown'`;
   const claimedByPolicies = `SELECT target, id, policy FROM intents
     WHERE account = ?1 AND target IN ${members} AND active = 1`;
-  const selectBudgets = db.prepare(
-    `SELECT at, from_usd, to_usd, outcome FROM operations
-     WHERE account = ? AND at > ? AND to_usd IS NOT NULL AND outcome IS NOT 'rejected' ORDER BY at, id`,
-  );
 
   /** Returns the reason why an entry cannot be claimed; undefined if all of them can. */
   function* claimed(account: string, dlqIds: readonly string[]): Work<string | undefined> {
@@ -88,7 +46,7 @@ export function createOperations({ db, database, write }: Journal): Own {
     return claims && (yield* claimed(account, claims.dlqIds));
   }
 
-  const operations: Own = {
+  const operations: Operations = {
     beginOperation: (begun) =>
       write(function* (tell): Work<Begun> {
         const { operation, account, keys, by, at, object, claims, budget } = begun;
@@ -121,14 +79,6 @@ export function createOperations({ db, database, write }: Journal): Own {
       for (const { id } of open) await operations.endOperation(Number(id), { at, outcome: 'unknown', detail });
       return open.length;
     },
-    budgetsByOperators: (account, since) =>
-      selectBudgets.all(account, since).map(({ at, from_usd: from, to_usd: to, outcome }) => ({
-        at: Number(at),
-        fromUsd: read(from) ?? read(to)!,
-        toUsd: read(to)!,
-        isByOperator: true,
-        ...(outcome !== null && { outcome: String(outcome) }),
-      })),
   };
   return operations;
 }
@@ -137,9 +87,4 @@ export function createOperations({ db, database, write }: Journal): Own {
 function stored(dollars: number | undefined): number | null {
   if (dollars === undefined) return null;
   return dollars === Infinity ? 0 : dollars;
-}
-
-function read(value: unknown): number | undefined {
-  if (typeof value !== 'number') return undefined;
-  return value === 0 ? Infinity : value;
 }

@@ -1,62 +1,60 @@
-/**
- * Policy state between runs: matches, versions and conditions of a policy, and the time since when an account is
- * observed.
- */
+/** State of policies between their runs: matches, versions and conditions. */
 import type { PolicyMemory } from '#automate/ledger/runs.ts';
-import type { Raises } from '#automate/ledger/usage.ts';
+import { all, each, get, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
-type PolicyState = PolicyMemory & Pick<Raises, 'noteAccount' | 'accountSince'>;
+const MATCHES = 'SELECT dlq_id, at FROM policy_matches WHERE policy = ?';
+const ADD_MATCH = 'INSERT INTO policy_matches (policy, dlq_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
+const PUT_VERSION = `INSERT INTO policy_versions (policy, scope, audit_runs) VALUES (?, ?, ?)
+  ON CONFLICT (policy) DO UPDATE SET scope = excluded.scope, audit_runs = excluded.audit_runs`;
+const CONDITION = 'SELECT since, last, readings FROM policy_conditions WHERE policy = ?';
+const PUT_CONDITION = `INSERT INTO policy_conditions (policy, since, last, readings) VALUES (?, ?, ?, ?)
+  ON CONFLICT (policy) DO UPDATE SET since = excluded.since, last = excluded.last, readings = excluded.readings`;
+const DELETE_CONDITION = 'DELETE FROM policy_conditions WHERE policy = ?';
 
-export function createPolicyState({ db, change }: Journal): PolicyState {
-  const selectMatch = db.prepare('SELECT at FROM policy_matches WHERE policy = ? AND dlq_id = ?');
-  const insertMatch = db.prepare('INSERT OR IGNORE INTO policy_matches (policy, dlq_id, at) VALUES (?, ?, ?)');
-  const deleteOthers = db.prepare(
-    'DELETE FROM policy_matches WHERE policy = ? AND dlq_id NOT IN (SELECT value FROM json_each(?))',
-  );
-  const selectVersion = db.prepare('SELECT scope, audit_runs FROM policy_versions WHERE policy = ?');
-  const putVersion = db.prepare('INSERT OR REPLACE INTO policy_versions (policy, scope, audit_runs) VALUES (?, ?, ?)');
-  const selectCondition = db.prepare('SELECT since, last, readings FROM policy_conditions WHERE policy = ?');
-  const putCondition = db.prepare(
-    'INSERT OR REPLACE INTO policy_conditions (policy, since, last, readings) VALUES (?, ?, ?, ?)',
-  );
-  const deleteCondition = db.prepare('DELETE FROM policy_conditions WHERE policy = ?');
-  const selectSince = db.prepare('SELECT since FROM watched_accounts WHERE account = ?');
-  const putAccount = db.prepare(
-    `INSERT INTO watched_accounts (account, id, since) VALUES (?, ?, ?)
-     ON CONFLICT (account) DO UPDATE SET id = excluded.id, since = excluded.since WHERE id <> excluded.id`,
-  );
+export function createPolicyState({ database }: Journal): PolicyMemory {
+  const { members } = database.dialect;
+  const versions = `SELECT policy, scope, audit_runs FROM policy_versions WHERE policy IN ${members('?1')}`;
+  const deleteOthers = `DELETE FROM policy_matches WHERE policy = ?1 AND dlq_id NOT IN ${members('?2')}`;
 
   return {
-    firstMatchedAt(policy, dlqId): number | undefined {
-      const row = selectMatch.get(policy, dlqId);
-      return row === undefined ? undefined : Number(row['at']);
+    async firstMatches(policy) {
+      const rows = await database.read(all(MATCHES, policy));
+      return new Map(rows.map((row) => [String(row['dlq_id']), Number(row['at'])]));
     },
-    noteMatches: (policy, dlqIds, at) =>
-      change(() => {
-        deleteOthers.run(policy, JSON.stringify(dlqIds));
-        for (const dlqId of dlqIds) insertMatch.run(policy, dlqId, at);
-      }),
-    policyVersion(policy) {
-      const row = selectVersion.get(policy);
-      if (row === undefined) return undefined;
-      const scope = JSON.parse(String(row['scope'])) as Record<string, unknown>;
-      return { scope, auditRuns: Number(row['audit_runs']) };
+    noteMatches: async (policy, dlqIds, at) =>
+      database.transaction(
+        (function* () {
+          yield* run(deleteOthers, policy, JSON.stringify(dlqIds));
+          yield* each(
+            ADD_MATCH,
+            dlqIds.map((dlqId) => [policy, dlqId, at]),
+          );
+        })(),
+      ),
+    async policyVersions(policies) {
+      const rows = await database.read(all(versions, JSON.stringify(policies)));
+      return new Map(
+        rows.map((row) => {
+          const scope = JSON.parse(String(row['scope'])) as Record<string, unknown>;
+          return [String(row['policy']), { scope, auditRuns: Number(row['audit_runs']) }];
+        }),
+      );
     },
-    savePolicyVersion: (policy, { scope, auditRuns }) => void putVersion.run(policy, JSON.stringify(scope), auditRuns),
-    condition(policy) {
-      const row = selectCondition.get(policy);
+    async savePolicyVersion(policy, { scope, auditRuns }) {
+      await database.transaction(run(PUT_VERSION, policy, JSON.stringify(scope), auditRuns));
+    },
+    async condition(policy) {
+      const row = await database.read(get(CONDITION, policy));
       if (row === undefined) return undefined;
       return { since: Number(row['since']), last: Number(row['last']), readings: Number(row['readings']) };
     },
-    saveCondition(policy, condition): void {
-      if (condition === undefined) deleteCondition.run(policy);
-      else putCondition.run(policy, condition.since, condition.last, condition.readings);
-    },
-    noteAccount: (account, id, at) => void putAccount.run(account, id, at),
-    accountSince(account) {
-      const since = selectSince.get(account)?.['since'];
-      return since === undefined ? undefined : Number(since);
+    async saveCondition(policy, condition) {
+      if (condition === undefined) await database.transaction(run(DELETE_CONDITION, policy));
+      else {
+        const { since, last, readings } = condition;
+        await database.transaction(run(PUT_CONDITION, policy, since, last, readings));
+      }
     },
   };
 }

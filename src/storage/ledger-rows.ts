@@ -1,10 +1,10 @@
 /** Converts rows of the ledger to domain types. */
-import type { SQLOutputValue } from 'node:sqlite';
 import type { Proposal, RunOutcome, Trigger } from '#foundation/domain/plan.ts';
 import type { ActionOutcome, ActionRecord, Intent } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 
-export type Row = Record<string, SQLOutputValue>;
+type Value = string | number | bigint | Uint8Array | null;
+export type Row = Readonly<Record<string, Value>>;
 
 /** Intents `i` with their newest outcome `o`, if any: the columns of `actionOf`. */
 export const ACTIONS = `

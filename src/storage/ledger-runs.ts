@@ -1,6 +1,7 @@
 /** Policy runs. */
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Runs } from '#automate/ledger/runs.ts';
+import { all, get } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { runOf } from './ledger-rows.ts';
 
@@ -12,24 +13,23 @@ export const LAST_RUNS = `
   )
   SELECT r.* FROM names JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE policy = names.policy) ORDER BY r.policy`;
 
-export const STOPPED_BY = 'SELECT DISTINCT policy FROM runs WHERE stopped_by = ? AND at > ?';
+export const LAST_STOPS =
+  'SELECT policy, max(at) AS at FROM runs WHERE stopped_by = ? AND at > ? GROUP BY policy ORDER BY policy';
 
-export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
-  const insert = db.prepare('INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?)');
-  const update = db.prepare(
-    'UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ? WHERE id = ? RETURNING policy, account',
-  );
+const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
+const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?
+  WHERE id = ? RETURNING policy, account`;
+
+export function createRuns({ db, database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
   const selectLast = db.prepare(LAST_RUNS);
-  const selectStopped = db.prepare(STOPPED_BY);
   const selectNewest = db.prepare('SELECT * FROM runs ORDER BY id DESC LIMIT ?');
   const selectOfPolicy = db.prepare('SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?');
 
   return {
-    beginRun: ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
-      change((tell) => {
-        const { lastInsertRowid } = insert.run(policy, account, plan, at, JSON.stringify(trigger));
-        const run = Number(lastInsertRowid);
-        tell({
+    beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
+      write(function* (tell) {
+        const run = Number((yield* get(INSERT, policy, account, plan, at, JSON.stringify(trigger)))?.['id']);
+        yield* tell({
           type: 'run.begun',
           policy,
           account,
@@ -45,14 +45,17 @@ export function createRuns({ db, change }: Journal): Runs & Pick<Reports, 'lastR
           ...(manual !== undefined && { origin: 'manual', by: manual.by, reason: manual.reason }),
         });
         return run;
-      }),
-    finishRun: (run, { at, outcome, matched, acted, backlog, detail, stoppedBy }) =>
-      change((tell) => {
-        const row = update.get(at, outcome, matched, acted, backlog, detail ?? null, stoppedBy ?? null, run);
-        const [policy, account] = [String(row?.['policy']), String(row?.['account'])];
-        tell({ type: 'run.finished', policy, account, run, outcome, matched, acted, backlog });
-      }),
-    stoppedBy: (guard, since) => selectStopped.all(guard, since).map((row) => String(row['policy'])),
+      }, account),
+    finishRun: async (run, account, { at, outcome, matched, acted, backlog, detail, stoppedBy }) =>
+      write(function* (tell) {
+        const values = [at, outcome, matched, acted, backlog, detail ?? null, stoppedBy ?? null, run];
+        const policy = String((yield* get(UPDATE, ...values))?.['policy']);
+        yield* tell({ type: 'run.finished', policy, account, run, outcome, matched, acted, backlog });
+      }, account),
+    async lastStops(guard, since) {
+      const rows = await database.read(all(LAST_STOPS, guard, since));
+      return new Map(rows.map((row) => [String(row['policy']), Number(row['at'])]));
+    },
     lastRuns: () => selectLast.all().map(runOf),
     runs: ({ policy, limit }) =>
       (policy === undefined ? selectNewest.all(limit) : selectOfPolicy.all(policy, limit)).map(runOf),

@@ -5,71 +5,89 @@
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
+import { all, get, run, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
-interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
+export interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
+  /** `leaseLost`, as work within a transaction. */
+  lost(): Work<string | undefined>;
   mustBeAdopted(): string | undefined;
+}
+
+/** Result of an opening that was recorded in the audit log. */
+export interface Opening {
+  /** Reason why the audit log cannot be written until a restart. */
+  readonly problem?: string | undefined;
+  /** Reason why an operator must adopt the store. */
+  readonly distrust?: string | undefined;
 }
 
 /** Key of the stored reason why the store must be adopted. It survives restarts. */
 export const MUST_ADOPT = 'must_adopt';
 
+const META = 'SELECT value FROM meta WHERE key = ?';
+const PUT_META = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
+const OWNER = `SELECT key, value FROM meta WHERE key IN ('instance', 'epoch')`;
+
 /** Records this opening in the audit log first, and stores why the store is not trusted. */
-export function createTrust(
-  { db, instance, epoch, problem: storeProblem, change }: Journal,
-  audit: AuditLog,
-): StoreTrust {
-  const selectMeta = db.prepare('SELECT value FROM meta WHERE key = ?');
-  const putMeta = db.prepare('INSERT OR IGNORE INTO meta (key, value) VALUES (?, ?)');
-  const deleteMeta = db.prepare('DELETE FROM meta WHERE key = ?');
-  const meta = (key: string): string | undefined => {
-    const value = selectMeta.get(key)?.['value'];
-    return typeof value === 'string' ? value : undefined;
-  };
-  const problem = audit.problem ?? begin();
-  let distrust = meta(MUST_ADOPT);
+export async function recordOpening({ database, write }: Journal, audit: AuditLog): Promise<Opening> {
+  const problem = audit.problem ?? (await begin());
+  const distrust = (await database.read(get(META, MUST_ADOPT)))?.['value'];
+  return { problem, distrust: typeof distrust === 'string' ? distrust : undefined };
 
   /** @returns why the audit log could not be written */
-  function begin(): string | undefined {
+  async function begin(): Promise<string | undefined> {
     const { notes, distrust: found } = audit.opening;
     try {
-      for (const note of notes) change((tell) => tell(note));
+      for (const note of notes) await write((tell) => tell(note));
       if (found !== undefined) {
         const { reason, begins } = found;
-        change((tell) => {
-          putMeta.run(MUST_ADOPT, reason);
-          tell({ type: DISTRUSTED, reason, ...(begins && { begins }) });
+        await write(function* (tell) {
+          yield* run(PUT_META, MUST_ADOPT, reason);
+          yield* tell({ type: DISTRUSTED, reason, ...(begins && { begins }) });
         });
       }
-      change((tell) => tell({ type: OPENED }));
+      await write((tell) => tell({ type: OPENED }));
       return undefined;
     } catch (error) {
       return `the audit log cannot be written: ${errorMessage(error)}`;
     }
   }
+}
+
+export function createTrust(
+  { database, instance, epoch, problem: storeProblem, write }: Journal,
+  { problem, distrust: found }: Opening,
+): StoreTrust {
+  let distrust = found;
+
+  // The file's lock excludes a second process. This check detects a store that was changed despite the lock. It cannot
+  // detect a copy of the file that is opened elsewhere.
+  function* lost(): Work<string | undefined> {
+    const unusable = storeProblem();
+    if (unusable !== undefined) return unusable;
+    const meta = new Map((yield* all(OWNER)).map((row) => [row['key'], String(row['value'])]));
+    const [owner, opened] = [meta.get('instance'), meta.get('epoch')];
+    if (owner !== instance) return `the store is now ${owner ?? 'without identity'}, this process opened ${instance}`;
+    if (opened !== String(epoch))
+      return `opening ${opened ?? 'none'} of the store is newer than this process's ${epoch}`;
+    return undefined;
+  }
 
   return {
-    // The file's lock excludes a second process. This check detects a store that was changed despite the lock. It
-    // cannot detect a copy of the file that is opened elsewhere.
-    leaseLost(): string | undefined {
-      const found = storeProblem();
-      if (found !== undefined) return found;
-      const [owner, opened] = [meta('instance'), meta('epoch')];
-      if (owner !== instance) return `the store is now ${owner ?? 'without identity'}, this process opened ${instance}`;
-      if (opened !== String(epoch))
-        return `opening ${opened ?? 'none'} of the store is newer than this process's ${epoch}`;
-      return undefined;
-    },
+    lost,
+    leaseLost: async () => database.read(lost()),
     mustBeAdopted: () => problem ?? distrust,
-    adopt({ by, reason }): void {
+    async adopt({ by, reason }) {
       if (problem !== undefined)
         throw new Error(`${problem}; fix this and restart the daemon before you adopt the store`);
-      if (distrust === undefined) return;
-      change((tell) => {
-        deleteMeta.run(MUST_ADOPT);
+      await write(function* (tell) {
+        const because = (yield* get(META, MUST_ADOPT))?.['value'];
+        if (typeof because !== 'string') return;
+        yield* run('DELETE FROM meta WHERE key = ?', MUST_ADOPT);
         // Budget raises that the store does not have may have been made until now.
-        db.exec('DELETE FROM watched_accounts');
-        tell({ type: 'store.adopted', by, reason, because: distrust });
+        yield* run('DELETE FROM watched_accounts');
+        yield* tell({ type: 'store.adopted', by, reason, because });
       });
       distrust = undefined;
     },

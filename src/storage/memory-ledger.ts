@@ -1,9 +1,12 @@
 /** Ledger over a store in memory, for policy tests. */
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
+import { createJournal } from './ledger-journal.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { openMemoryStore } from './memory-store.ts';
 import { createLedger, type SqliteLedger } from './sqlite-ledger.ts';
 
+/** Creates the ledger of a new store. Its opening is not in the audit log. */
 export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit()): SqliteLedger {
-  return createLedger(openMemoryStore(instance), audit);
+  const distrust = audit.opening.distrust?.reason;
+  return createLedger(createJournal(openMemoryStore(instance), audit), { problem: audit.problem, distrust });
 }

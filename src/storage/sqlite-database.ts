@@ -7,6 +7,7 @@ const SQLITE: Dialect = {
   name: 'sqlite',
   members: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   numbers: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
+  jsonNumber: (text, member) => `json_extract(${text}, '$.${member}')`,
   position: (text, part) => `instr(${text}, ${part})`,
 };
 

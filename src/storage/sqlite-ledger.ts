@@ -1,53 +1,55 @@
-/** Ledger on SQLite: one file per subject, with one shared journal. */
+/** Ledger: one file per subject, with one shared journal. */
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createAcknowledgments } from './ledger-acknowledgments.ts';
-import { createActionReads } from './ledger-actions.ts';
+import { createActionReads, type ActionReads } from './ledger-actions.ts';
+import { createBudgets } from './ledger-budgets.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps } from './ledger-caps.ts';
 import { createDeadLetters } from './ledger-dead-letters.ts';
+import { createHistory } from './ledger-history.ts';
 import { createIntents } from './ledger-intents.ts';
-import { createJournal } from './ledger-journal.ts';
-import { createOperationClaims, createOperations } from './ledger-operations.ts';
+import { createJournal, type Journal } from './ledger-journal.ts';
+import { createOperations } from './ledger-operations.ts';
 import { createPauses } from './ledger-pauses.ts';
 import { createPlans } from './ledger-plans.ts';
 import { createPolicyState } from './ledger-policy-state.ts';
 import { createPrune, type Pruned } from './ledger-retention.ts';
 import { createRuns } from './ledger-runs.ts';
 import { createTriggers } from './ledger-triggers.ts';
-import { createTrust } from './ledger-trust.ts';
+import { createTrust, recordOpening, type Opening } from './ledger-trust.ts';
+import { createUsage } from './ledger-usage.ts';
 import type { Store } from './sqlite.ts';
 
-export interface SqliteLedger extends Ledger {
+export interface SqliteLedger extends Ledger, Pick<ActionReads, 'now'> {
   /** Deletes one batch of rows that are older than 400 days and no longer needed. The scheduler calls it. */
-  prune(now: number): Pruned;
+  prune(now: number): Promise<Pruned>;
 }
 
-export function createLedger(store: Store, audit: AuditLog): SqliteLedger {
+/** Opens the ledger of a store, and records the opening in the audit log. */
+export async function openLedger(store: Store, audit: AuditLog): Promise<SqliteLedger> {
   const journal = createJournal(store, audit);
-  const trust = createTrust(journal, audit);
-  const caps = createCaps(store.db);
-  const claims = createOperationClaims(journal);
-  const reads = createActionReads(journal);
-  const operations = createOperations(journal);
+  return createLedger(journal, await recordOpening(journal, audit));
+}
+
+export function createLedger(journal: Journal, opening: Opening): SqliteLedger {
+  const trust = createTrust(journal, opening);
+  const caps = createCaps(journal.database.dialect);
   return {
-    instance: store.instance,
-    epoch: store.epoch,
+    instance: journal.instance,
+    epoch: journal.epoch,
     leaseLost: trust.leaseLost,
     get mustBeAdopted() {
       return trust.mustBeAdopted();
     },
     adopt: trust.adopt,
     ...createRuns(journal),
-    ...createIntents(journal, caps, { authority: trust, operations: claims }),
-    ...reads,
-    ...operations,
-    budgetChanges: (account, since) =>
-      [...reads.raises(account, since), ...operations.budgetsByOperators(account, since)].toSorted(
-        (a, b) => a.at - b.at,
-      ),
-    // Until an operator adopts the store, actions that it does not have may have used up every window.
-    used: (scope, since) => (trust.mustBeAdopted() === undefined ? caps.used(scope, since) : Number.MAX_SAFE_INTEGER),
+    ...createIntents(journal, caps, trust),
+    ...createHistory(journal),
+    ...createBudgets(journal),
+    ...createUsage(journal, caps, () => trust.mustBeAdopted()),
+    ...createActionReads(journal),
+    ...createOperations(journal),
     ...createPauses(journal),
     ...createCampaigns(journal),
     ...createPlans(journal),

@@ -32,7 +32,7 @@ function world(
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
       resolve: (key) => void conditions.push([key, 'ended']),
     },
-    ledger: { prune: (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
+    ledger: { prune: async (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     audit: { head: () => head ?? undefined },
     clock: { now: () => NOW, isVerified: () => isVerified },
     events,

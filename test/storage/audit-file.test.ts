@@ -16,7 +16,7 @@ import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
 import { readHead } from '#storage/audit-head.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
 import { auditedStore } from '../support/audited-store.ts';
@@ -30,29 +30,41 @@ const typesOf = (records: readonly AuditRecord[]): string[] => records.map(({ ty
 
 test('every state change is a record, and none contains the data of an entry', async () => {
   const { open, records, auditPath } = world();
-  const { ledger } = open();
-  const run = ledger.beginRun(planOf(), 1_000);
+  const { ledger } = await open();
+  const run = await ledger.beginRun(planOf(), 1_000);
   const carried = {
     labels: ['tenant:secret'],
     cause: 'a body',
     workflowUrl: 'https://u:p@host/?token=x',
     group: 'https://u:p@host/',
   };
-  const reserved = ledger.reserve(run, resumeOf('a', carried), 1_000, NO_CAPS);
+  const reserved = await ledger.reserve(run, resumeOf('a', carried), 1_000, NO_CAPS);
   const id = reserved.ok ? reserved.intent.id : 0;
-  ledger.recordOutcome(id, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new', detail: 'Bearer abc', done: 1 });
-  ledger.finishRun(run, { at: 1_200, outcome: 'acted', matched: 1, acted: 1, backlog: 0, detail: 'a header' });
+  await ledger.recordOutcome(id, 'production', {
+    at: 1_100,
+    outcome: 'accepted',
+    newRunId: 'wfr_new',
+    detail: 'Bearer abc',
+    done: 1,
+  });
+  await ledger.finishRun(run, 'production', {
+    at: 1_200,
+    outcome: 'acted',
+    matched: 1,
+    acted: 1,
+    backlog: 0,
+    detail: 'a header',
+  });
   await ledger.pause({ scope: 'engine', reason: 'outcome_mismatch', at: 1_300, by: 'engine' });
   await ledger.pause({ scope: 'group/p/https://u:p@host/', reason: 'odd', at: 1_350, by: 'anna' });
   await ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   await ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
   await ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
   ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
-  ledger.saveCampaign({
-    id: 'p/1',
-    policy: 'p',
-    account: 'production',
-    group: 'https://u:p@host/',
+  const of = { policy: 'p', account: 'production', group: 'https://u:p@host/' };
+  await ledger.changeCampaign(of, () => ({
+    ...of,
+    id: '',
     state: 'ready',
     step: 1,
     size: 1,
@@ -61,7 +73,7 @@ test('every state change is a record, and none contains the data of an entry', a
     recent: [],
     judged: 0,
     verified: 0,
-  });
+  }));
   expect(typesOf(await records())).toEqual([
     'store.opened',
     'run.begun',
@@ -87,22 +99,22 @@ test('every state change is a record, and none contains the data of an entry', a
 
 test('a rejected or ineffective change is not a record', async () => {
   const { open, records } = world();
-  const { ledger } = open();
-  intentFor(ledger, 'a');
+  const { ledger } = await open();
+  await intentFor(ledger, 'a');
   const before = (await records()).length;
-  ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
+  await ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
   await ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
   await ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
-  ledger.noteMatches('p', ['a'], 1);
+  await ledger.noteMatches('p', ['a'], 1);
   expect(await records()).toHaveLength(before);
 });
 
 test('the chain continues from one opening to the next, and store and file name the same head', async () => {
   const { open, close, records, auditPath } = world();
-  intentFor(open().ledger, 'a');
+  await intentFor((await open()).ledger, 'a');
   close();
-  const { store, audit, ledger } = open();
-  intentFor(ledger, 'b');
+  const { store, audit, ledger } = await open();
+  await intentFor(ledger, 'b');
   const head = audit.head()!;
   expect(readHead(store.db)).toEqual(head);
   expect(await audit.verify()).toEqual({ records: 6, head, isTorn: false });
@@ -113,10 +125,10 @@ test('the chain continues from one opening to the next, and store and file name 
 
 test('a run names its trigger, and for an alert its name and firing', async () => {
   const { open, records } = world();
-  const { ledger } = open();
-  ledger.beginRun(planOf(), 1);
-  ledger.beginRun(planOf({ trigger: { kind: 'alert', name: 'BillingDown', key: 'opsd/0f/2026' } }), 2);
-  ledger.beginRun(planOf({ trigger: { kind: 'callback', key: 'production/dlq-1' } }), 3);
+  const { ledger } = await open();
+  await ledger.beginRun(planOf(), 1);
+  await ledger.beginRun(planOf({ trigger: { kind: 'alert', name: 'BillingDown', key: 'opsd/0f/2026' } }), 2);
+  await ledger.beginRun(planOf({ trigger: { kind: 'callback', key: 'production/dlq-1' } }), 3);
   expect((await records()).slice(1).map(({ trigger, alert, key }) => ({ trigger, alert, key }))).toEqual([
     { trigger: 'schedule', alert: undefined, key: undefined },
     { trigger: 'alert', alert: 'BillingDown', key: 'opsd/0f/2026' },
@@ -126,72 +138,72 @@ test('a run names its trigger, and for an alert its name and firing', async () =
 
 test('a change that cannot be written to the audit log does not happen', async () => {
   const { open, auditPath } = world();
-  const { ledger, audit } = open();
-  const run = ledger.beginRun(planOf(), 1);
+  const { ledger, audit } = await open();
+  const run = await ledger.beginRun(planOf(), 1);
   renameSync(auditPath, `${auditPath}.away`);
-  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow(
+  await expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).rejects.toThrow(
     /moved or removed while the daemon is running/,
   );
-  expect(ledger.isClaimed('production', 'a')).toBe(false);
-  expect(ledger.used({}, 0)).toBe(0);
+  expect((await ledger.claims('production', ['a'])).has('a')).toBe(false);
+  expect((await ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(0);
   renameSync(`${auditPath}.away`, auditPath);
-  expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS).ok).toBe(true);
+  expect((await ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).ok).toBe(true);
   expect(await audit.verify()).not.toHaveProperty('finding');
 });
 
-test('nothing is written, and nothing done, once the log is closed', () => {
+test('nothing is written, and nothing done, once the log is closed', async () => {
   const { open } = world();
-  const { ledger, audit } = open();
-  const run = ledger.beginRun(planOf(), 1);
+  const { ledger, audit } = await open();
+  const run = await ledger.beginRun(planOf(), 1);
   audit[Symbol.dispose]();
-  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow('the audit log is closed');
-  expect(ledger.isClaimed('production', 'a')).toBe(false);
+  await expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).rejects.toThrow('the audit log is closed');
+  expect((await ledger.claims('production', ['a'])).has('a')).toBe(false);
 });
 
 test('the rest of a failed append is removed by the next one', async () => {
   const { open, auditPath } = world();
-  const { ledger, audit } = open();
+  const { ledger, audit } = await open();
   appendFileSync(auditPath, '{"half":'.repeat(1_000));
-  intentFor(ledger, 'a');
+  await intentFor(ledger, 'a');
   expect(await audit.verify()).toEqual({ records: 3, head: audit.head(), isTorn: false });
 });
 
-test('an audit log that cannot be opened leaves a daemon that does nothing, and reports the reason', () => {
+test('an audit log that cannot be opened leaves a daemon that does nothing, and reports the reason', async () => {
   const { open, close, path, auditPath } = world();
-  open();
+  await open();
   close();
   rmSync(auditPath);
   const store = openStore(path);
   onTestFinished(() => store[Symbol.dispose]());
   const audit = openAuditLog({ ...store, path: join(path, 'below-a-file') }, new ManualClock(1));
-  const ledger = createLedger(store, audit);
+  const ledger = await openLedger(store, audit);
   expect(ledger.mustBeAdopted).toMatch(/^the audit log is unusable: ENOTDIR/);
-  expect(() => ledger.beginRun(planOf(), 1)).toThrow(/the audit log is unusable/);
-  expect(() => ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).toThrow(/fix this and restart the daemon/);
+  await expect(ledger.beginRun(planOf(), 1)).rejects.toThrow(/the audit log is unusable/);
+  await expect(ledger.adopt({ at: 1, by: 'anna', reason: 'x' })).rejects.toThrow(/fix this and restart the daemon/);
 });
 
 test('a change whose transaction fails after its record is followed by a record of the failure', async () => {
   const { open, close, records } = world();
-  const { store, ledger } = open();
-  const run = ledger.beginRun(planOf(), 1);
+  const { store, ledger } = await open();
+  const run = await ledger.beginRun(planOf(), 1);
   store.db.exec(`CREATE TEMP TRIGGER refuse BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'no room'); END`);
-  expect(() => ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toThrow('no room');
+  await expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).rejects.toThrow('no room');
   store.db.exec('DROP TRIGGER refuse');
   await ledger.pause({ scope: 'engine', reason: 'x', at: 1, by: 'anna' });
   const all = await records();
   expect(typesOf(all)).toEqual(['store.opened', 'run.begun', 'intent', 'audit.not_committed', 'pause']);
   expect(all[3]).toMatchObject({ record: 3 });
   close();
-  expect(open().ledger.mustBeAdopted).toBeUndefined();
+  expect((await open()).ledger.mustBeAdopted).toBeUndefined();
 });
 
 test('a line without an end is cut off, and reported', async () => {
   const { open, close, records, auditPath } = world();
-  intentFor(open().ledger, 'a');
+  await intentFor((await open()).ledger, 'a');
   close();
   appendFileSync(auditPath, '{"account":"produ');
   expect(await verifyAudit(auditPath)).toMatchObject({ records: 3, isTorn: true });
-  const { ledger, audit } = open();
+  const { ledger, audit } = await open();
   expect(ledger.mustBeAdopted).toBeUndefined();
   expect((await records()).slice(3)).toMatchObject([{ type: 'audit.torn', bytes: 17 }, { type: 'store.opened' }]);
   expect(await audit.verify()).toMatchObject({ isTorn: false });
@@ -225,30 +237,30 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
   ['belongs to a store that is gone', /audit log beside it is of store [0-9a-f]{10}/, ({ path }) => rmSync(path)],
 ])('a store whose audit log %s acts only after an operator adopted it', async (_what, reason, spoil) => {
   const { open, close, path, auditPath, records } = world();
-  intentFor(open().ledger, 'a');
+  await intentFor((await open()).ledger, 'a');
   close();
   copyFileSync(path, `${path}.copy`);
   expect(existsSync(`${path}-wal`)).toBe(false);
-  intentFor(open().ledger, 'b');
+  await intentFor((await open()).ledger, 'b');
   close();
   spoil({ path, auditPath });
-  expect(open().ledger.mustBeAdopted).toMatch(reason);
+  expect((await open()).ledger.mustBeAdopted).toMatch(reason);
   close();
 
-  const { ledger } = open();
+  const { ledger } = await open();
   expect(ledger.mustBeAdopted, 'after one more restart').toMatch(reason);
-  expect(ledger.used({ policy: 'none' }, 0)).toBe(Number.MAX_SAFE_INTEGER);
-  const run = ledger.beginRun(planOf(), 2);
-  expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: false, guard: 'caps' });
-  ledger.noteAccount('production', 'acc-1', 1);
-  ledger.adopt({ at: 4, by: 'anna', reason: 'compared with the service' });
+  expect((await ledger.used([{ scope: { policy: 'none' }, since: 0 }]))[0]).toBe(Number.MAX_SAFE_INTEGER);
+  const run = await ledger.beginRun(planOf(), 2);
+  expect(await ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: false, guard: 'caps' });
+  await ledger.noteAccounts([{ account: 'production', id: 'acc-1' }], 1);
+  await ledger.adopt({ at: 4, by: 'anna', reason: 'compared with the service' });
   // Raises may be missing, so a budget must be asserted after this.
-  expect(ledger.accountSince('production')).toBeUndefined();
+  expect(await ledger.accountSince('production')).toBeUndefined();
   expect(ledger.mustBeAdopted).toBeUndefined();
-  expect(ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: true });
-  expect(ledger.used({ policy: 'none' }, 0)).toBe(0);
+  expect(await ledger.reserve(run, resumeOf('x'), 3, NO_CAPS)).toMatchObject({ ok: true });
+  expect((await ledger.used([{ scope: { policy: 'none' }, since: 0 }]))[0]).toBe(0);
   close();
-  expect(open().ledger.mustBeAdopted).toBeUndefined();
+  expect((await open()).ledger.mustBeAdopted).toBeUndefined();
   const told = await records();
   expect(told.find(({ type }) => type === 'store.distrusted')).toMatchObject({ reason: expect.stringMatching(reason) });
   expect(told.find(({ type }) => type === 'store.adopted')).toMatchObject({
@@ -260,40 +272,40 @@ test.each<[string, RegExp, (world: { path: string; auditPath: string }) => void]
 test('a record whose transaction did not commit is reported as not committed; two of them are another store', async () => {
   const { open, close, path, records } = world();
   const files = [path, `${path}-wal`];
-  const { ledger } = open();
-  const run = ledger.beginRun(planOf(), 1);
+  const { ledger } = await open();
+  const run = await ledger.beginRun(planOf(), 1);
   for (const file of files) copyFileSync(file, `${file}.copy`);
-  ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS);
+  await ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS);
   close();
   // State after a crash between record and commit: the record is in the file, the store is unchanged.
   const asBefore = (): void => files.forEach((file) => copyFileSync(`${file}.copy`, file));
   asBefore();
-  const recovered = open();
+  const recovered = await open();
   expect(recovered.ledger.mustBeAdopted).toBeUndefined();
-  expect(recovered.ledger.isClaimed('production', 'a')).toBe(false);
+  expect((await recovered.ledger.claims('production', ['a'])).has('a')).toBe(false);
   expect((await records()).slice(2)).toMatchObject([
     { type: 'intent', sequence: 3 },
     { type: 'audit.not_committed', record: 3 },
     { type: 'store.opened' },
   ]);
   expect(await recovered.audit.verify()).not.toHaveProperty('finding');
-  intentFor(recovered.ledger, 'b');
+  await intentFor(recovered.ledger, 'b');
   close();
   asBefore();
-  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log: it has 2 of 7 records/);
+  expect((await open()).ledger.mustBeAdopted).toMatch(/older than its audit log: it has 2 of 7 records/);
 });
 
-test('a record with successors was committed: a store that lacks it is an old copy', () => {
+test('a record with successors was committed: a store that lacks it is an old copy', async () => {
   const { open, close, path } = world();
   const files = [path, `${path}-wal`];
-  const { ledger } = open();
+  const { ledger } = await open();
   for (const file of files) copyFileSync(file, `${file}.copy`);
-  ledger.beginRun(planOf(), 1);
+  await ledger.beginRun(planOf(), 1);
   close();
-  open();
+  await open();
   close();
   for (const file of files) copyFileSync(`${file}.copy`, file);
-  expect(open().ledger.mustBeAdopted).toMatch(/older than its audit log/);
+  expect((await open()).ledger.mustBeAdopted).toMatch(/older than its audit log/);
 });
 
 test.each<[string, (text: string) => string, number, RegExp]>([
@@ -311,9 +323,9 @@ test.each<[string, (text: string) => string, number, RegExp]>([
   ],
 ])('verify finds %s', async (_what, spoil, line, problem) => {
   const { open, close, auditPath } = world();
-  const { audit, ledger } = open();
-  intentFor(ledger, 'a');
-  intentFor(ledger, 'b');
+  const { audit, ledger } = await open();
+  await intentFor(ledger, 'a');
+  await intentFor(ledger, 'b');
   const head = audit.head()!;
   close();
   writeFileSync(auditPath, spoil(readFileSync(auditPath, 'utf8')));
@@ -328,10 +340,10 @@ function swap(text: string, one: number, other: number): string {
 
 test('a log that was rewritten with matching hashes does not have the known head', async () => {
   const first = world();
-  intentFor(first.open().ledger, 'a');
+  await intentFor((await first.open()).ledger, 'a');
   const second = world();
-  const { audit, ledger } = second.open();
-  intentFor(ledger, 'a');
+  const { audit, ledger } = await second.open();
+  await intentFor(ledger, 'a');
   const seen = audit.head()!;
   const { finding } = await verifyAudit(first.auditPath, { known: seen });
   expect(finding).toEqual({

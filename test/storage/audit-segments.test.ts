@@ -22,9 +22,9 @@ function world() {
     ...audited,
     segments: () => segmentsOf(audited.auditPath),
     /** Opens both, and creates this many intents. */
-    open: (intents = 0) => {
-      const opened = audited.open();
-      for (let n = 0; n < intents; n++) intentFor(opened.ledger, `dlq-${opened.audit.head()?.sequence}`);
+    open: async (intents = 0) => {
+      const opened = await audited.open();
+      for (let n = 0; n < intents; n++) await intentFor(opened.ledger, `dlq-${opened.audit.head()?.sequence}`);
       return opened;
     },
   };
@@ -37,7 +37,7 @@ async function sequencesOf(auditPath: string): Promise<number[]> {
 describe('a full file', () => {
   test('becomes a segment that is named after its last record, and the chain continues in a new file', async () => {
     const { open, auditPath, segments } = world();
-    const { audit } = open(10);
+    const { audit } = await open(10);
     expect(segments().length).toBeGreaterThan(2);
     const ends = segments().map((segment) => readFileSync(segment, 'utf8').trimEnd().split('\n').at(-1)!);
     const lasts = ends.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
@@ -54,21 +54,21 @@ describe('a full file', () => {
   test('that cannot be rotated keeps growing, and is rotated when possible', async () => {
     const { open, auditPath, segments } = world();
     mkdirSync(`${auditPath}.next`);
-    const { ledger, audit } = open(10);
+    const { ledger, audit } = await open(10);
     expect(segments()).toEqual([]);
     rmSync(`${auditPath}.next`, { recursive: true });
-    intentFor(ledger, 'after');
+    await intentFor(ledger, 'after');
     expect(segments()).toHaveLength(1);
     expect(await audit.verify()).not.toHaveProperty('finding');
   });
 
   test('does not take the name of an existing segment', async () => {
     const { open, close, auditPath, segments } = world();
-    const { audit } = open(3);
+    const { audit } = await open(3);
     close();
     const taken = segmentPathOf(auditPath, audit.head()!.sequence + 1);
     writeFileSync(taken, 'mine');
-    open(10);
+    await open(10);
     expect(readFileSync(taken, 'utf8')).toBe('mine');
     expect(segments()).toContain(taken);
   });
@@ -80,12 +80,12 @@ describe('a crash', () => {
     ['before the old file has another name', false],
   ])('%s leaves the chain', async (_when, isRenamed) => {
     const { open, close, auditPath } = world();
-    const { audit } = open(2);
+    const { audit } = await open(2);
     const { sequence } = audit.head()!;
     close();
     writeFileSync(`${auditPath}.next`, '');
     if (isRenamed) renameSync(auditPath, segmentPathOf(auditPath, sequence));
-    const { ledger, audit: again } = open(1);
+    const { ledger, audit: again } = await open(1);
     expect(ledger.mustBeAdopted).toBeUndefined();
     expect(await sequencesOf(auditPath)).toEqual(Array.from({ length: sequence + 3 }, (_, index) => index + 1));
     expect(await again.verify()).not.toHaveProperty('finding');
@@ -93,20 +93,20 @@ describe('a crash', () => {
 });
 
 describe('missing or changed parts', () => {
-  test('a missing file after a rotation is detected: its segments do not replace it', () => {
+  test('a missing file after a rotation is detected: its segments do not replace it', async () => {
     const { open, close, auditPath, segments } = world();
-    open(10);
+    await open(10);
     expect(segments().length).toBeGreaterThan(0);
     close();
     rmSync(auditPath);
-    expect(open().ledger.mustBeAdopted).toMatch(
+    expect((await open()).ledger.mustBeAdopted).toMatch(
       /the audit log ends with record \d+, but the store has \d+: the log was truncated/,
     );
   });
 
   test('a changed line in a segment is found with its file and line', async () => {
     const { open, auditPath, segments } = world();
-    const { audit } = open(10);
+    const { audit } = await open(10);
     const [, second] = segments();
     writeFileSync(second!, readFileSync(second!, 'utf8').replace('"items":1', '"items":2'));
     const { finding } = await audit.verify();
@@ -117,7 +117,7 @@ describe('missing or changed parts', () => {
 
   test('segments that were moved away are skipped, by the record that they end with', async () => {
     const { open, auditPath, segments } = world();
-    const { audit } = open(10);
+    const { audit } = await open(10);
     const [first, second] = segments();
     const line = readFileSync(first!, 'utf8').trimEnd().split('\n').at(-1)!;
     const { sequence, hash } = JSON.parse(line) as { sequence: number; hash: string };
@@ -136,7 +136,7 @@ describe('missing or changed parts', () => {
 
   test('a segment whose last line has no end is found', async () => {
     const { open, segments } = world();
-    const { audit } = open(10);
+    const { audit } = await open(10);
     appendFileSync(segments()[0]!, '{"type":"int');
     expect((await audit.verify()).finding).toMatchObject({ file: segments()[0] });
   });
@@ -144,12 +144,12 @@ describe('missing or changed parts', () => {
 
 test('a rotation during a read leaves no gap in it', async () => {
   const { open, auditPath, segments } = world();
-  const { ledger, audit } = open(10);
+  const { ledger, audit } = await open(10);
   const before = audit.head()!.sequence;
   const count = segments().length;
   const reading = readAudit(auditPath);
   const first = await reading.next();
-  for (let n = 0; n < 20; n++) intentFor(ledger, `late-${n}`);
+  for (let n = 0; n < 20; n++) await intentFor(ledger, `late-${n}`);
   expect(segments().length).toBeGreaterThan(count);
   const rest = await Array.fromAsync(reading);
   const read = [first.value!, ...rest].map(({ sequence }) => sequence);

@@ -7,7 +7,7 @@ import { memoryAudit } from '#storage/memory-audit.ts';
 import { backupStore, restoreStore } from '#storage/backup.ts';
 import { markClosed } from '#storage/clean-mark.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
@@ -89,29 +89,29 @@ describe('changes while no daemon ran', () => {
   });
 });
 
-describe('while the daemon runs', async () => {
+describe('while the daemon runs', () => {
   async function opened(): Promise<{
     path: string;
     store: Store;
     add: () => Promise<void>;
-    leaseLost: () => string | undefined;
+    leaseLost: () => Promise<string | undefined>;
   }> {
     const path = join(tempDir(), 'opsd.db');
     const store = await filledStore(path);
     const totals = createTotals(store);
-    const ledger = createLedger(store, memoryAudit());
+    const ledger = await openLedger(store, memoryAudit());
     const add = () => totals.add('production', [{ metric: METRIC, labels: ['x'], by: 1 }]);
-    return { path, store, add, leaseLost: () => ledger.leaseLost() };
+    return { path, store, add, leaseLost: () => ledger.leaseLost('production') };
   }
 
   test('an unreadable page stops everything, and the next start', async () => {
     const { path, store, add, leaseLost } = await opened();
-    expect(leaseLost()).toBeUndefined();
+    expect(await leaseLost()).toBeUndefined();
     store.db.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; PRAGMA shrink_memory');
     const bytes = readFileSync(path);
     writeFileSync(path, bytes.fill(0xa5, 2 * 4_096), { flag: 'r+' });
     expect(() => storedCounters(store, 'production')).toThrow('database disk image is malformed');
-    expect(leaseLost()).toMatch(
+    expect(await leaseLost()).toMatch(
       /^damage of the store was found while the daemon is running: database disk image is malformed/,
     );
     await expect(add()).rejects.toThrow(StoreError);
@@ -123,13 +123,13 @@ describe('while the daemon runs', async () => {
     const { path, store, add, leaseLost } = await opened();
     await add();
     renameSync(path + suffix, `${path}.away`);
-    expect(leaseLost()).toBe(
+    expect(await leaseLost()).toBe(
       `${path}${suffix} was moved, removed or replaced while the daemon is running: put it back, or restart the daemon`,
     );
-    expect(store.problem).toBe(leaseLost());
+    expect(store.problem).toBe(await leaseLost());
     await expect(add()).rejects.toThrow(StoreError);
     renameSync(`${path}.away`, path + suffix);
-    expect(leaseLost()).toBeUndefined();
+    expect(await leaseLost()).toBeUndefined();
     await add();
     store[Symbol.dispose]();
   });
@@ -139,7 +139,7 @@ describe('while the daemon runs', async () => {
     renameSync(path, `${path}.away`);
     copyFileSync(`${path}.away`, path);
     const before = readFileSync(path);
-    expect(leaseLost()).toMatch(/was moved, removed or replaced/);
+    expect(await leaseLost()).toMatch(/was moved, removed or replaced/);
     await expect(add()).rejects.toThrow(StoreError);
     store[Symbol.dispose]();
     expect(readFileSync(path)).toEqual(before);
@@ -209,13 +209,13 @@ describe('backup and restore', () => {
     const copy = `${path}.copy`;
     const store = await filledStore(path);
     await backupStore(store, copy);
-    intentFor(createLedger(store, memoryAudit()), 'dlq-after');
+    await intentFor(await openLedger(store, memoryAudit()), 'dlq-after');
     store[Symbol.dispose]();
     writeFileSync(path, damage(readFileSync(path)));
     const kept = restoreStore(copy, path, { label: 'x' });
     expect(existsSync(kept!)).toBe(true);
     using restored = openStore(path);
-    expect(createLedger(restored, memoryAudit()).mustBeAdopted).toMatch(/restored from a copy/);
+    expect((await openLedger(restored, memoryAudit())).mustBeAdopted).toMatch(/restored from a copy/);
   });
 
   test('the mark of the replaced store does not apply to the new one', async () => {

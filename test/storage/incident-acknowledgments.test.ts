@@ -5,13 +5,13 @@ import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { readingOfRuns, run } from '../observe/incidents/planted.ts';
 
 async function world(append: (entry: AuditEntry) => void) {
   const store = openMemoryStore('here');
   const audit: AuditLog = memoryAudit();
-  const ledger = createLedger(store, {
+  const ledger = await openLedger(store, {
     ...audit,
     append(entry) {
       append(entry);

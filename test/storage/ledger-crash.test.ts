@@ -11,7 +11,7 @@ import type { Ledger } from '#automate/ledger/ledger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
 import { readHead } from '#storage/audit-head.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { planOf, resumeOf } from '../support/ledger-facts.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -36,10 +36,10 @@ test.each([
   expect(await dieAt(path, moment)).toEqual({ sent: expected.sent, signal: 'SIGKILL' });
   using store = openStore(path);
   using audit = openAuditLog(store, new ManualClock(1));
-  const ledger = createLedger(store, audit);
+  const ledger = await openLedger(store, audit);
   expect(ledger.mustBeAdopted).toBeUndefined();
-  expect(ledger.isClaimed('production', 'first')).toBe(true);
-  expect(ledger.isClaimed('production', 'second')).toBe(expected.claimed);
+  expect((await ledger.claims('production', ['first'])).has('first')).toBe(true);
+  expect((await ledger.claims('production', ['second'])).has('second')).toBe(expected.claimed);
   const records = await Array.fromAsync(readAudit(audit.path));
   const [, , , ...told] = records.map(({ type }) => type);
   expect(told).toEqual([...expected.told, 'store.opened']);
@@ -71,7 +71,12 @@ class Mortal {
 
   constructor() {
     this.#path = join(tempDir(), 'opsd.db');
-    this.#open();
+  }
+
+  static async born(): Promise<Mortal> {
+    const mortal = new Mortal();
+    await mortal.#open();
+    return mortal;
   }
 
   get auditPath(): string {
@@ -97,7 +102,7 @@ class Mortal {
       if (!(error instanceof Killed)) throw error;
       return undefined;
     } finally {
-      if (this.#next !== undefined) this.#rise();
+      if (this.#next !== undefined) await this.#rise();
       this.#moment = 'never';
     }
   }
@@ -109,7 +114,7 @@ class Mortal {
 
   #next: string | undefined;
 
-  #open(): void {
+  async #open(): Promise<void> {
     this.#store = openStore(this.#path);
     const audit = (this.#audit = openAuditLog(this.#store, new ManualClock(1), MAX_BYTES));
     const mortal: AuditLog = {
@@ -125,7 +130,7 @@ class Mortal {
         return head;
       },
     };
-    this.ledger = createLedger(this.#store, mortal);
+    this.ledger = await openLedger(this.#store, mortal);
   }
 
   /** Keeps the present files. The caller must not continue. */
@@ -145,12 +150,12 @@ class Mortal {
     if (this.#moment !== 'after-commit') throw new Killed();
   }
 
-  #rise(): void {
+  async #rise(): Promise<void> {
     this.close();
     this.#path = this.#next!;
     this.#next = undefined;
     this.#moment = 'never';
-    this.#open();
+    await this.#open();
   }
 }
 
@@ -189,7 +194,7 @@ interface Told {
 test('after any sequence of changes and crashes the log is valid and agrees with the ledger, and no cap was exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async (steps) => {
-      const mortal = new Mortal();
+      const mortal = await Mortal.born();
       const times = new Map<string, number>();
       let now = 10_000_000;
       await mortal.attempt('never', (ledger) => ledger.beginRun(planOf(), now));
@@ -208,7 +213,9 @@ test('after any sequence of changes and crashes the log is valid and agrees with
             const open = mortal.ledger.recentActions(50);
             const intent = open[n % Math.max(1, open.length)];
             if (intent !== undefined)
-              await mortal.attempt(moment, (ledger) => ledger.recordOutcome(intent.id, { at: now, outcome }));
+              await mortal.attempt(moment, (ledger) =>
+                ledger.recordOutcome(intent.id, 'production', { at: now, outcome }),
+              );
             break;
           }
           case 'pause':
@@ -305,5 +312,5 @@ async function countsAgree(
   for (const { id, outcome } of actions) expect(outcome).toBe(outcomes.get(id));
   expect(new Set((await ledger.pauses()).map(({ scope }) => scope))).toEqual(scopes);
   const claims = [...intents.values()].filter(({ active }) => active);
-  expect(ledger.used({}, 0)).toBe(claims.reduce((total, { items }) => total + items, 0));
+  expect((await ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(claims.reduce((total, { items }) => total + items, 0));
 }

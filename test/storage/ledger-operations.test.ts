@@ -5,7 +5,7 @@ import type { BegunOperation } from '#automate/ledger/operations.ts';
 import { isOvertaken, knownBudget } from '#foundation/domain/known-budget.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { proposal } from '../operate/http/world.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -41,35 +41,35 @@ const begin = async (ledger: ReturnType<typeof memoryLedger>, begun: BegunOperat
 test('an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own', async () => {
   const ledger = memoryLedger();
   const id = await begin(ledger, resume('dlq-8812'));
-  expect(ledger.isClaimed('production', 'dlq-8812')).toBe(true);
-  expect(ledger.isClaimed('other', 'dlq-8812')).toBe(false);
-  expect(ledger.actionOn('production', 'dlq-8812')).toBe('workflow-dlq.resume');
-  const run = ledger.beginRun(plan(), NOW);
-  expect(ledger.reserve(run, proposal(), NOW, [])).toEqual({
+  expect((await ledger.claims('production', ['dlq-8812'])).has('dlq-8812')).toBe(true);
+  expect((await ledger.claims('other', ['dlq-8812'])).has('dlq-8812')).toBe(false);
+  expect((await ledger.claims('production', ['dlq-8812'])).get('dlq-8812')).toBe('workflow-dlq.resume');
+  const run = await ledger.beginRun(plan(), NOW);
+  expect(await ledger.reserve(run, proposal(), NOW, [])).toEqual({
     ok: false,
     guard: 'claim',
     reason: 'already sent by an operator as operation 1',
   });
   await ledger.endOperation(id, { at: NOW, outcome: 'accepted' });
-  expect(ledger.reserve(run, proposal(), NOW, [])).toMatchObject({ ok: false, guard: 'claim' });
+  expect(await ledger.reserve(run, proposal(), NOW, [])).toMatchObject({ ok: false, guard: 'claim' });
 });
 
 test('a rejected operation releases its entries', async () => {
   const ledger = memoryLedger();
   await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'rejected' });
-  expect(ledger.isClaimed('production', 'dlq-8812')).toBe(false);
-  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []).ok).toBe(true);
+  expect((await ledger.claims('production', ['dlq-8812'])).has('dlq-8812')).toBe(false);
+  expect((await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).ok).toBe(true);
 });
 
 test('an entry that a policy acted on is refused, with all others of the call', async () => {
   const ledger = memoryLedger();
-  const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
   expect(await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
     ok: false,
     reason: 'dlq-8812: action 1 of policy resume-billing has it',
   });
-  expect(ledger.isClaimed('production', 'dlq-1')).toBe(false);
-  if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'rejected' });
+  expect((await ledger.claims('production', ['dlq-1'])).has('dlq-1')).toBe(false);
+  if (reserved.ok) await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'rejected' });
   expect((await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).ok).toBe(true);
 });
 
@@ -88,20 +88,22 @@ test('an operation by filter is refused while an action of a policy on its accou
   const ledger = memoryLedger();
   const { claims: _none, ...unnamed } = resume();
   const byFilter = { ...unnamed, isBulk: true, isByFilter: true };
-  const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
   expect(await ledger.beginOperation(byFilter)).toEqual({
     ok: false,
     reason: 'policy resume-billing acts on account production at this time',
   });
   expect(await ledger.beginOperation({ ...byFilter, account: 'other' })).toMatchObject({ ok: true });
-  if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
+  if (reserved.ok) await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'accepted' });
   expect(await ledger.beginOperation(byFilter)).toMatchObject({ ok: true });
 });
 
 test('an operation whose outcome is unknown may be repeated by an operator, but by no policy', async () => {
   const ledger = memoryLedger();
   await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'unknown' });
-  expect(ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({ guard: 'claim' });
+  expect(await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({
+    guard: 'claim',
+  });
   expect((await ledger.beginOperation(resume('dlq-8812'))).ok).toBe(true);
   expect(await ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
 });
@@ -110,17 +112,17 @@ test('after a crash the outcome of an operation is recorded as unknown, once', a
   const path = join(tempDir(), 'opsd.db');
   {
     using store = openStore(path);
-    const ledger = createLedger(store, memoryAudit());
+    const ledger = await openLedger(store, memoryAudit());
     await begin(ledger, resume('dlq-1'));
     await ledger.endOperation(await begin(ledger, resume('dlq-2')), { at: NOW, outcome: 'accepted' });
   }
   using store = openStore(path);
   const audit = memoryAudit();
-  const ledger = createLedger(store, audit);
+  const ledger = await openLedger(store, audit);
   expect(await ledger.endInterruptedOperations(NOW)).toBe(1);
   expect(await ledger.endInterruptedOperations(NOW)).toBe(0);
   expect(audit.entries.filter(({ type }) => type === 'operation.ended')).toMatchObject([{ id: 1, outcome: 'unknown' }]);
-  expect(ledger.isClaimed('production', 'dlq-1')).toBe(true);
+  expect((await ledger.claims('production', ['dlq-1'])).has('dlq-1')).toBe(true);
 });
 
 test('a record has names and ids, and the transaction fails with the audit log', async () => {
@@ -145,7 +147,7 @@ test('a record has names and ids, and the transaction fails with the audit log',
     },
   });
   await expect(broken.beginOperation(resume('dlq-1'))).rejects.toThrow('disk full');
-  expect(broken.isClaimed('production', 'dlq-1')).toBe(false);
+  expect((await broken.claims('production', ['dlq-1'])).has('dlq-1')).toBe(false);
   expect(await broken.endInterruptedOperations(NOW)).toBe(0);
 });
 
@@ -153,8 +155,8 @@ test('old operations and their claims are forgotten', async () => {
   const ledger = memoryLedger();
   await begin(ledger, { ...resume('dlq-1'), at: NOW - 401 * DAY_MS });
   await begin(ledger, { ...resume('dlq-2'), at: NOW - 399 * DAY_MS });
-  ledger.prune(NOW);
-  expect(['dlq-1', 'dlq-2'].map((id) => ledger.isClaimed('production', id))).toEqual([false, true]);
+  await ledger.prune(NOW);
+  expect([...(await ledger.claims('production', ['dlq-1', 'dlq-2'])).keys()]).toEqual(['dlq-2']);
 });
 
 test('budgets of operators are known, in the order of time, with raises of policies', async () => {
@@ -163,16 +165,16 @@ test('budgets of operators are known, in the order of time, with raises of polic
     ledger.endOperation(id, { at: NOW, outcome: result });
   await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
   await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
-  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toMatchObject({
+  expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({
     knownUsd: 500,
     origin: 'ledger',
   });
   await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
-  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
-  expect(ledger.budgetChanges('production', NOW)).toHaveLength(1);
-  expect(ledger.raises('production', 0)).toEqual([]);
+  expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
+  expect(await ledger.budgetChanges('production', NOW)).toHaveLength(1);
+  expect(await ledger.raises('production', 0)).toEqual([]);
   await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');
-  expect(knownBudget(undefined, ledger.budgetChanges('production', 0))).toBeUndefined();
+  expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))).toBeUndefined();
 });
 
 test('a lower budget of an operator is later than an assertion of the same day', () => {

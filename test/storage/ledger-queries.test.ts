@@ -2,11 +2,17 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ACTION_QUERIES } from '#storage/ledger-actions.ts';
-import { PART_OF_SLICE, SLICE_MS, WHOLE_SLICES, createCaps } from '#storage/ledger-caps.ts';
-import { FORGETTABLE } from '#storage/ledger-retention.ts';
-import { LAST_RUNS, STOPPED_BY } from '#storage/ledger-runs.ts';
+import { RAISES } from '#storage/ledger-budgets.ts';
+import { stepQuery } from '#storage/ledger-campaigns.ts';
+import { SLICE_MS, capQueries, createCaps } from '#storage/ledger-caps.ts';
+import { historyQueries } from '#storage/ledger-history.ts';
+import { WORK_LIST } from '#storage/ledger-intents.ts';
+import { forgettable } from '#storage/ledger-retention.ts';
+import { LAST_RUNS, LAST_STOPS } from '#storage/ledger-runs.ts';
 import { PENDING_TRIGGERS } from '#storage/ledger-triggers.ts';
+import { usageQueries } from '#storage/ledger-usage.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
+import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
 
 function schema(): DatabaseSync {
@@ -15,13 +21,19 @@ function schema(): DatabaseSync {
   return db;
 }
 
+const { dialect } = createSqliteDatabase(new DatabaseSync(':memory:'));
+
 const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(ACTION_QUERIES),
   ['last runs', LAST_RUNS],
-  ['stopped by', STOPPED_BY],
-  ['whole slices', WHOLE_SLICES],
-  ['part of a slice', PART_OF_SLICE],
-  ['forgettable', FORGETTABLE],
+  ['last stops', LAST_STOPS],
+  ['raises', RAISES],
+  ['acts of steps', stepQuery(dialect)],
+  ...Object.entries(WORK_LIST),
+  ...Object.entries(historyQueries(dialect)),
+  ...Object.entries(usageQueries(dialect)),
+  ...Object.entries(capQueries()),
+  ['forgettable', forgettable(dialect)],
   ['pending triggers', PENDING_TRIGGERS],
 ];
 
@@ -51,25 +63,27 @@ test.each(QUERIES)('%s uses an index', (name, sql) => {
 });
 
 test('a window reads whole slices and a part of one, whatever they contain', () => {
+  const { wholeSlices, partOfSlice } = capQueries();
   const plan = (sql: string): string =>
     schema()
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map((row) => String(row['detail']))
       .join('\n');
-  expect(plan(WHOLE_SLICES)).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>?)');
-  expect(plan(PART_OF_SLICE)).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
+  expect(plan(wholeSlices)).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>? AND slice<?)');
+  expect(plan(partOfSlice)).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
 });
 
 test('actions of one slice, policy and type share a row, and a return reduces it', () => {
   const db = schema();
-  const caps = createCaps(db);
-  for (let n = 0; n < 100; n++) caps.take(resumeOf(`d${n}`, { items: 2 }), 7 * SLICE_MS + n);
-  caps.take(raiseTo(120), 7 * SLICE_MS);
-  caps.giveBack(resumeOf('d1', { items: 2 }), 7 * SLICE_MS + 1, 2);
+  const database = createSqliteDatabase(db);
+  const caps = createCaps(dialect);
+  for (let n = 0; n < 100; n++) database.now(caps.take(resumeOf(`d${n}`, { items: 2 }), 7 * SLICE_MS + n));
+  database.now(caps.take(raiseTo(120), 7 * SLICE_MS));
+  database.now(caps.giveBack(resumeOf('d1', { items: 2 }), 7 * SLICE_MS + 1, 2));
   expect(db.prepare('SELECT slice, action, items FROM cap_slices ORDER BY action DESC').all()).toEqual([
     { slice: 7 * SLICE_MS, action: 'workflow-dlq.resume', items: 198 },
     { slice: 7 * SLICE_MS, action: 'budget.raise', items: 1 },
   ]);
-  expect(caps.used({}, 0)).toBe(198);
+  expect(database.now(caps.used({}, 0))).toBe(198);
 });

@@ -23,21 +23,25 @@ function campaignOf(change: Partial<Campaign> = {}): Campaign {
   };
 }
 
-test('a group has one campaign at a time, and a new one has its own number', () => {
+test('a group has one campaign at a time, and a new one has its own number', async () => {
   const ledger = memoryLedger();
-  expect(ledger.nextCampaignId('p')).toBe('p/1');
-  expect(ledger.nextCampaignId('p')).toBe('p/2');
-  expect(ledger.nextCampaignId('q')).toBe('q/1');
+  const of = (policy: string, group = 'g') => ({ policy, account: 'production', group });
   const first = campaignOf({ state: 'settling', sentAt: 2_000, until: 9_000, recent: [true, false] });
-  ledger.saveCampaign(first);
-  expect(ledger.campaign('p', 'g')).toEqual(first);
-  expect(ledger.campaign('p', 'other')).toBeUndefined();
-  expect(() => ledger.saveCampaign(campaignOf({ id: 'p/2' }))).toThrow(/UNIQUE/);
-  ledger.saveCampaign({ ...first, state: 'ended' });
-  expect(ledger.campaign('p', 'g')).toBeUndefined();
-  ledger.saveCampaign(campaignOf({ id: 'p/2' }));
-  ledger.saveCampaign(campaignOf({ id: 'p/3', group: 'a' }));
-  expect(ledger.campaigns().map(({ id }) => id)).toEqual(['p/3', 'p/2']);
+  expect(await ledger.changeCampaign(of('p'), () => ({ ...first, id: '' }))).toEqual({ ...first, id: 'p/1' });
+  expect(await ledger.campaigns()).toEqual([{ ...first, id: 'p/1' }]);
+  expect((await ledger.changeCampaign(of('q'), () => campaignOf({ policy: 'q', id: '' })))?.id).toBe('q/1');
+  // A change keeps the id, whatever it returns.
+  const ended = await ledger.changeCampaign(
+    of('p'),
+    (campaign) => campaign && { ...campaign, id: 'p/9', state: 'ended' },
+  );
+  expect(ended?.id).toBe('p/1');
+  await ledger.changeCampaign(of('p'), (campaign) => {
+    expect(campaign).toBeUndefined();
+    return campaignOf({ id: '' });
+  });
+  await ledger.changeCampaign(of('p', 'a'), () => campaignOf({ id: '', group: 'a' }));
+  expect((await ledger.campaigns()).map(({ id }) => id)).toEqual(['p/3', 'p/2', 'q/1']);
 });
 
 const HASH = 'abc123'.padEnd(64, '4');
@@ -234,26 +238,31 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
   expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
 
-test('a match has the date of the start of its unbroken matches', () => {
+test('a match has the date of the start of its unbroken matches', async () => {
   const ledger = memoryLedger();
-  ledger.noteMatches('p', ['a', 'b'], 1_000);
-  ledger.noteMatches('p', ['b', 'c'], 2_000);
-  ledger.noteMatches('q', ['b'], 3_000);
-  expect(['a', 'b', 'c'].map((id) => ledger.firstMatchedAt('p', id))).toEqual([undefined, 1_000, 2_000]);
-  expect(ledger.firstMatchedAt('q', 'b')).toBe(3_000);
-  ledger.noteMatches('p', [], 4_000);
-  expect(ledger.firstMatchedAt('p', 'b')).toBeUndefined();
+  await ledger.noteMatches('p', ['a', 'b'], 1_000);
+  await ledger.noteMatches('p', ['b', 'c'], 2_000);
+  await ledger.noteMatches('q', ['b'], 3_000);
+  expect(await ledger.firstMatches('p')).toEqual(
+    new Map([
+      ['b', 1_000],
+      ['c', 2_000],
+    ]),
+  );
+  expect((await ledger.firstMatches('q')).get('b')).toBe(3_000);
+  await ledger.noteMatches('p', [], 4_000);
+  expect((await ledger.firstMatches('p')).get('b')).toBeUndefined();
 });
 
-test('versions and conditions of policies are returned as saved', () => {
+test('versions and conditions of policies are returned as saved', async () => {
   const ledger = memoryLedger();
-  expect(ledger.policyVersion('p')).toBeUndefined();
-  ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });
-  ledger.savePolicyVersion('p', { scope: { select: { label: ['b'] } }, auditRuns: 2 });
-  expect(ledger.policyVersion('p')).toEqual({ scope: { select: { label: ['b'] } }, auditRuns: 2 });
-  expect(ledger.condition('p')).toBeUndefined();
-  ledger.saveCondition('p', { since: 1, last: 2, readings: 3 });
-  expect(ledger.condition('p')).toEqual({ since: 1, last: 2, readings: 3 });
-  ledger.saveCondition('p', undefined);
-  expect(ledger.condition('p')).toBeUndefined();
+  expect((await ledger.policyVersions(['p'])).get('p')).toBeUndefined();
+  await ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });
+  await ledger.savePolicyVersion('p', { scope: { select: { label: ['b'] } }, auditRuns: 2 });
+  expect((await ledger.policyVersions(['p'])).get('p')).toEqual({ scope: { select: { label: ['b'] } }, auditRuns: 2 });
+  expect(await ledger.condition('p')).toBeUndefined();
+  await ledger.saveCondition('p', { since: 1, last: 2, readings: 3 });
+  expect(await ledger.condition('p')).toEqual({ since: 1, last: 2, readings: 3 });
+  await ledger.saveCondition('p', undefined);
+  expect(await ledger.condition('p')).toBeUndefined();
 });

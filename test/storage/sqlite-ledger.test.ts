@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import { ACTION_OUTCOMES, type CapLimit } from '#automate/ledger/intents.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { nextEpoch, openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
@@ -12,103 +12,121 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;
 
-function openLedger(path = join(tempDir(), 'opsd.db')): Ledger {
+async function ledgerIn(path = join(tempDir(), 'opsd.db')): Promise<Ledger> {
   const store = openStore(path);
   onTestFinished(() => {
     if (store.db.isOpen) store[Symbol.dispose]();
   });
-  return createLedger(store, memoryAudit());
+  return await openLedger(store, memoryAudit());
 }
 
-test('a sent id is not reserved again, unless the request provably had no effect', () => {
-  const ledger = openLedger();
+test('a sent id is not reserved again, unless the request provably had no effect', async () => {
+  const ledger = await ledgerIn();
   for (const outcome of ACTION_OUTCOMES) {
     const dlqId = `dlq-${outcome}`;
-    const id = intentFor(ledger, dlqId);
-    expect(ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
-    ledger.recordOutcome(id, { at: 2_000, outcome });
+    const id = await intentFor(ledger, dlqId);
+    expect(await ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
+    await ledger.recordOutcome(id, 'production', { at: 2_000, outcome });
     const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
-    expect(ledger.isClaimed('production', dlqId), outcome).toBe(!withoutEffect);
+    expect((await ledger.claims('production', [dlqId])).has(dlqId), outcome).toBe(!withoutEffect);
     const action = withoutEffect ? undefined : 'workflow-dlq.resume';
-    expect(ledger.actionOn('production', dlqId), outcome).toBe(action);
-    expect(ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS).ok, outcome).toBe(withoutEffect);
+    expect((await ledger.claims('production', [dlqId])).get(dlqId), outcome).toBe(action);
+    expect((await ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS)).ok, outcome).toBe(withoutEffect);
   }
-  expect(ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS).ok).toBe(true);
+  expect((await ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS)).ok).toBe(true);
 });
 
-test('caps slide, count each scope apart, and are returned by an action without effect', () => {
-  const ledger = openLedger();
+test('caps slide, count each scope apart, and are returned by an action without effect', async () => {
+  const ledger = await ledgerIn();
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: HOUR, limit: 2 },
     { scope: 'engine', windowMs: 24 * HOUR, limit: 3 },
   ];
-  const run = ledger.beginRun(planOf(), 0);
+  const run = await ledger.beginRun(planOf(), 0);
   const reserve = (dlqId: string, at: number, policy = 'resume-billing') =>
     ledger.reserve(run, resumeOf(dlqId, { policy }), at, caps);
-  expect(reserve('a', 1_000).ok).toBe(true);
-  const second = reserve('b', 2_000);
-  expect(reserve('c', 3_000)).toMatchObject({ ok: false, guard: 'caps', reason: 'policy: 2 in 1 h reached' });
-  if (second.ok) ledger.recordOutcome(second.intent.id, { at: 2_500, outcome: 'rejected', detail: '404' });
-  expect(reserve('c', 3_000).ok).toBe(true);
-  expect(reserve('d', 3_500)).toMatchObject({ ok: false, guard: 'caps' });
-  expect(reserve('d', 1_000 + HOUR).ok).toBe(true);
-  expect(reserve('e', 3_000 + 2 * HOUR, 'another')).toMatchObject({ reason: 'engine: 3 in 24 h reached' });
-  expect(ledger.used({ policy: 'resume-billing' }, 0)).toBe(3);
-  expect(ledger.used({ policy: 'another' }, 0)).toBe(0);
-  expect(ledger.used({ account: 'production' }, 0)).toBe(3);
+  expect((await reserve('a', 1_000)).ok).toBe(true);
+  const second = await reserve('b', 2_000);
+  expect(await reserve('c', 3_000)).toMatchObject({ ok: false, guard: 'caps', reason: 'policy: 2 in 1 h reached' });
+  if (second.ok)
+    await ledger.recordOutcome(second.intent.id, 'production', { at: 2_500, outcome: 'rejected', detail: '404' });
+  expect((await reserve('c', 3_000)).ok).toBe(true);
+  expect(await reserve('d', 3_500)).toMatchObject({ ok: false, guard: 'caps' });
+  expect((await reserve('d', 1_000 + HOUR)).ok).toBe(true);
+  expect(await reserve('e', 3_000 + 2 * HOUR, 'another')).toMatchObject({ reason: 'engine: 3 in 24 h reached' });
+  expect((await ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(3);
+  expect((await ledger.used([{ scope: { policy: 'another' }, since: 0 }]))[0]).toBe(0);
+  expect((await ledger.used([{ scope: { account: 'production' }, since: 0 }]))[0]).toBe(3);
 });
 
-test('the state after a crash is found at the next opening, and settles through its outcomes', () => {
+test('the state after a crash is found at the next opening, and settles through its outcomes', async () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
-  const crashed = intentFor(createLedger(before, memoryAudit()), 'dlq-7', { lineage: 'lin-7' });
+  const crashed = await intentFor(await openLedger(before, memoryAudit()), 'dlq-7', { lineage: 'lin-7' });
   before[Symbol.dispose]();
 
-  const ledger = openLedger(path);
-  expect(ledger.intentsWithoutOutcome()).toMatchObject([
-    { id: crashed, proposal: { dlqId: 'dlq-7', lineage: 'lin-7' } },
-  ]);
-  expect(ledger.isClaimed('production', 'dlq-7')).toBe(true);
-  ledger.recordOutcome(crashed, { at: 5_000, outcome: 'unknown', detail: 'the process ended before an answer' });
-  expect(ledger.intentsWithoutOutcome()).toEqual([]);
-  expect(ledger.unsettled('production')).toMatchObject([{ id: crashed, outcome: 'unknown', outcomeAt: 5_000 }]);
-  expect(ledger.unsettled('staging')).toEqual([]);
+  const ledger = await ledgerIn(path);
+  expect(await ledger.openActions()).toMatchObject([{ id: crashed, proposal: { dlqId: 'dlq-7', lineage: 'lin-7' } }]);
+  expect((await ledger.claims('production', ['dlq-7'])).has('dlq-7')).toBe(true);
+  await ledger.recordOutcome(crashed, 'production', {
+    at: 5_000,
+    outcome: 'unknown',
+    detail: 'the process ended before an answer',
+  });
+  expect(await ledger.openActions()).toMatchObject([{ id: crashed, outcome: 'unknown', outcomeAt: 5_000 }]);
   expect(ledger.unknownOutcomes()).toEqual(new Map([['resume-billing', 1]]));
-  expect(ledger.oldestUnsettledAt()).toBe(1_000);
-  ledger.recordOutcome(crashed, { at: 9_000, outcome: 'confirmed_applied' });
-  expect(ledger.unsettled('production')).toEqual([]);
+  expect(await ledger.oldestOpenAt()).toBe(1_000);
+  await ledger.recordOutcome(crashed, 'production', { at: 9_000, outcome: 'confirmed_applied' });
+  expect(await ledger.openActions()).toEqual([]);
   expect(ledger.unknownOutcomes()).toEqual(new Map());
-  expect(ledger.oldestUnsettledAt()).toBeUndefined();
+  expect(await ledger.oldestOpenAt()).toBeUndefined();
   expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'confirmed_applied' }]);
 });
 
-test('a lineage is identified by the run of a resume, and counts only actions that may have happened', () => {
-  const ledger = openLedger();
-  const first = intentFor(ledger, 'a', { lineage: 'lin-9' }, 1_000);
-  ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
-  ledger.recordOutcome(first, { at: 2_000, outcome: 'failed_again' });
-  expect(ledger.lineageOfRun('production', 'wfr_new')).toEqual({ lineage: 'lin-9', attempts: 1, lastAttemptAt: 1_000 });
-  expect(ledger.lineageOfRun('staging', 'wfr_new')).toBeUndefined();
-  expect(ledger.lineageOfRun('production', 'wfr_other')).toBeUndefined();
-  const second = intentFor(ledger, 'b', { lineage: 'lin-9' }, 5_000);
-  expect(ledger.historyOf('production', 'lin-9')).toMatchObject({ attempts: 2, lastAttemptAt: 5_000 });
-  ledger.recordOutcome(second, { at: 5_100, outcome: 'rejected' });
-  expect(ledger.historyOf('production', 'lin-9')).toMatchObject({ attempts: 1, lastAttemptAt: 1_000 });
-  expect(ledger.historyOf('production', 'lin-none')).toEqual({ lineage: 'lin-none', attempts: 0 });
+test('a lineage is identified by the run of a resume, and counts only actions that may have happened', async () => {
+  const ledger = await ledgerIn();
+  const first = await intentFor(ledger, 'a', { lineage: 'lin-9' }, 1_000);
+  await ledger.recordOutcome(first, 'production', { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
+  await ledger.recordOutcome(first, 'production', { at: 2_000, outcome: 'failed_again' });
+  expect((await ledger.lineagesOfRuns('production', ['wfr_new'])).get('wfr_new')).toEqual({
+    lineage: 'lin-9',
+    attempts: 1,
+    lastAttemptAt: 1_000,
+  });
+  expect((await ledger.lineagesOfRuns('staging', ['wfr_new'])).get('wfr_new')).toBeUndefined();
+  expect((await ledger.lineagesOfRuns('production', ['wfr_other'])).get('wfr_other')).toBeUndefined();
+  const second = await intentFor(ledger, 'b', { lineage: 'lin-9' }, 5_000);
+  expect((await ledger.histories('production', ['lin-9'])).get('lin-9')).toMatchObject({
+    attempts: 2,
+    lastAttemptAt: 5_000,
+  });
+  await ledger.recordOutcome(second, 'production', { at: 5_100, outcome: 'rejected' });
+  expect((await ledger.histories('production', ['lin-9'])).get('lin-9')).toMatchObject({
+    attempts: 1,
+    lastAttemptAt: 1_000,
+  });
+  expect((await ledger.histories('production', ['lin-none'])).get('lin-none')).toBeUndefined();
   expect(ledger.recentActions(2)).toMatchObject([
     { id: second },
     { id: first, newRunId: 'wfr_new', outcome: 'failed_again' },
   ]);
 });
 
-test('the last run of each policy has its result', () => {
-  const ledger = openLedger();
-  const old = ledger.beginRun(planOf(), 1_000);
-  ledger.finishRun(old, { at: 1_500, outcome: 'nothing_to_do', matched: 0, acted: 0, backlog: 0 });
-  const run = ledger.beginRun(planOf(), 2_000);
-  ledger.reserve(run, resumeOf('dlq-1'), 2_001, NO_CAPS);
-  ledger.finishRun(run, { at: 2_500, outcome: 'acted', matched: 4, acted: 1, backlog: 3, detail: 'caps' });
-  const other = ledger.beginRun(planOf({ policy: 'another' }), 3_000);
+test('the last run of each policy has its result', async () => {
+  const ledger = await ledgerIn();
+  const old = await ledger.beginRun(planOf(), 1_000);
+  await ledger.finishRun(old, 'production', { at: 1_500, outcome: 'nothing_to_do', matched: 0, acted: 0, backlog: 0 });
+  const run = await ledger.beginRun(planOf(), 2_000);
+  await ledger.reserve(run, resumeOf('dlq-1'), 2_001, NO_CAPS);
+  await ledger.finishRun(run, 'production', {
+    at: 2_500,
+    outcome: 'acted',
+    matched: 4,
+    acted: 1,
+    backlog: 3,
+    detail: 'caps',
+  });
+  const other = await ledger.beginRun(planOf({ policy: 'another' }), 3_000);
   expect(ledger.lastRuns()).toEqual([
     {
       id: other,
@@ -138,7 +156,7 @@ test('the last run of each policy has its result', () => {
   ]);
 });
 
-test('in any sequence of calls, no cap is exceeded in any window and no id occurs twice', () => {
+test('in any sequence of calls, no cap is exceeded in any window and no id occurs twice', async () => {
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: 1_000_000, limit: 5 },
     { scope: 'account', windowMs: 3_000_000, limit: 9 },
@@ -156,11 +174,11 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
   });
   const dir = tempDir();
   let files = 0;
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       using store = openStore(join(dir, `${files++}.db`));
-      const ledger = createLedger(store, memoryAudit());
-      const run = ledger.beginRun(planOf(), 0);
+      const ledger = await openLedger(store, memoryAudit());
+      const run = await ledger.beginRun(planOf(), 0);
       let now = 1_000;
       let targets = 0;
       const taken: { at: number; proposal: Proposal; items: number }[] = [];
@@ -170,7 +188,7 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
           prunes === null
             ? resumeOf(dlqId, { policy, account, items })
             : pageOf(`prune/${targets++}`, { policy, account, items });
-        const reservation = ledger.reserve(run, wanted, now, caps);
+        const reservation = await ledger.reserve(run, wanted, now, caps);
         const held = taken.some(
           (other) => other.proposal.target === wanted.target && other.proposal.account === account,
         );
@@ -178,9 +196,11 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
         if (!reservation.ok) continue;
         const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
         const done = prunes === null ? {} : { done: prunes };
-        if (outcome !== null) ledger.recordOutcome(reservation.intent.id, { at: now, outcome, ...done });
+        if (outcome !== null)
+          await ledger.recordOutcome(reservation.intent.id, 'production', { at: now, outcome, ...done });
         // A verified action was accepted first.
-        if (outcome === 'accepted') ledger.recordOutcome(reservation.intent.id, { at: now, outcome: 'verified' });
+        if (outcome === 'accepted')
+          await ledger.recordOutcome(reservation.intent.id, 'production', { at: now, outcome: 'verified' });
         const told = outcome === 'accepted' && prunes !== null ? Math.min(prunes, items) : items;
         if (!withoutEffect && told > 0) taken.push({ at: now, proposal: wanted, items: told });
         for (const cap of caps) {
@@ -193,7 +213,7 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
           const itemsInWindow = inWindow.reduce((sum, other) => sum + other.items, 0);
           expect(itemsInWindow).toBeLessThanOrEqual(cap.limit);
           const scope = { ...(cap.scope === 'policy' && { policy }), ...(cap.scope === 'account' && { account }) };
-          expect(ledger.used(scope, now - cap.windowMs)).toBe(itemsInWindow);
+          expect(await ledger.used([{ scope, since: now - cap.windowMs }])).toEqual([itemsInWindow]);
         }
       }
     }),
@@ -204,14 +224,14 @@ test('in any sequence of calls, no cap is exceeded in any window and no id occur
 test('a pause keeps its first reason, across openings, until an operator lifts it', async () => {
   const path = join(tempDir(), 'opsd.db');
   const before = openStore(path);
-  const first = createLedger(before, memoryAudit());
+  const first = await openLedger(before, memoryAudit());
   await first.pause({ scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' });
   await first.pause({ scope: 'engine', reason: 'again', at: 2_000, by: 'engine' });
   await first.pause({ scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' });
   await first.pause({ scope: 'group/p/https://a', reason: 'looks odd', at: 3_500, by: 'anna' });
   before[Symbol.dispose]();
 
-  const ledger = openLedger(path);
+  const ledger = await ledgerIn(path);
   expect(await ledger.pauses()).toEqual([
     { scope: 'engine', reason: 'exceeded_request', at: 1_000, by: 'engine' },
     { scope: 'policy/p', reason: 'outcome_mismatch', at: 3_000, by: 'engine' },
@@ -227,101 +247,109 @@ test('a pause keeps its first reason, across openings, until an operator lifts i
   expect(await ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
 });
 
-test('a budget is raised under its own caps, and uses no other', () => {
-  const ledger = openLedger();
+test('a budget is raised under its own caps, and uses no other', async () => {
+  const ledger = await ledgerIn();
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: HOUR, limit: 1, actions: ['budget.raise'] },
     { scope: 'engine', windowMs: HOUR, limit: 2 },
   ];
-  const run = ledger.beginRun(planOf(), 0);
-  expect(ledger.reserve(run, raiseTo(120), 1_000, caps).ok).toBe(true);
-  expect(ledger.reserve(run, raiseTo(150), 2_000, caps)).toMatchObject({
+  const run = await ledger.beginRun(planOf(), 0);
+  expect((await ledger.reserve(run, raiseTo(120), 1_000, caps)).ok).toBe(true);
+  expect(await ledger.reserve(run, raiseTo(150), 2_000, caps)).toMatchObject({
     guard: 'caps',
     reason: 'policy: 1 in 1 h reached',
   });
-  expect(ledger.reserve(run, resumeOf('a', { items: 2 }), 2_000, caps).ok).toBe(true);
-  expect(ledger.used({}, 0)).toBe(2);
-  expect(ledger.used({ actions: ['budget.raise', 'workflow-dlq.resume'] }, 0)).toBe(3);
-  expect(ledger.used({ account: 'production', actions: ['workflow-dlq.delete'] }, 0)).toBe(0);
+  expect((await ledger.reserve(run, resumeOf('a', { items: 2 }), 2_000, caps)).ok).toBe(true);
+  expect((await ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(2);
+  expect((await ledger.used([{ scope: { actions: ['budget.raise', 'workflow-dlq.resume'] }, since: 0 }]))[0]).toBe(3);
+  expect(
+    (await ledger.used([{ scope: { account: 'production', actions: ['workflow-dlq.delete'] }, since: 0 }]))[0],
+  ).toBe(0);
 });
 
-test('an action of several items reserves all of them or nothing', () => {
-  const ledger = openLedger();
+test('an action of several items reserves all of them or nothing', async () => {
+  const ledger = await ledgerIn();
   const caps: CapLimit[] = [{ scope: 'account', windowMs: 24 * HOUR, limit: 100 }];
-  const run = ledger.beginRun(planOf(), 0);
-  expect(ledger.reserve(run, resumeOf('a', { items: 60 }), 1_000, caps).ok).toBe(true);
-  expect(ledger.reserve(run, resumeOf('b', { items: 41 }), 1_000, caps)).toMatchObject({
+  const run = await ledger.beginRun(planOf(), 0);
+  expect((await ledger.reserve(run, resumeOf('a', { items: 60 }), 1_000, caps)).ok).toBe(true);
+  expect(await ledger.reserve(run, resumeOf('b', { items: 41 }), 1_000, caps)).toMatchObject({
     guard: 'caps',
     reason: 'account: 60 of 100 in 24 h used, 41 more do not fit',
   });
-  expect(ledger.reserve(run, resumeOf('b', { items: 40 }), 1_000, caps).ok).toBe(true);
-  expect(ledger.used({}, 0)).toBe(100);
+  expect((await ledger.reserve(run, resumeOf('b', { items: 40 }), 1_000, caps)).ok).toBe(true);
+  expect((await ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(100);
 });
 
-test('raises that may have happened are listed from the oldest', () => {
-  const ledger = openLedger();
-  const run = ledger.beginRun(planOf(), 0);
-  const ids = [120, 150, 180].map((usd, index) => {
-    const reservation = ledger.reserve(run, raiseTo(usd), 1_000 + index, NO_CAPS);
-    return reservation.ok ? reservation.intent.id : 0;
-  });
-  ledger.recordOutcome(ids[0]!, { at: 2_000, outcome: 'accepted', done: 1 });
-  ledger.recordOutcome(ids[1]!, { at: 2_000, outcome: 'rejected' });
-  expect(ledger.raises('production', 0)).toEqual([
+test('raises that may have happened are listed from the oldest', async () => {
+  const ledger = await ledgerIn();
+  const run = await ledger.beginRun(planOf(), 0);
+  const ids: number[] = [];
+  for (const [index, usd] of [120, 150, 180].entries()) {
+    const reservation = await ledger.reserve(run, raiseTo(usd), 1_000 + index, NO_CAPS);
+    if (reservation.ok) ids.push(reservation.intent.id);
+  }
+  await ledger.recordOutcome(ids[0]!, 'production', { at: 2_000, outcome: 'accepted', done: 1 });
+  await ledger.recordOutcome(ids[1]!, 'production', { at: 2_000, outcome: 'rejected' });
+  expect(await ledger.raises('production', 0)).toEqual([
     { at: 1_000, fromUsd: 100, toUsd: 120, outcome: 'accepted' },
     { at: 1_002, fromUsd: 100, toUsd: 180 },
   ]);
-  expect(ledger.raises('production', 1_000)).toHaveLength(1);
-  expect(ledger.raises('staging', 0)).toEqual([]);
-  expect(ledger.lastIntentAt('raise-budget')).toBe(1_002);
-  expect(ledger.lastIntentAt('another')).toBeUndefined();
+  expect(await ledger.raises('production', 1_000)).toHaveLength(1);
+  expect(await ledger.raises('staging', 0)).toEqual([]);
+  expect(await ledger.lastIntentAt('raise-budget')).toBe(1_002);
+  expect(await ledger.lastIntentAt('another')).toBeUndefined();
   expect(ledger.action(ids[0]!)).toMatchObject({ outcome: 'accepted', done: 1, epoch: 1 });
   expect(ledger.action(99)).toBeUndefined();
 });
 
-test('actions are found by entry, by the failed run and by the run of a resume', () => {
-  const ledger = openLedger();
-  const first = intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
-  ledger.recordOutcome(first, { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
-  const elsewhere = intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
-  const ids = (account: string | undefined, id: string): number[] => ledger.actionsOn(account, id).map((act) => act.id);
-  expect(ids(undefined, 'a')).toEqual([elsewhere, first]);
-  expect(ids('production', 'a')).toEqual([first]);
-  expect(ids('production', 'wfr_a')).toEqual([first]);
-  expect(ids('production', 'wfr_new')).toEqual([first]);
-  expect(ids('production', 'b')).toEqual([]);
-  expect(ledger.stepActs('p/1', 1).map((act) => act.id)).toEqual([first]);
-  expect(ledger.stepActs('p/1', 2).map((act) => act.id)).toEqual([elsewhere]);
-  expect(ledger.resumedFrom('production', 'wfr_new')).toBe('wfr_a');
+test('actions are found by entry, by the failed run and by the run of a resume', async () => {
+  const ledger = await ledgerIn();
+  const first = await intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
+  await ledger.recordOutcome(first, 'production', { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
+  const elsewhere = await intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
+  const ids = async (account: string | undefined, id: string): Promise<number[]> =>
+    (await ledger.actionsOn(account, [id])).map((act) => act.id);
+  expect(await ids(undefined, 'a')).toEqual([elsewhere, first]);
+  expect(await ids('production', 'a')).toEqual([first]);
+  expect(await ids('production', 'wfr_a')).toEqual([first]);
+  expect(await ids('production', 'wfr_new')).toEqual([first]);
+  expect(await ids('production', 'b')).toEqual([]);
+  const acts = async (step: number) => (await ledger.stepActs([{ id: 'p/1', step }])).get('p/1')?.map((act) => act.id);
+  expect(await acts(1)).toEqual([first]);
+  expect(await acts(2)).toEqual([elsewhere]);
+  expect(await acts(3)).toBeUndefined();
+  expect((await ledger.resumedFrom('production', ['wfr_new'])).get('wfr_new')).toBe('wfr_a');
 });
 
-test('runs are listed newest first, of one policy or of all, with their triggers', () => {
-  const ledger = openLedger();
+test('runs are listed newest first, of one policy or of all, with their triggers', async () => {
+  const ledger = await ledgerIn();
   const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;
-  const first = ledger.beginRun(planOf({ trigger }), 1_000);
-  const second = ledger.beginRun(planOf({ policy: 'another' }), 2_000);
+  const first = await ledger.beginRun(planOf({ trigger }), 1_000);
+  const second = await ledger.beginRun(planOf({ policy: 'another' }), 2_000);
   expect(ledger.runs({ limit: 5 }).map(({ id }) => id)).toEqual([second, first]);
   expect(ledger.runs({ limit: 1 }).map(({ id }) => id)).toEqual([second]);
   expect(ledger.runs({ policy: 'resume-billing', limit: 5 })).toMatchObject([{ id: first, trigger, planId: '9f3c2a' }]);
 });
 
-test('an outcome without an intent is rejected', () => {
-  const ledger = openLedger();
-  expect(() => ledger.recordOutcome(7, { at: 1, outcome: 'accepted' })).toThrow('intent 7 is not in the ledger');
+test('an outcome without an intent is rejected', async () => {
+  const ledger = await ledgerIn();
+  await expect(ledger.recordOutcome(7, 'production', { at: 1, outcome: 'accepted' })).rejects.toThrow(
+    'intent 7 is not in the ledger',
+  );
 });
 
-test('each opening has its own number, and a process with an outdated number must not act', () => {
+test('each opening has its own number, and a process with an outdated number must not act', async () => {
   const path = join(tempDir(), 'opsd.db');
   openStore(path)[Symbol.dispose]();
   const store = openStore(path);
   onTestFinished(() => store[Symbol.dispose]());
-  const ledger = createLedger(store, memoryAudit());
+  const ledger = await openLedger(store, memoryAudit());
   expect(ledger.epoch).toBe(2);
-  const run = ledger.beginRun(planOf(), 0);
-  expect(ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toMatchObject({ ok: true, intent: { epoch: 2 } });
-  expect(ledger.leaseLost()).toBeUndefined();
+  const run = await ledger.beginRun(planOf(), 0);
+  expect(await ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toMatchObject({ ok: true, intent: { epoch: 2 } });
+  expect(await ledger.leaseLost('production')).toBeUndefined();
   nextEpoch(store.db);
-  expect(ledger.leaseLost()).toBe("opening 3 of the store is newer than this process's 2");
-  expect(ledger.reserve(run, resumeOf('b'), 1_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'lease' });
-  expect(ledger.isClaimed('production', 'b')).toBe(false);
+  expect(await ledger.leaseLost('production')).toBe("opening 3 of the store is newer than this process's 2");
+  expect(await ledger.reserve(run, resumeOf('b'), 1_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'lease' });
+  expect((await ledger.claims('production', ['b'])).has('b')).toBe(false);
 });

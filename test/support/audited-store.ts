@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from './temp-dir.ts';
 
@@ -21,11 +21,11 @@ export function auditedStore(maxBytes?: number) {
   return {
     path,
     auditPath: auditPathOf(path),
-    open: () => {
+    open: async () => {
       const store = openStore(path);
       const audit = openAuditLog(store, new ManualClock(1_000), maxBytes);
       opened = { store, audit };
-      return { store, audit, ledger: createLedger(store, audit) };
+      return { store, audit, ledger: await openLedger(store, audit) };
     },
     close,
   };

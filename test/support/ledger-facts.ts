@@ -81,8 +81,14 @@ export function planOf(change: Partial<Plan> = {}): Plan {
 }
 
 /** @returns the id of a new intent for `dlqId` */
-export function intentFor(ledger: Ledger, dlqId: string, change: Partial<ResumeProposal> = {}, at = 1_000): number {
-  const reservation = ledger.reserve(ledger.beginRun(planOf(), at), resumeOf(dlqId, change), at, NO_CAPS);
+export async function intentFor(
+  ledger: Ledger,
+  dlqId: string,
+  change: Partial<ResumeProposal> = {},
+  at = 1_000,
+): Promise<number> {
+  const run = await ledger.beginRun(planOf(), at);
+  const reservation = await ledger.reserve(run, resumeOf(dlqId, change), at, NO_CAPS);
   if (!reservation.ok) throw new Error(`${reservation.guard}: ${reservation.reason}`);
   return reservation.intent.id;
 }

@@ -9,7 +9,7 @@ export function emptyPorts(): ReadingPorts {
   return {
     flowControlHistory: new FlowControlHistory(),
     canaries: { states: () => [] },
-    spend: { budget: () => undefined, raises: () => [], dimension: async () => undefined },
+    spend: { budget: async () => undefined, raises: async () => [], dimension: async () => undefined },
     audit: {
       search: () => Promise.resolve({ records: [], damaged: 0 }),
       verify: () => Promise.resolve({ records: 0, isTorn: false }),
@@ -17,7 +17,7 @@ export function emptyPorts(): ReadingPorts {
     liveReads: new LiveReads({ clock: systemClock, messageApi: () => undefined, usage: () => undefined }),
     searches: new MessageSearches(),
     configuration: () => ({ hash: '', files: [], settings: {}, yaml: [], policies: [] }),
-    policyScopes: () => undefined,
+    policyScopes: async () => undefined,
     policyTests: () => Promise.resolve(undefined),
   };
 }

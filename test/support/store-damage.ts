@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { run } from '#storage/database.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
@@ -19,7 +19,7 @@ const PAGE_BYTES = 4_096;
 export async function filledStore(path: string): Promise<Store> {
   const store = openStore(path);
   const totals = createTotals(store);
-  const ledger = createLedger(store, memoryAudit());
+  const ledger = await openLedger(store, memoryAudit());
   for (let n = 0; n < 30; n++) {
     const destination = `crm.vendor.example-${n}`;
     await totals.commit('production', () => ({
@@ -32,7 +32,7 @@ export async function filledStore(path: string): Promise<Store> {
       ],
       work: run('INSERT INTO log_keys VALUES (?, ?, ?, ?)', 'production', 'seen', n, Buffer.alloc(600, `key ${n}`)),
     }));
-    intentFor(ledger, `dlq-${n}`);
+    await intentFor(ledger, `dlq-${n}`);
   }
   return store;
 }

@@ -64,7 +64,7 @@ export interface IncidentStage {
   now(): number;
   /** Minutes since the start. */
   minute(): number;
-  run(minutes: number, until?: () => boolean): Promise<void>;
+  run(minutes: number, until?: () => boolean | Promise<boolean>): Promise<void>;
   /** Resumes that were sent, oldest first. */
   resumes(): readonly ActionRecord[];
   /** Sends a message to the host, for its traffic. */
@@ -102,7 +102,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     if (fact.kind === 'attempt') ended.push({ at: fact.at, delivered: fact.outcome === 'delivered' });
   });
   const ledger = memoryLedger();
-  ledger.noteAccount(ACCOUNT, ACCOUNT, 0);
+  await ledger.noteAccounts([{ account: ACCOUNT, id: ACCOUNT }], 0);
   const verified = new VerifiedClock(clock, bus);
   onTestFinished(() => verified[Symbol.dispose]());
   const { budgetUsd } = options;
@@ -177,7 +177,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
     now,
     minute: () => Math.round((now() - START) / MINUTE),
     async run(minutes, until = () => false) {
-      for (let i = 0; i < minutes && !until(); i++) {
+      for (let i = 0; i < minutes && !(await until()); i++) {
         await options.minute?.(stage);
         await look();
         await runDue(stage.minute());

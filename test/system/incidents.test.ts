@@ -160,7 +160,7 @@ test(
 
     // Neither raised nor held silently: the plan waits for approval, with the remaining hours at this rate.
     const budget = () => stage.ledger.raises('acc-1', 0);
-    expect(budget()).toEqual([]);
+    expect(await budget()).toEqual([]);
     const [pending] = await stage.ledger.storedPlans(['pending'], stage.now());
     expect(pending?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
     const { reason } = pending!.plan.needsApproval!;
@@ -177,8 +177,8 @@ test(
     ).toBeLessThanOrEqual(2);
 
     await stage.engine.approve(pending!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });
-    await stage.run(16, () => budget().length > 0);
-    expect(budget()).toMatchObject([
+    await stage.run(16, async () => (await budget()).length > 0);
+    expect(await budget()).toMatchObject([
       { fromUsd: 60, toUsd: pending!.plan.chosen.flatMap((act) => ('toUsd' in act ? [act.toUsd] : []))[0] },
     ]);
   },

@@ -9,7 +9,7 @@ import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
 import type { Pause, Pauses } from '../ledger/pauses.ts';
-import type { PolicyMemory } from '../ledger/runs.ts';
+import type { PolicyMemory, PolicyVersion } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
 import type { EngineDeps } from './engine-deps.ts';
@@ -79,6 +79,11 @@ export class Authority {
     return new Map(policies.map(({ name }) => [name, reason(name)]));
   }
 
+  /** Returns the reason for a pause that this process knows without the store: an unwritten one, or the kill switch. */
+  pausedHere({ name }: Policy): string | undefined {
+    return this.#pausedBy([], ['engine', policyScope(name)]) ?? this.#killSwitch();
+  }
+
   /**
    * Returns whether each scope is paused itself.
    *
@@ -101,12 +106,12 @@ export class Authority {
     const clockSkewMs = facts.clockSkewMs(policy.account);
     const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
-    const leaseLost = ledger.leaseLost();
+    const leaseLost = await ledger.leaseLost(policy.account);
     const window = outsideWindow(policy.windows, now);
-    const lastIntentAt = at.first ? ledger.lastIntentAt(policy.name) : undefined;
+    const lastIntentAt = at.first ? await ledger.lastIntentAt(policy.name) : undefined;
     const isPrune = policy.action.type === 'message-dlq.prune';
-    const lastUnknownAt = isPrune ? ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
-    const known = policy.preconditions.length > 0 ? facts.preconditions(policy.account) : undefined;
+    const lastUnknownAt = isPrune ? await ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
+    const known = policy.preconditions.length > 0 ? await facts.preconditions(policy.account) : undefined;
     const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
       const verdict = condition.evaluate(known!, trigger);
       return verdict === 'match' ? [] : [{ name: condition.name, verdict }];
@@ -140,22 +145,24 @@ export class Authority {
   }
 
   /** Number of audit runs that a new or widened policy still has to make. */
-  probationLeft(policy: Policy): number {
-    const { probationRuns } = policy.limits;
-    if (probationRuns === 0) return 0;
-    const version = this.#deps.ledger.policyVersion(policy.name);
-    if (version === undefined || !isNarrower(version.scope, policy.scope)) return probationRuns;
-    return Math.max(0, probationRuns - version.auditRuns);
+  async probationLeft(policy: Policy): Promise<number> {
+    return (await this.probations([policy])).get(policy.name)!;
   }
 
-  /** Records a run that made a decision. `audited`: probation held the run. */
-  noteRun(policy: Policy, audited: boolean): void {
+  /** `probationLeft` of each policy, by its name. */
+  async probations(policies: readonly Policy[]): Promise<ReadonlyMap<string, number>> {
+    const versions = await this.#deps.ledger.policyVersions(policies.map(({ name }) => name));
+    return new Map(policies.map((policy) => [policy.name, leftOf(policy, versions.get(policy.name))]));
+  }
+
+  /** Records a run that made a decision, within the turn of its policy. `audited`: probation held the run. */
+  async noteRun(policy: Policy, audited: boolean): Promise<void> {
     const { ledger } = this.#deps;
-    const version = ledger.policyVersion(policy.name);
+    const version = (await ledger.policyVersions([policy.name])).get(policy.name);
     const isSame = version !== undefined && isNarrower(version.scope, policy.scope);
     const auditRuns = (isSame ? version.auditRuns : 0) + (audited ? 1 : 0);
     if (isSame && !audited && sameScope(version.scope, policy.scope)) return;
-    ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
+    await ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
   }
 
   /** Returns the pauses in the store, or the reason why they cannot be read. */
@@ -191,6 +198,11 @@ export class Authority {
 
 export function policyScope(policy: string): string {
   return `policy/${policy}`;
+}
+
+function leftOf({ limits: { probationRuns }, scope }: Policy, version: PolicyVersion | undefined): number {
+  if (version === undefined || !isNarrower(version.scope, scope)) return probationRuns;
+  return Math.max(0, probationRuns - version.auditRuns);
 }
 
 function sameScope(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {

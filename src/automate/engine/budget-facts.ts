@@ -6,11 +6,11 @@ import type { FactsDeps } from './facts-deps.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export function spendFacts(
+export async function spendFacts(
   account: string,
   known: KnownBudget | undefined,
   { board, ledger, clock }: Pick<FactsDeps, 'board' | 'ledger' | 'clock'>,
-): BudgetFacts {
+): Promise<BudgetFacts> {
   const batch = board.fresh(account, 'accountStats');
   const spend = batch?.rows[0]?.spend;
   const now = clock.now();
@@ -36,7 +36,7 @@ export function spendFacts(
     ...(forecastUsd !== undefined && { forecastMonthUsd: forecastUsd }),
     ...(hoursLeft !== undefined && { hoursLeft }),
     ...(requestsLastDay !== undefined && { messagesLastDay: requestsLastDay }),
-    ownMessagesLastDay: ledger.resumedTries(account, now - DAY_MS),
+    ownMessagesLastDay: await ledger.resumedTries(account, now - DAY_MS),
   };
 }
 

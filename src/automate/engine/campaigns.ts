@@ -1,9 +1,10 @@
 /**
  * Persistence of campaigns. They are saved before the first intent of a step and after its last, and judged when the
- * outcomes of its actions are known. The rules are pure functions (guardrails/campaign.ts).
+ * outcomes of its actions are known. The rules are pure functions (guardrails/campaign.ts). Each change is one
+ * transaction with its reading: a run, a verdict and an operator may change a campaign at the same time.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import type { PlanCampaign, ResumeProposal } from '#foundation/domain/plan.ts';
 import { begin, drained, judge, retimed, reopen, retryHorizon, sent } from '../guardrails/campaign.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { ActionOutcome, ActionRecord } from '../ledger/intents.ts';
@@ -16,97 +17,146 @@ export interface Change {
   readonly after: Campaign;
 }
 
-/** Current campaign of a group: half-open once its breaker's open time has passed, and new for a new group. */
-export function campaignOf(
-  policy: ResumePolicy,
-  group: string,
-  now: number,
-  deps: Pick<EngineDeps<Campaigns>, 'ledger'>,
-): Campaign {
-  const present = deps.ledger.campaign(policy.name, group);
-  if (present === undefined) {
-    // A plan writes nothing, so a new campaign gets its id with its first step.
-    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
-  }
-  return present.state === 'halted' && (present.until ?? 0) <= now ? reopen(present, now) : present;
+/** Campaigns of a policy by group, with the actions of their current steps by campaign. */
+export interface KnownCampaigns {
+  readonly byGroup: ReadonlyMap<string, Campaign>;
+  readonly acts: Awaited<ReturnType<Campaigns['stepActs']>>;
+}
+
+/** Reads the campaigns of a policy. */
+export async function campaignsOf(
+  { name }: ResumePolicy,
+  { ledger }: Pick<EngineDeps<Campaigns>, 'ledger'>,
+): Promise<KnownCampaigns> {
+  const own = (await ledger.campaigns()).filter(({ policy }) => policy === name);
+  const acts = await ledger.stepActs(own.filter(({ state }) => state === 'settling'));
+  return { byGroup: new Map(own.map((campaign) => [campaign.group, campaign])), acts };
 }
 
 /**
- * Starts a step before the first intent of a group: after a crash, the step and its actions are found.
+ * Returns the current campaign of a group: half-open once its breaker's open time has passed, and new for a new group.
  *
- * @param settle overruled value for this step, in milliseconds
+ * @param found campaign in the ledger
  */
-export function beginStep(
+export function currentCampaign(
   policy: ResumePolicy,
-  { group, settle }: { readonly group: string; readonly settle: number | undefined },
-  deps: EngineDeps<Campaigns>,
+  group: string,
+  { found, now }: { readonly found: Campaign | undefined; readonly now: number },
 ): Campaign {
-  const { settle: _before, ...found } = campaignOf(policy, group, deps.clock.now(), deps);
-  const id = found.id === '' ? deps.ledger.nextCampaignId(policy.name) : found.id;
-  const campaign = { ...found, id, ...(settle !== undefined && { settle }) };
-  deps.ledger.saveCampaign(campaign);
-  return campaign;
+  if (found === undefined) {
+    // A plan writes nothing, so a new campaign gets its id with its first step.
+    return begin({ id: '', policy: policy.name, account: policy.account, group, ramp: policy.ramp, now });
+  }
+  return found.state === 'halted' && (found.until ?? 0) <= now ? reopen(found, now) : found;
+}
+
+/** Name of a group in `inStep`. */
+export function groupKey({ policy, group }: Pick<Campaign, 'policy' | 'group'>): string {
+  return `${policy}\0${group}`;
+}
+
+/**
+ * Starts a step before the first intent of a group: after a crash, the step and its actions are found. The group is in
+ * `inStep` before this call.
+ *
+ * @param planned campaign on which the plan was decided; undefined if the plan has none
+ * @param settle overruled value for this step, in milliseconds
+ * @returns undefined if the campaign is no longer the planned one
+ */
+export async function beginStep(
+  policy: ResumePolicy,
+  of: {
+    readonly group: string;
+    readonly planned: Pick<PlanCampaign, 'state' | 'step'> | undefined;
+    readonly settle: number | undefined;
+  },
+  { ledger, clock }: EngineDeps<Campaigns>,
+): Promise<Campaign | undefined> {
+  const { group, planned, settle } = of;
+  return ledger.changeCampaign({ policy: policy.name, account: policy.account, group }, (found) => {
+    const { settle: _before, ...present } = currentCampaign(policy, group, { found, now: clock.now() });
+    if (planned !== undefined && (present.state !== planned.state || present.step !== planned.step)) return undefined;
+    return { ...present, ...(settle !== undefined && { settle }) };
+  });
 }
 
 /** Ends a step after the last request of a group, whatever the outcome of the run. */
-export function endStep(policy: ResumePolicy, campaign: Campaign, deps: EngineDeps<Campaigns>): void {
-  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
-  if (acts.every(hadNoEffect)) return;
-  deps.ledger.saveCampaign(sent(campaign, { ...stepOf(acts), now: deps.clock.now(), ramp: policy.ramp }));
+export async function endStep(
+  policy: ResumePolicy,
+  campaign: Campaign,
+  { ledger, clock }: EngineDeps<Campaigns>,
+): Promise<void> {
+  await ledger.changeCampaign(campaign, (present, acts) => {
+    if (present?.id !== campaign.id || acts.every(hadNoEffect)) return undefined;
+    return sent(present, { ...stepOf(acts), now: clock.now(), ramp: policy.ramp });
+  });
 }
 
 /**
  * Judges campaigns after outcomes were recorded, and returns those whose state changed. A step is judged only after all
  * its requests: otherwise its run would overwrite the verdict.
  */
-export function judgeCampaigns(
+export async function judgeCampaigns(
   policies: ReadonlyMap<string, Policy>,
   deps: EngineDeps<Campaigns> & { readonly inStep: ReadonlySet<string> },
-): Change[] {
+): Promise<Change[]> {
   const now = deps.clock.now();
-  return deps.ledger.campaigns().flatMap((campaign) => {
-    if (deps.inStep.has(campaign.id) || clockDenial(campaign.account, deps) !== undefined) return [];
+  const verdict = (campaign: Campaign, acts: readonly ActionRecord[]): Campaign | undefined => {
+    if (deps.inStep.has(groupKey(campaign)) || clockDenial(campaign.account, deps) !== undefined) return undefined;
     const policy = policies.get(campaign.policy);
-    if (policy === undefined || !isResume(policy)) return [];
-    const after = judged(campaign, policy, now, deps);
-    if (after === undefined) return [];
-    deps.ledger.saveCampaign(after);
-    return after.state === campaign.state && after.step === campaign.step ? [] : [{ before: campaign, after }];
-  });
+    return policy !== undefined && isResume(policy) ? judged(campaign, policy, { acts, now }, deps) : undefined;
+  };
+  const open = (await deps.ledger.campaigns()).filter(({ state }) => state === 'ready' || state === 'settling');
+  const acts = await deps.ledger.stepActs(open);
+  const changes: Change[] = [];
+  for (const campaign of open) {
+    if (verdict(campaign, acts.get(campaign.id) ?? []) === undefined) continue;
+    let before = campaign;
+    // A run may have begun a step since: the verdict is that of the transaction.
+    const after = await deps.ledger.changeCampaign(campaign, (present, latest) => {
+      before = present ?? campaign;
+      return present && verdict(present, latest);
+    });
+    if (after !== undefined && (after.state !== before.state || after.step !== before.step))
+      changes.push({ before, after });
+  }
+  return changes;
 }
 
 /** Overrules `ramp.settle` for the open steps of a policy, and moves their verdicts accordingly. */
-export function overruleSettle(policy: ResumePolicy, deps: EngineDeps<Campaigns>): void {
-  for (const campaign of deps.ledger.campaigns()) {
+export async function overruleSettle(policy: ResumePolicy, { ledger }: EngineDeps<Campaigns>): Promise<void> {
+  for (const campaign of await ledger.campaigns()) {
     if (campaign.policy !== policy.name || campaign.state !== 'settling') continue;
-    deps.ledger.saveCampaign(settlingFor(campaign, policy, deps));
+    await ledger.changeCampaign(campaign, (present, acts) => present && settlingFor(present, acts, policy));
   }
 }
 
-/** Returns a campaign with an overruled `ramp.settle` for its current step. */
-export function settlingFor(campaign: Campaign, { ramp }: ResumePolicy, { ledger }: EngineDeps<Campaigns>): Campaign {
+/** Returns a campaign with an overruled `ramp.settle` for its current step. @param acts actions of the step */
+export function settlingFor(campaign: Campaign, acts: readonly ActionRecord[], { ramp }: ResumePolicy): Campaign {
   if (campaign.state !== 'settling') return campaign;
-  const { horizonMs } = stepOf(ledger.stepActs(campaign.id, campaign.step));
+  const { horizonMs } = stepOf(acts);
   return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
 }
 
 /** Ends the campaigns of groups without entries, after a complete listing. */
-export function endDrained(policy: ResumePolicy, groups: ReadonlySet<string>, deps: EngineDeps<Campaigns>): void {
-  for (const campaign of deps.ledger.campaigns()) {
-    if (campaign.policy !== policy.name || groups.has(campaign.group)) continue;
-    const after = drained(campaign);
-    if (after !== campaign) deps.ledger.saveCampaign(after);
+export async function endDrained(
+  policy: ResumePolicy,
+  groups: ReadonlySet<string>,
+  { ledger }: EngineDeps<Campaigns>,
+): Promise<void> {
+  for (const campaign of await ledger.campaigns()) {
+    if (campaign.policy !== policy.name || groups.has(campaign.group) || drained(campaign) === campaign) continue;
+    await ledger.changeCampaign(campaign, (present) => present && drained(present));
   }
 }
 
 function judged(
   campaign: Campaign,
   policy: ResumePolicy,
-  now: number,
-  deps: EngineDeps<Campaigns>,
+  { acts, now }: { readonly acts: readonly ActionRecord[]; readonly now: number },
+  { breakerMs }: Pick<EngineDeps, 'breakerMs'>,
 ): Campaign | undefined {
   if (campaign.state !== 'ready' && campaign.state !== 'settling') return undefined;
-  const acts = deps.ledger.stepActs(campaign.id, campaign.step);
   if (campaign.state === 'ready') {
     // A crash happened between the last request and the end of the step.
     const left = acts.length > 0 && !acts.every(hadNoEffect);
@@ -117,7 +167,7 @@ function judged(
     const result = resultOf(outcome);
     if (result !== undefined) results[result]++;
   }
-  const ramp = { ...policy.ramp, ...(deps.breakerMs !== undefined && { breaker: deps.breakerMs }) };
+  const ramp = { ...policy.ramp, ...(breakerMs !== undefined && { breaker: breakerMs }) };
   const after = judge(retimed(campaign, { ...stepOf(acts), ramp }), results, ramp, now);
   return after === campaign ? undefined : after;
 }

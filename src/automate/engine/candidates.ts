@@ -11,50 +11,52 @@ import type { History } from '../ledger/history.ts';
 import type { Identity } from '../ledger/trust.ts';
 import type { Rejections } from './rejections.ts';
 
-/** Sorts by age, oldest failure first: the entries that expire first are repaired first. */
-export function candidates(
-  account: string,
-  entries: readonly WorkflowDlqEntry[],
-  known: { readonly ledger: Identity & History; readonly rejections: Rejections },
-): Candidate[] {
-  const taken = new Set<string>();
-  return [...entries].sort(byAge).map((entry) => {
-    const candidate = candidateOf(account, entry, { ...known, taken });
-    taken.add(candidate.lineage);
-    return candidate;
-  });
+interface Known {
+  readonly ledger: Identity & History;
+  readonly rejections: Rejections;
 }
 
-function candidateOf(
+/** Returns the candidates, oldest failure first: the entries that expire first are repaired first. */
+export async function candidates(
   account: string,
-  entry: WorkflowDlqEntry,
-  {
-    ledger,
-    rejections,
-    taken,
-  }: {
-    readonly ledger: Identity & History;
-    readonly rejections: Rejections;
-    readonly taken: ReadonlySet<string>;
-  },
-): Candidate {
-  const own = newestStamp(entry.labels, ledger.instance);
-  const foreign = entry.labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== ledger.instance);
-  const history =
-    ledger.lineageOfRun(account, entry.workflowRunId) ??
-    ledger.historyOf(account, own?.lineage ?? newLineage(account, entry));
-  const refused = rejections.of(account, entry.dlqId);
-  return {
-    entry,
-    lineage: history.lineage,
-    attempts: Math.max(history.attempts, own?.attempt ?? 0),
-    ...(history.lastAttemptAt !== undefined && { lastAttemptAt: history.lastAttemptAt }),
-    rejections: refused?.count ?? 0,
-    ...(refused !== undefined && { lastRejectedAt: refused.at }),
-    ...(foreign !== undefined && { stampedBy: foreign.instance }),
-    sentBefore: ledger.isClaimed(account, entry.dlqId),
-    lineageTaken: taken.has(history.lineage),
-  };
+  entries: readonly WorkflowDlqEntry[],
+  { ledger, rejections }: Known,
+): Promise<Candidate[]> {
+  const resumed = await ledger.lineagesOfRuns(
+    account,
+    entries.map(({ workflowRunId }) => workflowRunId),
+  );
+  const stamped = entries.map((entry) => {
+    const own = newestStamp(entry.labels, ledger.instance);
+    const history = resumed.get(entry.workflowRunId);
+    return { entry, own, history, lineage: history?.lineage ?? own?.lineage ?? newLineage(account, entry) };
+  });
+  const unresumed = stamped.filter(({ history }) => history === undefined).map(({ lineage }) => lineage);
+  const histories = await ledger.histories(account, unresumed);
+  const claims = await ledger.claims(
+    account,
+    entries.map(({ dlqId }) => dlqId),
+  );
+  const taken = new Set<string>();
+  return stamped
+    .sort((a, b) => byAge(a.entry, b.entry))
+    .map(({ entry, own, lineage, history = histories.get(lineage) }) => {
+      const foreign = entry.labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== ledger.instance);
+      const refused = rejections.of(account, entry.dlqId);
+      const lineageTaken = taken.has(lineage);
+      taken.add(lineage);
+      return {
+        entry,
+        lineage,
+        attempts: Math.max(history?.attempts ?? 0, own?.attempt ?? 0),
+        ...(history?.lastAttemptAt !== undefined && { lastAttemptAt: history.lastAttemptAt }),
+        rejections: refused?.count ?? 0,
+        ...(refused !== undefined && { lastRejectedAt: refused.at }),
+        ...(foreign !== undefined && { stampedBy: foreign.instance }),
+        sentBefore: claims.has(entry.dlqId),
+        lineageTaken,
+      };
+    });
 }
 
 /**

@@ -44,27 +44,36 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   return limits;
 }
 
-/** Use of each cap at `now` (epoch milliseconds). */
-export function capUse(
-  policy: Policy,
+/** Returns the use of each cap at `now` (epoch milliseconds). */
+export async function capUse(
+  { name, account }: Pick<Policy, 'name' | 'account'>,
   limits: readonly CapLimit[],
   ledger: Trust & Usage,
   now: number,
-): readonly PlanCap[] {
+): Promise<readonly PlanCap[]> {
   const adopt = ledger.mustBeAdopted;
   const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
-  return limits.map(({ scope, windowMs, marginMs = 0, limit, actions }) => {
-    const of = {
-      ...(scope === 'policy' && { policy: policy.name }),
-      ...(scope === 'account' && { account: policy.account }),
-      ...(actions !== undefined && { actions }),
-    };
-    return {
-      scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
-      window: windowMs === HOUR_MS ? 'hour' : 'day',
-      used: adopt === undefined ? ledger.used(of, now - windowMs - marginMs) : limit,
-      limit,
-      ...why,
-    };
-  });
+  const used = await ledger.used(
+    limits.map(({ scope, windowMs, marginMs = 0, actions }) => ({
+      scope: {
+        ...(scope === 'policy' && { policy: name }),
+        ...(scope === 'account' && { account }),
+        ...(actions !== undefined && { actions }),
+      },
+      since: now - windowMs - marginMs,
+    })),
+  );
+  return limits.map(({ scope, windowMs, limit, actions }, index) => ({
+    scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
+    window: windowMs === HOUR_MS ? 'hour' : 'day',
+    used: adopt === undefined ? used[index]! : limit,
+    limit,
+    ...why,
+  }));
+}
+
+/** Returns the use of all caps of a policy now, for its decision. */
+export async function capsOf(policy: Policy, deps: EngineDeps<Trust & Usage>): Promise<readonly PlanCap[]> {
+  const now = deps.clock.now();
+  return capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
 }

@@ -1,28 +1,23 @@
 /** Last reduction before a plan: the limit of one run, and what the caps still allow. */
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
-import type { Trust } from '../ledger/trust.ts';
-import type { Usage } from '../ledger/usage.ts';
-import { capLimits, capUse } from './cap-limits.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { guardsAt } from './guards-at.ts';
 import type { Draft } from './plan-draft.ts';
 
 /**
  * @param allowed in the order of execution
- * @returns the actions that fit, and the use of the caps
+ * @returns the actions that fit
  */
 export function withinCaps<P extends Proposal>(
   policy: Policy,
   allowed: readonly P[],
-  draft: Draft,
-  deps: EngineDeps<Trust & Usage>,
-): { readonly chosen: readonly P[]; readonly caps: Plan['caps'] } {
-  const now = deps.clock.now();
-  const caps = capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
+  { draft, caps }: { readonly draft: Draft; readonly caps: Plan['caps'] },
+  { guards }: Pick<EngineDeps, 'guards'>,
+): readonly P[] {
   const items = allowed.reduce((sum, { items }) => sum + items, 0);
   let room = items;
-  for (const guard of guardsAt(deps.guards, 'plan')) {
+  for (const guard of guardsAt(guards, 'plan')) {
     const { allowed: count, reason } = guard.check({ matched: items, maxPerRun: policy.limits.maxPerRun, caps });
     room = Math.min(room, count);
     if (count === 0 && items > 0) draft.hold({ guard: guard.name, reason: reason ?? 'no room' });
@@ -36,5 +31,5 @@ export function withinCaps<P extends Proposal>(
     room -= fits;
     chosen.push({ ...proposal, items: fits });
   }
-  return { chosen, caps };
+  return chosen;
 }

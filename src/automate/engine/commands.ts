@@ -17,6 +17,7 @@ import type { RunDeps, RunOptions } from './run-policy.ts';
 import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { haltKey } from './shown-group.ts';
+import type { Turns } from './turns.ts';
 
 /** Milliseconds during which a manually made plan can be applied. */
 const SHOWN_FOR_MS = 3_600_000;
@@ -31,6 +32,8 @@ export interface CommandDeps extends RunDeps {
   /** Runs a policy in its turn: runs of one policy never overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
   runSoon(policy: string): void;
+  /** Turns of the changes of campaigns with their conditions. */
+  readonly verdicts: Turns;
   /** Resolves the outcomes of earlier actions, and judges the steps that are due. */
   settle(signal: AbortSignal): Promise<void>;
 }
@@ -110,7 +113,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   await deps.manual.review();
   // A manual plan has no earlier steps, and its policy already has the overruled value.
   if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
-    overruleSettle(found, deps);
+    await overruleSettle(found, deps);
     await deps.settle(signal);
   }
   const prune = pruneBound(stored.plan);
@@ -163,17 +166,19 @@ export async function rejectPlan(id: string, person: Person, deps: CommandDeps):
 }
 
 /** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
-export function liftHalts(scope: string | undefined, deps: CommandDeps): number {
-  let lifted = 0;
-  for (const campaign of deps.ledger.campaigns()) {
-    const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
-    const after = isMeant ? lift(campaign) : campaign;
-    if (after === campaign) continue;
-    deps.ledger.saveCampaign(after);
-    deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
-    lifted++;
-  }
-  return lifted;
+export async function liftHalts(scope: string | undefined, deps: CommandDeps): Promise<number> {
+  return deps.verdicts.take('campaigns', async () => {
+    let lifted = 0;
+    for (const campaign of await deps.ledger.campaigns()) {
+      const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
+      if (!isMeant || lift(campaign) === campaign) continue;
+      const after = await deps.ledger.changeCampaign(campaign, (present) => present && lift(present));
+      if (after === undefined) continue;
+      deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
+      lifted++;
+    }
+    return lifted;
+  });
 }
 
 function policyWith(name: string, overruled: PlanRequest['overrule'], deps: CommandDeps): Policy | Refusal {

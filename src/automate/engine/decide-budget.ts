@@ -8,13 +8,14 @@ import type { BudgetProposal } from '#foundation/domain/plan.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { BudgetPolicy } from '../policies/policy.ts';
-import type { PolicyMemory } from '../ledger/runs.ts';
+import type { PolicyMemory, Readings } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Raises, Usage } from '../ledger/usage.ts';
+import { capsOf } from './cap-limits.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
-import { Draft, type Decision, type PlanContext, type Readings } from './plan-draft.ts';
+import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const MAX_BUDGET_USD = 10_000;
 
@@ -25,10 +26,10 @@ export async function decideBudget(
 ): Promise<Decision> {
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
-  const { spend, known, doubt } = deps.facts.budget(policy.account);
+  const { spend, known, doubt } = await deps.facts.budget(policy.account);
   if (known !== undefined) draft.notes.push(knowledge(known, now));
   if (Number.isFinite(spend.hoursLeft)) draft.notes.push(`Hours left at this rate: ${spend.hoursLeft!.toFixed(1)}.`);
-  const seen = deps.ledger.condition(policy.name);
+  const seen = await deps.ledger.condition(policy.name);
   if (known !== undefined && spend.fresh) {
     const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
     if (verdict !== 'match') {
@@ -41,7 +42,7 @@ export async function decideBudget(
   // Unknown data neither breaks a series of readings nor adds one.
   const met = known !== undefined && spend.fresh && readings !== seen && { readings };
   const toUsd = known === undefined ? undefined : raised(policy, known.knownUsd);
-  const raises = deps.ledger.raises(policy.account, sinceMonth(now));
+  const raises = await deps.ledger.raises(policy.account, sinceMonth(now));
   const tooFew = unconfirmed(policy, readings, apart);
   const { maxPerMonth, maxRaisePerMonthUsd } = policy.limits;
   for (const guard of guardsAt(deps.guards, 'budget')) {
@@ -79,7 +80,8 @@ export async function decideBudget(
   };
   const isApproved = context.only?.has(proposal.target) ?? true;
   if (!isApproved) draft.tally.add('approval', 'not in the approved plan');
-  const { chosen, caps } = withinCaps(policy, isApproved ? [proposal] : [], draft, deps);
+  const caps = await capsOf(policy, deps);
+  const chosen = withinCaps(policy, isApproved ? [proposal] : [], { draft, caps }, deps);
   const matched = isApproved ? 1 : 0;
   return { ...draft.finish({ selected: 1, matched, chosen, backlog: matched - chosen.length, caps }), ...met };
 }

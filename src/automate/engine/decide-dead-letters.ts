@@ -8,6 +8,7 @@ import type { History } from '../ledger/history.ts';
 import type { Signals } from '../ledger/signals.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
+import { capsOf } from './cap-limits.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { guardsAt } from './guards-at.ts';
@@ -26,6 +27,11 @@ export async function decideDeadLetters(
   draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
   const deadLetters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
   if (deadLetters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
+  const claims = await deps.ledger.claims(
+    policy.account,
+    deadLetters.map(({ dlqId }) => dlqId),
+  );
+  const caps = await capsOf(policy, deps);
   const { backoff } = policy.limits.attempts;
   const missing = missingIds(policy, deadLetters, draft);
   const proposals: MessageDeleteProposal[] = [];
@@ -49,7 +55,7 @@ export async function decideDeadLetters(
     } else if (backingOff !== undefined) {
       const { reason, until = Infinity } = backingOff;
       draft.tally.add('attempts', reason, { dlqId, until });
-    } else if (deps.ledger.isClaimed(policy.account, dlqId)) {
+    } else if (claims.has(dlqId)) {
       draft.tally.add('claim', 'sent before', { dlqId });
     } else if (context.only !== undefined && !context.only.has(dlqId)) {
       draft.tally.add('approval', 'not in the approved plan', { dlqId });
@@ -88,7 +94,7 @@ export async function decideDeadLetters(
     if (tripped?.onTrip === 'abort') return draft.abort({ guard: guard.name, reason: tripped.reason }, shown);
     if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
   }
-  const { chosen, caps } = withinCaps(policy, proposals, draft, deps);
+  const chosen = withinCaps(policy, proposals, { draft, caps }, deps);
   const decision = draft.finish(
     {
       selected: proposals.length,

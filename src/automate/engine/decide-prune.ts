@@ -6,6 +6,7 @@ import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../policies/policy.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
+import { capsOf } from './cap-limits.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
@@ -48,7 +49,8 @@ export async function decidePrune(
     });
   }
   const items = pages.reduce((sum, page) => sum + page.items, 0);
-  const { chosen, caps } = withinCaps(policy, pages, draft, deps);
+  const caps = await capsOf(policy, deps);
+  const chosen = withinCaps(policy, pages, { draft, caps }, deps);
   const planned = chosen.reduce((sum, page) => sum + page.items, 0);
   return draft.finish({ selected: items, matched: items, chosen, backlog: items - planned, caps });
 }

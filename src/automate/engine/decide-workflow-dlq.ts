@@ -12,7 +12,9 @@ import type { History } from '../ledger/history.ts';
 import type { PolicyMemory } from '../ledger/runs.ts';
 import type { Identity, Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
+import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates } from './candidates.ts';
+import { capsOf } from './cap-limits.ts';
 import { withinCaps } from './choose.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { drainOf } from './drain.ts';
@@ -51,16 +53,15 @@ export async function decideWorkflowDlq(
   const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
   if (unreadable !== undefined) return draft.abort(unreadable, { read });
 
+  const known = await candidates(account, listing.entries, deps);
+  const firstMatches = graceOf(policy) > 0 ? await deps.ledger.firstMatches(policy.name) : NO_MATCHES;
+  const campaigns = isResume(policy) ? await campaignsOf(policy, deps) : NO_CAMPAIGNS;
+  const caps = await capsOf(policy, deps);
   const missing = missingIds(policy, listing.entries, draft);
-  const { matched, evaluationErrors, misjudged } = select(
-    policy,
-    listing.entries,
-    { filter, now, draft, context },
-    deps,
-  );
+  const { matched, evaluationErrors, misjudged } = select(policy, known, { filter, now, draft, context }, deps);
   if (misjudged !== undefined) return draft.abort(misjudged, { read, evaluationErrors });
   const selected = matched.length;
-  const allowed = allow(policy, matched, { now, draft, only: context.only }, deps);
+  const allowed = allow(policy, matched, { now, draft, only: context.only, firstMatches }, deps);
   const shown = { read, selected, evaluationErrors };
 
   for (const guard of guardsAt(deps.guards, 'matched')) {
@@ -91,8 +92,8 @@ export async function decideWorkflowDlq(
 
   const listed = new Returns(listing.entries, deps.ledger.instance);
   const proposals = allowed.map((candidate) => propose(policy, candidate, listed, deps));
-  const groups = chooseByGroup(policy, proposals, { population, now, draft }, deps);
-  const { chosen, caps } = withinCaps<RunProposal>(policy, groups.allowed, draft, deps);
+  const groups = chooseByGroup(policy, proposals, { population, campaigns, now, draft }, deps);
+  const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
   const drain = drainOf(policy, proposals, groups.campaigns, now);
   noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
@@ -154,11 +155,11 @@ type WorkflowDlqDeps = DecideDeps<Identity & PolicyMemory & History & Campaigns 
 /** Applies `select` and `where` to every entry. */
 function select(
   policy: WorkflowDlqPolicy,
-  entries: readonly WorkflowDlqEntry[],
+  listed: readonly Candidate[],
   { filter, now, draft, context }: Selecting,
   deps: WorkflowDlqDeps,
 ) {
-  const known = new Map(candidates(policy.account, entries, deps).map((one) => [one.entry.dlqId, one]));
+  const known = new Map(listed.map((one) => [one.entry.dlqId, one]));
   const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const { matched, left, errors } = evaluate(
     policy,
@@ -172,7 +173,7 @@ function select(
     now,
   );
   for (const { guard, reason, dlqId } of left) draft.tally.add(guard, reason, { dlqId });
-  const misjudged = firstDenial(guardsAt(deps.guards, 'evaluated'), { entries: entries.length, errors });
+  const misjudged = firstDenial(guardsAt(deps.guards, 'evaluated'), { entries: listed.length, errors });
   return { matched: matched.map(({ dlqId }) => known.get(dlqId)!), evaluationErrors: errors, misjudged };
 }
 
@@ -180,13 +181,22 @@ interface Allowing {
   readonly now: number;
   readonly draft: Draft;
   readonly only: ReadonlySet<string> | undefined;
+  readonly firstMatches: ReadonlyMap<string, number>;
+}
+
+const NO_MATCHES: ReadonlyMap<string, number> = new Map();
+const NO_CAMPAIGNS: KnownCampaigns = { byGroup: new Map(), acts: new Map() };
+
+/** Milliseconds between the first match of an entry and its delete. */
+function graceOf({ action }: WorkflowDlqPolicy): number {
+  return action.type === 'workflow-dlq.delete' ? action.grace : 0;
 }
 
 /** Applies the entry guards, and denies entries outside an operator's approval. */
 function allow(
   policy: WorkflowDlqPolicy,
   matched: readonly Candidate[],
-  { now, draft, only }: Allowing,
+  { now, draft, only, firstMatches }: Allowing,
   deps: WorkflowDlqDeps,
 ): Candidate[] {
   const rules: EntryRules = {
@@ -196,7 +206,7 @@ function allow(
     failureFunctionStates: isResume(policy) ? policy.failureFunctionStates : [],
     maxAttempts: policy.limits.attempts.max,
     backoff: policy.limits.attempts.backoff,
-    grace: policy.action.type === 'workflow-dlq.delete' ? policy.action.grace : 0,
+    grace: graceOf(policy),
   };
   const owning = owners(deps.policies);
   const retention = deps.accounts.get(policy.account)?.dlqRetentionMs;
@@ -204,7 +214,7 @@ function allow(
   return matched.flatMap((found) => {
     const { dlqId } = found.entry;
     const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
-    const firstMatchedAt = rules.grace > 0 ? deps.ledger.firstMatchedAt(policy.name, dlqId) : undefined;
+    const firstMatchedAt = firstMatches.get(dlqId);
     // Most of the many entries have no further facts, so they are not copied.
     const candidate: Candidate =
       ownedBy === undefined && firstMatchedAt === undefined

@@ -1,7 +1,7 @@
 /** Dependencies of the engine. All its knowledge comes through this interface. */
 import type { Actions } from '../actions/index.ts';
 import type { ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
-import type { BudgetAssertion, BudgetDoubt } from '#foundation/domain/known-budget.ts';
+import type { BudgetAssertion, BudgetDoubt, BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { PolicyMode } from '#foundation/domain/plan.ts';
 import type { Deliveries, Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -25,14 +25,15 @@ export interface EngineFacts {
   clockSkewMs(account: string): number | undefined;
   /** Time since which the clock has not been set. Earlier timestamps may be less exact. */
   steadySince(): number;
-  preconditions(account: string): PreconditionFacts;
-  /** Budget facts. `asserted` is the configured value, even if a newer one is known. */
-  budget(account: string): {
+  preconditions(account: string): Promise<PreconditionFacts>;
+  /** Budget facts. `asserted` is the configured value, even if a newer one is known. `changes` are those of the ledger. */
+  budget(account: string): Promise<{
     readonly spend: BudgetFacts;
+    readonly changes: readonly BudgetRaise[];
     readonly known?: KnownBudget;
     readonly asserted?: BudgetAssertion;
     readonly doubt?: BudgetDoubt;
-  };
+  }>;
   /** Returns true if the log has shown this end of a message of a resumed run to its workflow. */
   resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
   /** Number of messages in the DLQ, from the statistics. */

@@ -1,6 +1,7 @@
 /** Engine: decides, checks guards, acts and records. `plan` is a run that ends before it acts. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
+import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
@@ -13,7 +14,7 @@ import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
 import { Authority } from './authority.ts';
 import { announceApprovals, announceCampaign, announcePauses, announceUnknown } from './announce.ts';
-import { judgeCampaigns } from './campaigns.ts';
+import { judgeCampaigns, type Change } from './campaigns.ts';
 import { clockDenial } from './clock-denial.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
@@ -28,6 +29,7 @@ import type { RunOptions } from './run-policy.ts';
 import { skipped, type RunResult } from './run-result.ts';
 import { abandonIntents, settleActions } from './settle.ts';
 import { RunTurns } from './run-turns.ts';
+import { Turns } from './turns.ts';
 import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands.ts';
 
 export interface Engine extends EngineCommands {
@@ -68,7 +70,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     byName,
     authority,
     conditions,
-    inFlight: new Set<number>(),
+    inFlight: new Set<string>(),
+    verdicts: new Turns(),
     inStep: new Set<string>(),
     rejections: new Rejections(),
     listedAt: new Map<string, number>(),
@@ -92,11 +95,10 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   async function settleOnce(signal: AbortSignal): Promise<void> {
     await manual.review();
     resolveOver(parts);
-    abandonIntents(parts);
-    noteAccounts(parts);
+    await abandonIntents(parts);
+    await noteAccounts(parts);
     await settleActions(parts, signal);
-    const changes = judgeCampaigns(byName, parts);
-    for (const change of changes) announceCampaign(change, parts);
+    const changes = await judgeAndAnnounce(parts);
     announceUnknown(parts);
     await announceApprovals(parts);
     await announcePauses(parts);
@@ -133,7 +135,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       const scope =
         policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
       const pauses = await authority.unpause({ ...(scope !== undefined && { scope }), reason, by });
-      return pauses + liftHalts(scope, commands);
+      return pauses + (await liftHalts(scope, commands));
     },
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
@@ -144,7 +146,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     },
     restore: (told) => conditions.restore(told),
     async recover(signal) {
-      const unknown = abandonIntents(parts);
+      const unknown = await abandonIntents(parts);
       if (unknown > 0) deps.events.emit({ type: 'engine.recovered', unknown });
       await settle(signal);
     },
@@ -160,30 +162,53 @@ function resolveOver({ byName, conditions }: Pick<CommandDeps, 'byName' | 'condi
   }
 }
 
+/** Judges in turn with the commands that lift halts: the last change decides which condition is active. */
+async function judgeAndAnnounce(
+  deps: Parameters<typeof judgeCampaigns>[1] & Parameters<typeof announceCampaign>[1] & { readonly verdicts: Turns },
+): Promise<readonly Change[]> {
+  return deps.verdicts.take('campaigns', async () => {
+    const changes = await judgeCampaigns(deps.byName, deps);
+    for (const change of changes) announceCampaign(change, deps);
+    return changes;
+  });
+}
+
 /**
  * Records the time since which the store has every raise of an account. A store that must be adopted can lack raises.
  */
-function noteAccounts(deps: EngineDeps<Trust & Raises>): void {
+async function noteAccounts(deps: EngineDeps<Trust & Raises>): Promise<void> {
   const { accounts, ledger, clock } = deps;
   if (ledger.mustBeAdopted !== undefined) return;
-  for (const [account, { accountId }] of accounts) {
-    if (accountId === undefined || clockDenial(account, deps) !== undefined) continue;
-    ledger.noteAccount(account, accountId, clock.now());
-  }
+  const watched = [...accounts].flatMap(([account, { accountId: id }]) =>
+    id === undefined || clockDenial(account, deps) !== undefined ? [] : [{ account, id }],
+  );
+  await ledger.noteAccounts(watched, clock.now());
 }
 
 type StatusDeps = EngineDeps<Campaigns & Signals> & { readonly authority: Authority; readonly conditions: Conditions };
 
-async function statusesOf(deps: StatusDeps): Promise<readonly PolicyStatus[]> {
-  const { policies, authority } = deps;
-  const paused = await authority.allPaused(policies);
-  return policies.map((policy) => statusOf(policy, paused.get(policy.name), deps));
+/** Facts for the status of a policy from the ledger. */
+interface StatusFacts {
+  readonly paused: string | undefined;
+  readonly probationLeft: number;
+  readonly campaigns: readonly Campaign[];
 }
 
-function statusOf(policy: Policy, paused: string | undefined, deps: StatusDeps): PolicyStatus {
-  const { authority, conditions, ledger } = deps;
+async function statusesOf(deps: StatusDeps): Promise<readonly PolicyStatus[]> {
+  const { policies, authority, ledger } = deps;
+  const paused = await authority.allPaused(policies);
+  const probations = await authority.probations(policies);
+  const campaigns = Map.groupBy(await ledger.campaigns(), ({ policy }) => policy);
+  return policies.map((policy) => {
+    const { name } = policy;
+    const probationLeft = probations.get(name) ?? 0;
+    return statusOf(policy, { paused: paused.get(name), probationLeft, campaigns: campaigns.get(name) ?? [] }, deps);
+  });
+}
+
+function statusOf(policy: Policy, { paused, probationLeft, campaigns }: StatusFacts, deps: StatusDeps): PolicyStatus {
+  const { authority, conditions } = deps;
   const { mode, reducedBy } = authority.mode(policy);
-  const probationLeft = authority.probationLeft(policy);
   const by = paused === undefined ? reducedBy : `paused: ${paused}`;
   const held = conditions.active().find(({ key }) => key === holdKey(policy));
   return {
@@ -200,9 +225,6 @@ function statusOf(policy: Policy, paused: string | undefined, deps: StatusDeps):
     ...(probationLeft > 0 && { probationLeft }),
     ...(held !== undefined && { held: { guard: held.guard ?? '', reason: held.detail, since: held.since } }),
     ...pendingStatus(pendingTriggers(policy, deps)),
-    campaigns: ledger
-      .campaigns()
-      .filter((campaign) => campaign.policy === policy.name && campaign.state !== 'ended')
-      .map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
+    campaigns: campaigns.map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
   };
 }

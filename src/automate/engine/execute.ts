@@ -7,13 +7,13 @@ import type { Denial, Plan, Proposal } from '#foundation/domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { History } from '../ledger/history.ts';
-import type { Intent, Intents } from '../ledger/intents.ts';
+import type { Intent, Intents, Premises } from '../ledger/intents.ts';
 import type { Identity } from '../ledger/trust.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { overruledSettle } from '../policies/overrule.ts';
-import { isResume, type Policy } from '../policies/policy.ts';
-import type { Authority } from './authority.ts';
-import { beginStep, endStep } from './campaigns.ts';
+import { isResume, type Policy, type ResumePolicy } from '../policies/policy.ts';
+import { policyScope, type Authority } from './authority.ts';
+import { beginStep, endStep, groupKey } from './campaigns.ts';
 import { capLimits } from './cap-limits.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
@@ -25,9 +25,9 @@ type ExecuteLedger = Identity & Intents & History & Campaigns;
 
 export interface ExecuteDeps<L = ExecuteLedger> extends DecideDeps<L> {
   readonly authority: Authority;
-  /** Intents whose request is in flight. */
-  readonly inFlight: Set<number>;
-  /** Campaigns with a step in progress. */
+  /** Actions between their reservation and their outcome, by run and target. */
+  readonly inFlight: Set<string>;
+  /** Groups with a step in progress, by policy and group. */
   readonly inStep: Set<string>;
 }
 
@@ -96,12 +96,14 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
   let unprepared: string | undefined;
   const inDlq = deps.facts.dlqMessages(policy.account);
   for (const [group, members] of byGroup) {
-    const step = new GroupStep(policy, { group, settle: overruledSettle(policy, run.plan.overruled) }, deps);
+    const step = new GroupStep(policy, group, run.plan, deps);
     try {
       for (const planned of members) {
         stopped = (await mayNotSend(policy, run, deps, signal)) ?? othersDelete(policy, { inDlq, done }, deps);
         if (stopped !== undefined) break;
-        const proposal = step.join(planned);
+        const proposal = await step.join(planned);
+        // The campaign has changed since the plan: the next run decides again.
+        if (proposal === undefined) break;
         const result = await one(policy, run, proposal, deps, signal);
         if (result.took !== undefined) {
           counts[result.took]++;
@@ -119,7 +121,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
         }
       }
     } finally {
-      step.end();
+      await step.end();
     }
     if (stopped !== undefined || reached === chosen.length) break;
   }
@@ -132,28 +134,46 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
 /** Step of a group's campaign, saved before its first intent and after its last. */
 class GroupStep {
   readonly #policy: Policy;
-  readonly #of: Parameters<typeof beginStep>[1];
+  readonly #group: string;
+  readonly #plan: Plan;
   readonly #deps: ExecuteDeps;
   #campaign: Campaign | undefined;
 
-  constructor(policy: Policy, of: Parameters<typeof beginStep>[1], deps: ExecuteDeps) {
+  constructor(policy: Policy, group: string, plan: Plan, deps: ExecuteDeps) {
     this.#policy = policy;
-    this.#of = of;
+    this.#group = group;
+    this.#plan = plan;
     this.#deps = deps;
   }
 
-  /** Adds an action that may be sent to the step. */
-  join(proposal: Proposal): Proposal {
+  /** Adds an action that may be sent to the step. @returns undefined if the step cannot begin */
+  async join(proposal: Proposal): Promise<Proposal | undefined> {
     if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
-    this.#campaign ??= beginStep(this.#policy, this.#of, this.#deps);
-    this.#deps.inStep.add(this.#campaign.id);
-    return { ...proposal, campaign: { id: this.#campaign.id, step: this.#campaign.step } };
+    this.#campaign ??= await this.#begin(this.#policy);
+    const { id, step } = this.#campaign ?? {};
+    return id === undefined || step === undefined ? undefined : { ...proposal, campaign: { id, step } };
   }
 
-  end(): void {
-    if (this.#campaign === undefined || !isResume(this.#policy)) return;
-    this.#deps.inStep.delete(this.#campaign.id);
-    endStep(this.#policy, this.#campaign, this.#deps);
+  async end(): Promise<void> {
+    try {
+      if (this.#campaign !== undefined && isResume(this.#policy))
+        await endStep(this.#policy, this.#campaign, this.#deps);
+    } finally {
+      this.#deps.inStep.delete(this.#key);
+    }
+  }
+
+  async #begin(policy: ResumePolicy): Promise<Campaign | undefined> {
+    // First: from here on, settling does not judge the campaign.
+    this.#deps.inStep.add(this.#key);
+    const { campaigns, overruled } = this.#plan;
+    const planned = campaigns.find(({ group }) => group === this.#group);
+    const settle = overruledSettle(policy, overruled);
+    return beginStep(policy, { group: this.#group, planned, settle }, this.#deps);
+  }
+
+  get #key(): string {
+    return groupKey({ policy: this.#policy.name, group: this.#group });
   }
 }
 
@@ -223,43 +243,84 @@ async function one(
     const objection = await mayNotSend(policy, run, deps, signal);
     if (objection !== undefined) return { stopped: objection };
   }
-  const { intent, instead } = reserve(policy, run, proposal, deps);
-  if (intent === undefined) return instead;
-  deps.inFlight.add(intent.id);
+  const target = withUniqueTarget(run.id, withListed(proposal, deps));
+  const key = inFlightKey(run.id, target);
+  // First: an intent that settling finds without an outcome is in flight, or it was abandoned.
+  deps.inFlight.add(key);
   try {
+    const { intent, instead } = await reserve(policy, run, target, deps);
+    if (intent === undefined) return instead;
+    // The run may have been stopped while the intent was stored.
+    const denial = signal.aborted ? interrupted(signal) : pausedBy(deps.authority.pausedHere(policy), deps);
+    if (denial !== undefined) return await unsent(intent, denial, deps);
     return await send(intent, deps);
   } finally {
-    deps.inFlight.delete(intent.id);
+    deps.inFlight.delete(key);
   }
 }
 
-function reserve(
+/** Name of an action in `inFlight`. A run acts on a target at most once. */
+export function inFlightKey(runId: number, { target }: Pick<Proposal, 'target'>): string {
+  return `${runId}\0${target}`;
+}
+
+async function reserve(
   policy: Policy,
   run: Run,
-  planned: Proposal,
+  proposal: Proposal,
   deps: ExecuteDeps,
-): { readonly intent: Intent; readonly instead?: never } | { readonly intent?: never; readonly instead: StepResult } {
-  const { ledger, clock } = deps;
-  const proposal = withUniqueTarget(run.id, withListed(planned, deps));
+): Promise<
+  { readonly intent: Intent; readonly instead?: never } | { readonly intent?: never; readonly instead: StepResult }
+> {
+  const { ledger, clock, authority } = deps;
   try {
-    // Another policy may have resumed the same run through another entry since the plan.
-    if (proposal.action === 'workflow-dlq.resume') {
-      const { lastAttemptAt = -Infinity } = ledger.historyOf(proposal.account, proposal.lineage);
-      if (lastAttemptAt >= run.plan.at) return { instead: { took: 'skipped' } };
-    }
-    // Another raise, or an edited assertion, may have come since the plan.
-    if (proposal.action === 'budget.raise') {
-      const { known, doubt } = deps.facts.budget(proposal.account);
-      if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return { instead: { took: 'skipped' } };
-    }
+    const premises = await premisesOf(policy, run, proposal, deps);
+    if (premises === undefined) return { instead: { took: 'skipped' } };
     const now = clock.now();
-    const reservation = ledger.reserve(run.id, proposal, now, capLimits(policy, now, deps));
+    const reservation = await ledger.reserve(run.id, proposal, now, capLimits(policy, now, deps), premises);
     if (reservation.ok) return { intent: reservation.intent };
-    if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
-    return { instead: { stopped: { guard: reservation.guard, reason: reservation.reason } } };
+    const { guard, reason } = reservation;
+    if (guard === 'claim') return { instead: { took: 'skipped' } };
+    const paused = guard === 'kill_switch' ? await authority.paused(policy) : undefined;
+    return { instead: { stopped: { guard, reason: paused ?? reason } } };
   } catch (error) {
     return { instead: { stopped: ledgerFailed('reserve', error, deps) } };
   }
+}
+
+/** Returns what the reservation checks again; undefined if it has already changed since the plan. */
+async function premisesOf(
+  { name }: Policy,
+  run: Run,
+  proposal: Proposal,
+  deps: ExecuteDeps,
+): Promise<Premises | undefined> {
+  const pauses = pausedBy('a pause', deps) === undefined ? [] : ['engine', policyScope(name)];
+  // Another policy may have acted on the same run through another entry.
+  if (proposal.action !== 'budget.raise') return { pauses, since: run.plan.at };
+  // Another raise, or an edited assertion, may have come.
+  const { known, doubt, changes } = await deps.facts.budget(proposal.account);
+  if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return undefined;
+  return { pauses, budgetChanges: changes };
+}
+
+/** Returns the objection of the guard of pauses to a pause. */
+function pausedBy(paused: string | undefined, { guards, clock }: ExecuteDeps): Denial | undefined {
+  if (paused === undefined) return undefined;
+  const guard = guardsAt(guards, 'run').filter(({ name }) => name === 'kill_switch');
+  return firstDenial(guard, { paused, unmet: [], minInterval: 0, now: clock.now() });
+}
+
+/** Records that a reserved action was not sent: its run was stopped in the meantime. */
+async function unsent({ id, at, proposal }: Intent, stopped: Denial, deps: ExecuteDeps): Promise<StepResult> {
+  const detail = `not sent: ${stopped.reason}`;
+  try {
+    await deps.ledger.recordOutcome(id, proposal.account, { at, outcome: 'confirmed_not_applied', detail });
+  } catch (error) {
+    return { stopped: ledgerFailed('record-outcome', error, deps) };
+  }
+  reportOutcome(proposal, { outcome: 'confirmed_not_applied', durationMs: 0, detail }, deps);
+  return { stopped };
 }
 
 /** Adds the entries that the collector has listed since the plan: this action does not cause their return. */
@@ -289,7 +350,7 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   const newRunId = result.outcome === 'accepted' ? result.newRunId : undefined;
   const done = result.outcome === 'accepted' ? result.done : undefined;
   try {
-    ledger.recordOutcome(intent.id, {
+    await ledger.recordOutcome(intent.id, proposal.account, {
       at,
       outcome: result.outcome,
       ...(detail !== undefined && { detail }),

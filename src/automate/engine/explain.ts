@@ -26,7 +26,7 @@ const SELECT_KEYS: Readonly<Record<string, string>> = {
 export async function explain(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
   const found = await lookUp(id, deps, signal);
   if (found !== undefined && 'code' in found) return found;
-  const actions = actionsOn(id, found?.subject, deps);
+  const actions = await actionsOn(id, found?.subject, deps);
   const account = found?.subject.account ?? actions[0]?.proposal.account;
   if (account === undefined) {
     const accounts = deps.actions.accounts.join(', ');
@@ -117,7 +117,7 @@ async function mayNotAct(
     mode: deps.authority.mode(policy).mode,
     isApproved: grant?.only.has(watched) === true,
     ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
-    probationLeft: deps.authority.probationLeft(policy),
+    probationLeft: await deps.authority.probationLeft(policy),
   });
 }
 

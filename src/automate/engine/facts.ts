@@ -1,5 +1,5 @@
 /** Facts about accounts, from the collectors' results and the ledger. Stale or missing data is unknown. */
-import { budgetDoubt, knownBudget } from '#foundation/domain/known-budget.ts';
+import { budgetDoubt, knownBudget, type BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { KnownBudget } from '../policies/facts.ts';
 import { spendFacts } from './budget-facts.ts';
 import type { EngineFacts } from './engine-deps.ts';
@@ -16,8 +16,8 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
     if (event.code === 429 || event.failure === 'rate_limited') refusedAt.set(event.account, deps.clock.monotonic());
   });
 
-  function known(account: string): KnownBudget | undefined {
-    const found = knownBudget(accounts.get(account)?.budget, deps.ledger.budgetChanges(account, 0));
+  function known(account: string, changes: readonly BudgetRaise[]): KnownBudget | undefined {
+    const found = knownBudget(accounts.get(account)?.budget, changes);
     // Without a limit there is nothing to raise. A budget of unknown age may be outdated.
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
@@ -36,19 +36,16 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
     },
     clockSkewMs: (account) => deps.clock.skewMs(account),
     steadySince: () => deps.clock.steadySince,
-    preconditions: (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
-    budget(account) {
-      const budget = known(account);
+    preconditions: async (account) => preconditionFacts(account, accounts.get(account)?.limits.dlqMessages, deps),
+    async budget(account) {
+      const changes = await deps.ledger.budgetChanges(account, 0);
+      const since = await deps.ledger.accountSince(account);
+      const budget = known(account, changes);
       const asserted = accounts.get(account)?.budget;
-      const doubt =
-        budget &&
-        budgetDoubt(asserted, deps.ledger.budgetChanges(account, 0), {
-          known: budget,
-          since: deps.ledger.accountSince(account),
-          now: deps.clock.now(),
-        });
+      const doubt = budget && budgetDoubt(asserted, changes, { known: budget, since, now: deps.clock.now() });
       return {
-        spend: spendFacts(account, budget, deps),
+        spend: await spendFacts(account, budget, deps),
+        changes,
         ...(budget !== undefined && { known: budget }),
         ...(asserted !== undefined && { asserted }),
         ...(doubt !== undefined && { doubt }),

@@ -8,8 +8,7 @@ import type { GroupFacts } from '../guardrails/guard.ts';
 import { nextSizes } from '../guardrails/campaign.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
-import type { Campaigns } from '../ledger/campaigns.ts';
-import { campaignOf, settlingFor } from './campaigns.ts';
+import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import { guardsAt } from './guards-at.ts';
@@ -19,6 +18,7 @@ type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
 interface Choosing {
   readonly population: Population;
+  readonly campaigns: KnownCampaigns;
   readonly now: number;
   readonly draft: Draft;
 }
@@ -31,7 +31,7 @@ export function chooseByGroup(
   policy: WorkflowDlqPolicy,
   proposals: readonly RunProposal[],
   choosing: Choosing,
-  deps: DecideDeps<Campaigns>,
+  deps: Pick<DecideDeps, 'facts' | 'guards'>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
   if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
@@ -73,16 +73,17 @@ function oneGroup(
   policy: ResumePolicy,
   group: string,
   members: readonly ResumeProposal[],
-  { arrivals, now, draft }: ChoosingOne,
-  deps: DecideDeps<Campaigns>,
+  { arrivals, campaigns, now, draft }: ChoosingOne,
+  deps: Pick<DecideDeps, 'facts' | 'guards'>,
 ): {
   readonly now: readonly ResumeProposal[];
   readonly size: number;
   readonly held?: Denial;
   readonly campaign: Campaign;
 } {
-  const found = campaignOf(policy, group, now, deps);
-  const campaign = overruledSettle(policy, draft.overruled) === undefined ? found : settlingFor(found, policy, deps);
+  const found = currentCampaign(policy, group, { found: campaigns.byGroup.get(group), now });
+  const acts = campaigns.acts.get(found.id) ?? [];
+  const campaign = overruledSettle(policy, draft.overruled) === undefined ? found : settlingFor(found, acts, policy);
   const host = hostOfGroup(group);
   const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
   const facts: GroupFacts = {

@@ -79,7 +79,7 @@ export async function reviewHold(
   const [pending] = pendingTriggers(policy, deps);
   const hold = conditions.active().find(({ key }) => key === holdKey(policy));
   if (pending === undefined && hold === undefined) return undefined;
-  if (pending === undefined && !mayRunAgain(policy, approved, deps)) {
+  if (pending === undefined && !(await mayRunAgain(policy, approved, deps))) {
     // For a policy that runs only manually, trouble stays visible until its next run.
     if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.resolve(holdKey(policy));
     return undefined;
@@ -106,10 +106,14 @@ function heldBy(denial: Denial): RunResult {
 }
 
 /** Returns true if a later run could end the hold: by the schedule, or for a campaign. */
-function mayRunAgain(policy: Policy, approved: readonly StoredPlan[], { authority, ledger, clock }: HoldDeps): boolean {
+async function mayRunAgain(
+  policy: Policy,
+  approved: readonly StoredPlan[],
+  { authority, ledger, clock }: HoldDeps,
+): Promise<boolean> {
   const { when, name } = policy;
   if (authority.mode(policy).mode === 'off') return false;
   if ('every' in when || 'cron' in when) return true;
-  const isUnderWay = ledger.campaigns().some(({ policy: of, state }) => of === name && state !== 'ended');
+  const isUnderWay = (await ledger.campaigns()).some(({ policy: of, state }) => of === name && state !== 'ended');
   return isUnderWay && (!('byHand' in when) || grantOf(policy, approved, clock.now()) !== undefined);
 }

@@ -67,9 +67,13 @@ function deadLetterOf(id: string, account: string, { ledger }: LookUpDeps): Foun
   return { subject: { account, in: 'message-dlq', dlqId, messageId }, deadLetter };
 }
 
-export function actionsOn(id: string, subject: Subject | undefined, { ledger }: LookUpDeps): readonly ActionRecord[] {
+/** Returns the actions on an object under all its ids, newest first. */
+export async function actionsOn(
+  id: string,
+  subject: Subject | undefined,
+  { ledger }: LookUpDeps,
+): Promise<readonly ActionRecord[]> {
   const { account, dlqId, workflowRunId, messageId } = subject ?? {};
-  const ids = new Set([id, dlqId, workflowRunId, messageId].filter((one) => one !== undefined));
-  const all = [...ids].flatMap((one) => ledger.actionsOn(account, one));
-  return [...new Map(all.map((action) => [action.id, action])).values()].sort((a, b) => b.id - a.id);
+  const ids = [id, dlqId, workflowRunId, messageId].filter((one) => one !== undefined);
+  return ledger.actionsOn(account, ids);
 }

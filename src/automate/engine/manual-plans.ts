@@ -15,6 +15,7 @@ import { manualPolicy } from '../policies/manual-policy.ts';
 import { overrule } from '../policies/overrule.ts';
 import type { Policy } from '../policies/policy.ts';
 import { policyScope, type Authority } from './authority.ts';
+import { groupKey } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { Decision } from './plan-draft.ts';
@@ -28,6 +29,8 @@ interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & R
   /** Policies by name; those of manual plans come and go. */
   readonly byName: Map<string, Policy>;
   readonly inStep: ReadonlySet<string>;
+  /** Turns of the changes of campaigns with their conditions. */
+  readonly verdicts: Turns;
 }
 
 export class ManualPlans {
@@ -75,8 +78,8 @@ export class ManualPlans {
   }
 
   async #review(): Promise<void> {
-    const { byName, conditions, inStep } = this.#deps;
-    const unsettled = this.#unsettled();
+    const { byName, conditions } = this.#deps;
+    const unsettled = await this.#unsettled();
     const wanted = new Map<string, StoredPlan>();
     for (const stored of await this.#approved()) {
       const { policy } = stored.plan;
@@ -84,9 +87,8 @@ export class ManualPlans {
       else wanted.set(policy, stored);
     }
     for (const name of [...unsettled, ...this.#underWay.keys()]) await this.#want(name, wanted);
-    for (const campaign of this.#deps.ledger.campaigns()) {
-      const { policy, id } = campaign;
-      if (manualPlanId(policy) !== undefined && !wanted.has(policy) && !inStep.has(id)) this.#end(campaign);
+    for (const campaign of await this.#deps.ledger.campaigns()) {
+      if (manualPlanId(campaign.policy) !== undefined && !wanted.has(campaign.policy)) await this.#end(campaign);
     }
     for (const [name, { plan }] of wanted) {
       if (byName.has(name) || plan.manual === undefined) continue;
@@ -105,7 +107,7 @@ export class ManualPlans {
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
   async finishAfter({ name }: Policy, { plan, tally }: Decision): Promise<void> {
-    if (plan.state !== 'nothing_to_do' || plan.matched > 0 || this.#unsettled().has(name)) return;
+    if (plan.state !== 'nothing_to_do' || plan.matched > 0 || (await this.#unsettled()).has(name)) return;
     const stored = await this.approved(name);
     if (stored?.targets.some((target) => tally.waiting.has(target)) === false) await this.#finish(stored);
   }
@@ -159,12 +161,8 @@ export class ManualPlans {
   }
 
   /** Names of the policies with an action whose outcome is open. */
-  #unsettled(): ReadonlySet<string> {
-    const { actions, ledger } = this.#deps;
-    const open = [
-      ...actions.accounts.flatMap((account) => ledger.unsettled(account)),
-      ...ledger.intentsWithoutOutcome(),
-    ];
+  async #unsettled(): Promise<ReadonlySet<string>> {
+    const open = await this.#deps.ledger.openActions();
     return new Set(open.map(({ proposal }) => proposal.policy).filter((name) => manualPlanId(name) !== undefined));
   }
 
@@ -175,9 +173,14 @@ export class ManualPlans {
   }
 
   /** Ends the campaign of a plan that is over, also in a halt: nothing will be sent there. */
-  #end(campaign: Campaign): void {
-    this.#deps.ledger.saveCampaign({ ...campaign, state: 'ended' });
-    this.#deps.conditions.resolve(haltKey(campaign.policy, campaign.group));
+  async #end(campaign: Campaign): Promise<void> {
+    const { ledger, conditions, inStep, verdicts } = this.#deps;
+    await verdicts.take('campaigns', async () => {
+      const ended = await ledger.changeCampaign(campaign, (present) =>
+        present === undefined || inStep.has(groupKey(present)) ? undefined : { ...present, state: 'ended' },
+      );
+      if (ended !== undefined) conditions.resolve(haltKey(campaign.policy, campaign.group));
+    });
   }
 
   /** Lifts the pauses of plans that are over. An undecided plan keeps its pause: it can be applied at any time. */

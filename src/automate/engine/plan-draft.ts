@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
-import type { PolicyMemory } from '../ledger/runs.ts';
+import type { Readings } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';
 import { selectionOf, type PruneBound } from './prune-grant.ts';
 import { Tally } from './tally.ts';
@@ -27,9 +27,6 @@ export interface PlanContext {
   readonly stopped?: Denial;
   readonly signal: AbortSignal;
 }
-
-/** Readings that agree. Times are epoch milliseconds. */
-export type Readings = NonNullable<ReturnType<PolicyMemory['condition']>>;
 
 /** Plan, with the findings that led to it. */
 export interface Decision {

@@ -4,11 +4,12 @@ import type { PreconditionFacts } from '../policies/facts.ts';
 import type { FactsDeps } from './facts-deps.ts';
 
 /** @param dlqLimit capacity of the DLQ in messages, if configured */
-export function preconditionFacts(
+export async function preconditionFacts(
   account: string,
   dlqLimit: number | undefined,
   { board, attempts, ledger, clock, canaries }: Pick<FactsDeps, 'board' | 'attempts' | 'ledger' | 'clock' | 'canaries'>,
-): PreconditionFacts {
+): Promise<PreconditionFacts> {
+  const trips = await ledger.lastStops('tripwire', 0);
   const flow = (key: string) =>
     board.fresh(account, 'flowControl')?.rows.find(({ flowControlKey }) => flowControlKey === key);
   const dlqMessages = (): number | undefined => board.fresh(account, 'accountStats')?.rows[0]?.dlqMessages;
@@ -35,7 +36,9 @@ export function preconditionFacts(
       const messages = dlqMessages();
       return messages === undefined || dlqLimit === undefined ? undefined : messages / dlqLimit;
     },
-    policyTripped: (glob, windowMs) =>
-      ledger.stoppedBy('tripwire', clock.now() - windowMs).some((policy) => matchesGlob(glob, policy)),
+    policyTripped(glob, windowMs) {
+      const since = clock.now() - windowMs;
+      return [...trips].some(([policy, at]) => at > since && matchesGlob(glob, policy));
+    },
   };
 }

@@ -14,9 +14,10 @@ type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
 
 export async function readEngine(deps: ReadingDeps & { readonly authority: Authority }): Promise<EngineReadings> {
   const { authority, clock, ledger, policies } = deps;
-  const oldestIntentAt = ledger.oldestUnsettledAt();
+  const oldestIntentAt = await ledger.oldestOpenAt();
   const pending = await ledger.storedPlans(['pending'], clock.now());
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
+  const lost = await Promise.all([...deps.accounts.keys()].map(async (account) => ledger.leaseLost(account)));
   return {
     unknownOutcomes: ledger
       .unknownOutcomes()
@@ -24,14 +25,14 @@ export async function readEngine(deps: ReadingDeps & { readonly authority: Autho
       .reduce((sum, count) => sum + count, 0),
     ...(oldestIntentAt !== undefined && { oldestIntentAt }),
     approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
-    caps: capsOf(deps),
+    caps: await capsOf(deps),
     paused: await authority.arePaused(scopes),
-    isLeader: ledger.leaseLost() === undefined,
+    isLeader: lost.every((reason) => reason === undefined),
   };
 }
 
 /** Caps, each one once: those of account and engine apply to many policies. */
-function capsOf(deps: EngineDeps<Trust & Usage>): EngineReadings['caps'] {
+async function capsOf(deps: EngineDeps<Trust & Usage>): Promise<EngineReadings['caps']> {
   const { policies, ledger } = deps;
   const now = deps.clock.now();
   const caps = new Map<string, EngineReadings['caps'][number]>();
@@ -41,13 +42,12 @@ function capsOf(deps: EngineDeps<Trust & Usage>): EngineReadings['caps'] {
       if (limit.scope === 'engine') return 'engine';
       return limit.scope === 'account' ? `account/${policy.account}` : policyScope(policy.name);
     };
-    for (const limit of capLimits(policy, now, deps)) {
-      const key = JSON.stringify([nameOf(limit), limit]);
-      if (caps.has(key)) continue;
-      const [use] = capUse(policy, [limit], ledger, now);
-      const { scope, window, used } = use!;
+    const keyOf = (limit: CapLimit): string => JSON.stringify([nameOf(limit), limit]);
+    const limits = capLimits(policy, now, deps).filter((limit) => !caps.has(keyOf(limit)));
+    for (const [index, { scope, window, used }] of (await capUse(policy, limits, ledger, now)).entries()) {
+      const limit = limits[index]!;
       const remaining = Math.max(0, limit.limit - used);
-      caps.set(key, { scope: scope.replace(limit.scope, nameOf(limit)), window, remaining });
+      caps.set(keyOf(limit), { scope: scope.replace(limit.scope, nameOf(limit)), window, remaining });
     }
   }
   // If two policies have different prices, the smaller remainder of the spend cap is shown.

@@ -58,10 +58,10 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     const triggers = isEvent ? pendingTriggers(policy, deps) : [];
     const decided = await decideRun(policy, at, options, deps);
     ({ plan } = decided.decision);
-    runId = deps.ledger.beginRun(plan, at);
-    const result = await actOn(policy, { id: runId, ...decided }, options, deps);
+    const id = (runId = await deps.ledger.beginRun(plan, at));
+    const result = await actOn(policy, { id, ...decided }, options, deps);
     if (isDealtWith(result, plan)) deps.ledger.endTriggers(policy.name, triggers);
-    deps.ledger.finishRun(runId, { at: deps.clock.now(), ...ledgerFields(result, plan) });
+    await deps.ledger.finishRun(id, policy.account, { at: deps.clock.now(), ...ledgerFields(result, plan) });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;
@@ -70,7 +70,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
     const result = { outcome: 'failed' as const, matched: 0, acted: 0, backlog: 0, detail: message };
     try {
-      if (runId !== undefined) deps.ledger.finishRun(runId, { at: deps.clock.now(), ...result });
+      if (runId !== undefined) await deps.ledger.finishRun(runId, policy.account, { at: deps.clock.now(), ...result });
     } catch {
       // The ledger itself failed, and the event above has reported it.
     }
@@ -146,8 +146,8 @@ async function actOn(
 ): Promise<RunResult> {
   const { decision, id } = run;
   const { plan } = decision;
-  remember(policy, decision, deps);
-  const probationLeft = run.isApproved ? 0 : deps.authority.probationLeft(policy);
+  await remember(policy, decision, deps);
+  const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
   let result = unacted(plan);
   if (plan.state === 'changes') {
     const isApproved = run.isApproved && (await isStillApproved(run, deps));
@@ -159,8 +159,8 @@ async function actOn(
   if (result.outcome === 'pending_approval' && policy.manual === undefined)
     await requestApproval(policy, decision, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
-  else if (plan.state !== 'aborted') deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
-  if (isResume(policy) && plan.read?.complete === true) endDrained(policy, groupsOf(plan), deps);
+  else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
+  if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);
   return result;
 }
 
@@ -191,11 +191,11 @@ function groupsOf(plan: Plan): ReadonlySet<string> {
 }
 
 /** Stores the starting points for later runs: the first match of an entry, and the series of readings. */
-function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): void {
+async function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): Promise<void> {
   if (meant !== undefined && policy.action.type === 'workflow-dlq.delete' && policy.manual === undefined) {
-    ledger.noteMatches(policy.name, meant, plan.at);
+    await ledger.noteMatches(policy.name, meant, plan.at);
   }
-  if (readings !== undefined) ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
+  if (readings !== undefined) await ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
 }
 
 async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<void> {

@@ -51,10 +51,11 @@ export class RunTurns {
    */
   async continueCampaigns(changed: ReadonlySet<string>): Promise<void> {
     const { byName, clock, ledger } = this.#deps;
+    const campaigns = await ledger.campaigns();
     const now = clock.now();
     const approved = await ledger.storedPlans(['approved'], now);
     const due = new Set<string>(this.#openManual(approved, changed));
-    for (const { policy, state, until = 0 } of ledger.campaigns()) {
+    for (const { policy, state, until = 0 } of campaigns) {
       const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
       const found = byName.get(policy);
       if (!mayGoOn || found === undefined || found.manual !== undefined || this.#turns.waiting(policy) > 0) continue;

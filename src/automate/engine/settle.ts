@@ -14,7 +14,7 @@ import { isOvertaken } from '#foundation/domain/known-budget.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
 import { retryHorizon, settleOf } from '../guardrails/campaign.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
-import type { History } from '../ledger/history.ts';
+import type { History, LineageHistory, Resume } from '../ledger/history.ts';
 import type { ActionOutcome, ActionRecord, Intent, Intents } from '../ledger/intents.ts';
 import type { Signals } from '../ledger/signals.ts';
 import type { Identity } from '../ledger/trust.ts';
@@ -23,6 +23,7 @@ import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { inFlightKey } from './execute.ts';
 import { pauseIfMore } from './exceeded-request.ts';
 import { mayNotRepeat } from './repeat.ts';
 import { reportOutcome } from './report-outcome.ts';
@@ -32,7 +33,7 @@ type SettleLedger = Identity & Intents & History & Raises & Campaigns & Signals;
 
 export interface SettleDeps extends EngineDeps<SettleLedger> {
   readonly authority: Authority;
-  readonly inFlight: ReadonlySet<number>;
+  readonly inFlight: ReadonlySet<string>;
   /** Time of the last listing of each account by settling, on the monotonic clock. */
   readonly listedAt: Map<string, number>;
   readonly byName: ReadonlyMap<string, Policy>;
@@ -52,28 +53,33 @@ const REPEAT_RAISE_MS = 3_600_000;
  *
  * @returns their number
  */
-export function abandonIntents(deps: SettleDeps): number {
-  const abandoned = deps.ledger.intentsWithoutOutcome().filter((intent) => !deps.inFlight.has(intent.id));
-  for (const intent of abandoned) {
-    record(intent, 'unknown', deps, 'the daemon stopped or could not write before the outcome was known');
+export async function abandonIntents(deps: SettleDeps): Promise<number> {
+  let abandoned = 0;
+  for (const intent of await deps.ledger.openActions()) {
+    if (intent.outcome !== undefined || deps.inFlight.has(inFlightKey(intent.runId, intent.proposal))) continue;
+    const why = 'the daemon stopped or could not write before the outcome was known';
+    if (await record(intent, 'unknown', deps, why)) abandoned++;
   }
-  return abandoned.length;
+  return abandoned;
 }
 
 export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
+  const all = await deps.ledger.openActions();
   for (const account of deps.actions.accounts) {
-    const open = deps.ledger.unsettled(account);
-    if (open.length > 0) await hearClock(account, deps, signal);
+    const open = all.filter(({ proposal, outcome }) => proposal.account === account && outcome !== undefined);
+    if (open.length === 0) continue;
+    await hearClock(account, deps, signal);
     // After a clock change, an action in progress may seem to be old enough.
     if (clockDenial(account, deps) !== undefined) continue;
-    const unlisted = open.filter((action) => !isListed(action));
-    for (const action of unlisted) {
+    for (const action of open) {
+      if (isListed(action)) continue;
       if (signal.aborted) return;
       await settleUnlisted(action, deps);
     }
-    const listed = open.filter((action) => isListed(action) && !failedAgainVisibly(action, deps));
+    const listed = await withoutVisibleReturns(account, open.filter(isListed), deps);
     const now = deps.clock.now();
-    const steps = new Map(deps.ledger.campaigns().map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
+    const campaigns = await deps.ledger.campaigns();
+    const steps = new Map(campaigns.map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
     const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
     const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
     if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
@@ -82,8 +88,39 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) continue;
     const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
     const returns = new Returns(listing.entries, deps.ledger.instance);
-    for (const action of due) judge(action, { ids, returns }, deps);
+    // After the listing: an entry that is gone because it was resumed meanwhile is a return, not a success.
+    const known = await knownOf(account, due, returns, deps);
+    for (const action of due) await judge(action, { ids, known }, deps);
   }
+}
+
+/** Facts that show what became of resumed runs. */
+interface Known {
+  /** Index of the listing. */
+  readonly returns: Returns;
+  /** Resumes by lineage. */
+  readonly resumes: ReadonlyMap<string, readonly Resume[]>;
+  /** Runs that this daemon resumed, among those that look like another one. */
+  readonly resumed: ReadonlyMap<string, LineageHistory>;
+}
+
+/** Reads the facts about the outcomes of actions. */
+async function knownOf(
+  account: string,
+  actions: readonly ActionRecord[],
+  returns: Returns,
+  { ledger }: SettleDeps,
+): Promise<Known> {
+  const resumed = actions.flatMap(({ proposal }) => (proposal.action === 'workflow-dlq.resume' ? [proposal] : []));
+  const alike = resumed.flatMap((proposal) => returns.lookalikes(proposal)).map(({ workflowRunId }) => workflowRunId);
+  return {
+    returns,
+    resumes: await ledger.resumes(
+      account,
+      resumed.map(({ lineage }) => lineage),
+    ),
+    resumed: await ledger.lineagesOfRuns(account, alike),
+  };
 }
 
 /** Returns true if a listing of the workflow DLQ can show the outcome. */
@@ -109,7 +146,7 @@ function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string
   return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost : 0);
 }
 
-async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<void> {
+async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<unknown> {
   const { proposal } = action;
   // The response contains all that can be learned.
   if (action.outcome === 'accepted') return record(action, 'verified', deps);
@@ -117,15 +154,17 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
     return record(action, 'unresolvable', deps, 'no read can show what a prune deleted');
   }
   const now = deps.clock.now();
-  if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return;
-  const since = supersededBy(action, deps);
+  if (now - waitsSince(action, now) < (deps.settleMs ?? SETTLE_MS)) return undefined;
+  const isDenied = await mayNotRepeat(proposal, deps);
+  // The last reading before the request: this amount must not replace a later one.
+  const since = await supersededBy(action, deps);
   if (since !== undefined) return record(action, 'unresolvable', deps, since);
   const repeatMs = proposal.action === 'budget.raise' ? REPEAT_RAISE_MS : UNRESOLVABLE_AFTER_MS;
   if (now - action.at >= repeatMs) {
     const age = formatDuration(repeatMs);
     return record(action, 'unresolvable', deps, `the request is more than ${age} old and is not repeated`);
   }
-  if (await mayNotRepeat(proposal, deps)) return;
+  if (isDenied) return undefined;
   // The same absolute value, or the same id: a repeated request has the same effect as one.
   const request = deps.actions.describe(proposal, { instance: deps.ledger.instance });
   const result = await deps.actions.act(request);
@@ -134,36 +173,39 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<v
   if (result.outcome === 'unknown' && deps.clock.now() - action.at < repeatMs) {
     return record(action, 'unknown', deps, result.detail);
   }
-  record(action, 'unresolvable', deps, result.detail);
+  return record(action, 'unresolvable', deps, result.detail);
 }
 
-/** Reason why a raise must not be repeated: it would replace a newer amount by an older one. */
-function supersededBy({ proposal, at }: ActionRecord, { ledger, facts }: SettleDeps): string | undefined {
+/** Returns why a raise must not be repeated: it would replace a newer amount by an older one. */
+async function supersededBy({ proposal, at }: ActionRecord, { facts }: SettleDeps): Promise<string | undefined> {
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
-  if (ledger.budgetChanges(account, at + 1).length > 0) {
-    return 'a later change replaced it';
-  }
-  if (!isOvertaken(facts.budget(account).asserted, { at, toUsd })) return undefined;
-  return 'the configuration has a later budget';
+  const { asserted, changes } = await facts.budget(account);
+  if (changes.some((change) => change.at > at + 1)) return 'a later change replaced it';
+  return isOvertaken(asserted, { at, toUsd }) ? 'the configuration has a later budget' : undefined;
 }
 
-/** Records at once that an accepted run is seen to have failed again. */
-function failedAgainVisibly(action: ActionRecord, deps: SettleDeps): boolean {
-  if (action.outcome !== 'accepted') return false;
-  const rows = deps.board.latest(action.proposal.account, 'workflowDlq')?.rows;
-  const back = isBack(action, returnsIn(rows, deps.ledger.instance), deps);
-  if (back) record(action, 'failed_again', deps);
-  return back;
+/** Records at once which accepted runs are seen to have failed again. @returns the other actions */
+async function withoutVisibleReturns(
+  account: string,
+  actions: readonly ActionRecord[],
+  deps: SettleDeps,
+): Promise<readonly ActionRecord[]> {
+  const rows = deps.board.latest(account, 'workflowDlq')?.rows;
+  const accepted = actions.filter(({ outcome }) => outcome === 'accepted');
+  const known = await knownOf(account, accepted, returnsIn(rows, deps.ledger.instance), deps);
+  const back = new Set(accepted.filter((action) => isBack(action, known, deps)));
+  for (const action of back) await record(action, 'failed_again', deps);
+  return actions.filter((action) => !back.has(action));
 }
 
 /** Returns true if a resumed run is known to have failed again: from the log, a later resume of it, or the listing. */
-function isBack({ proposal, at, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+function isBack({ proposal, at, newRunId }: ActionRecord, { returns, resumes }: Known, deps: SettleDeps): boolean {
   if (proposal.action !== 'workflow-dlq.resume') return false;
-  const { account, lineage } = proposal;
+  const later = (resumes.get(proposal.lineage) ?? []).filter((resume) => resume.at > at);
   return (
     logTells(proposal, 'failed', deps) ||
-    deps.ledger.resumesOf(account, lineage, at).some(({ dlqId, failedAt }) => mayBeReturn(proposal, dlqId, failedAt)) ||
+    later.some(({ dlqId, failedAt }) => mayBeReturn(proposal, dlqId, failedAt)) ||
     returns.has(proposal, newRunId)
   );
 }
@@ -178,53 +220,61 @@ function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledg
  * and a run that looks the same has failed since. A delivery alone does not prove success, since a run has several
  * messages. But a service that delivers messages with the stamp also lists the run with the stamp.
  */
-function isUnresolvable({ proposal, newRunId }: ActionRecord, returns: Returns, deps: SettleDeps): boolean {
+function isUnresolvable({ proposal, newRunId }: ActionRecord, { returns, resumed }: Known, deps: SettleDeps): boolean {
   if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
   if (logTells(proposal, 'delivered', deps)) return false;
-  const { account } = proposal;
-  return returns.lookalikes(proposal).some(({ workflowRunId }) => {
-    // The id shows the run of another resume.
-    return deps.ledger.lineageOfRun(account, workflowRunId) === undefined;
-  });
+  // An id in the ledger shows the run of another resume.
+  return returns.lookalikes(proposal).some(({ workflowRunId }) => !resumed.has(workflowRunId));
 }
 
 /** @param listing complete, and begun at least one settle time after the request */
-function judge(
+async function judge(
   action: ActionRecord,
-  { ids, returns }: { readonly ids: ReadonlySet<string>; readonly returns: Returns },
+  { ids, known }: { readonly ids: ReadonlySet<string>; readonly known: Known },
   deps: SettleDeps,
-): void {
+): Promise<void> {
   const { proposal } = action;
   if (proposal.action !== 'workflow-dlq.resume' && proposal.action !== 'workflow-dlq.delete') return;
   const listed = ids.has(proposal.dlqId);
   const isUnknown = action.outcome === 'unknown';
-  if (isBack(action, returns, deps)) {
-    record(action, 'failed_again', deps);
-  } else if (!listed && isUnresolvable(action, returns, deps)) {
-    record(action, 'unresolvable', deps, LOOKALIKE);
+  if (isBack(action, known, deps)) {
+    await record(action, 'failed_again', deps);
+  } else if (!listed && isUnresolvable(action, known, deps)) {
+    await record(action, 'unresolvable', deps, LOOKALIKE);
   } else if (!listed) {
-    record(action, isUnknown ? 'confirmed_applied' : 'verified', deps);
+    await record(action, isUnknown ? 'confirmed_applied' : 'verified', deps);
   } else if (isUnknown) {
-    record(action, 'confirmed_not_applied', deps);
+    await record(action, 'confirmed_not_applied', deps);
   } else if (deps.clock.now() - action.at > UNRESOLVABLE_AFTER_MS) {
     // An accepted entry that stays listed is neither verified nor sent again: its claim stays active.
-    record(action, 'unverified', deps, 'the service accepted the request, but still lists the entry');
+    await record(action, 'unverified', deps, 'the service accepted the request, but still lists the entry');
   }
 }
 
-/** Records an outcome. An unchanged outcome is not reported again. */
-function record(
+/**
+ * Records an outcome, unless the action has got another one since it was read. An unchanged outcome is not reported
+ * again.
+ *
+ * @returns true if the outcome was recorded
+ */
+async function record(
   intent: Intent & Pick<ActionRecord, 'outcome'>,
   outcome: ActionOutcome,
   deps: SettleDeps,
   detail?: string,
-): void {
+): Promise<boolean> {
   const { proposal } = intent;
-  deps.ledger.recordOutcome(intent.id, { at: deps.clock.now(), outcome, ...(detail !== undefined && { detail }) });
+  const isRecorded = await deps.ledger.recordOutcome(intent.id, proposal.account, {
+    at: deps.clock.now(),
+    outcome,
+    ...(detail !== undefined && { detail }),
+    after: intent.outcome ?? 'none',
+  });
+  if (!isRecorded) return false;
   const isDone = outcome === 'verified' || outcome === 'confirmed_applied';
   if (isDone && proposal.action === 'message-dlq.delete') {
     deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
   }
-  if (intent.outcome === outcome) return;
-  reportOutcome(proposal, { outcome, durationMs: 0, detail }, deps);
+  if (intent.outcome !== outcome) reportOutcome(proposal, { outcome, durationMs: 0, detail }, deps);
+  return true;
 }

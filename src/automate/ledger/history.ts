@@ -1,4 +1,4 @@
-/** History of an entry, a run and its lineage. */
+/** History of entries, runs and their lineages. */
 import type { ActionType } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from './intents.ts';
 
@@ -9,23 +9,26 @@ export interface LineageHistory {
   readonly lastAttemptAt?: number;
 }
 
-/** Reader of earlier actions on an entry, a run and its lineage. */
+/** Resume of a lineage, except one that was proven without effect. */
+export interface Resume {
+  readonly dlqId: string;
+  /** Epoch milliseconds of the failure. */
+  readonly failedAt: number;
+  /** Epoch milliseconds of the intent. */
+  readonly at: number;
+}
+
+/** Reader of earlier actions, for many entries at once. An id without a result has no entry in a returned map. */
 export interface History {
-  /** Returns true if the target has an active claim: an intent that was not proven without effect. */
-  isClaimed(account: string, target: string): boolean;
-  /** Action of such an intent on this entry; undefined if there is none. */
-  actionOn(account: string, dlqId: string): ActionType | undefined;
-  /** History of the run that a resume by this daemon created under this id. */
-  lineageOfRun(account: string, workflowRunId: string): LineageHistory | undefined;
-  historyOf(account: string, lineage: string): LineageHistory;
-  /** Entries of the resumes of a lineage after `since`, except resumes proven without effect. */
-  resumesOf(
-    account: string,
-    lineage: string,
-    since: number,
-  ): readonly { readonly dlqId: string; readonly failedAt: number }[];
-  /** Failed run that this daemon resumed as this run. */
-  resumedFrom(account: string, workflowRunId: string): string | undefined;
-  /** Actions on an entry or a run, newest first. */
-  actionsOn(account: string | undefined, id: string): readonly ActionRecord[];
+  /** Actions with an active claim on these targets: by an intent that was not proven without effect, or an operation. */
+  claims(account: string, targets: Iterable<string>): Promise<ReadonlyMap<string, ActionType>>;
+  /** Histories of the runs that resumes by this daemon created under these ids. */
+  lineagesOfRuns(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
+  /** Histories of the lineages with an attempt. */
+  histories(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
+  resumes(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, readonly Resume[]>>;
+  /** Failed runs that this daemon resumed as these runs. */
+  resumedFrom(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, string>>;
+  /** Actions on entries or runs, newest first. */
+  actionsOn(account: string | undefined, ids: Iterable<string>): Promise<readonly ActionRecord[]>;
 }

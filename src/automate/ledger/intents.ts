@@ -1,4 +1,5 @@
 /** Intents and their outcomes: no effect without a durable intent. */
+import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { ActionType, Proposal } from '#foundation/domain/plan.ts';
 
 /**
@@ -48,33 +49,64 @@ export interface CapLimit {
   readonly actions?: readonly ActionType[];
 }
 
-export type Reservation =
-  | { readonly ok: true; readonly intent: Intent }
-  /** `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has the store. */
-  | { readonly ok: false; readonly guard: 'claim' | 'caps' | 'lease'; readonly reason: string };
+type Reservation = { readonly ok: true; readonly intent: Intent } | Refused;
+
+/**
+ * Refused reservation. `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has
+ * the store. `kill_switch`: a pause came since the decision.
+ */
+export interface Refused {
+  readonly ok: false;
+  readonly guard: 'claim' | 'caps' | 'lease' | 'kill_switch';
+  readonly reason: string;
+}
+
+/** Facts on which an action was decided. The reservation checks them again: they may have changed since. */
+export interface Premises {
+  /** Scopes whose pause holds the action. */
+  readonly pauses?: readonly string[];
+  /** Epoch milliseconds since which no action on the same run was sent. */
+  readonly since?: number;
+  /** All changes of the account's budget. */
+  readonly budgetChanges?: readonly BudgetRaise[];
+}
 
 /** Storage of intents and their outcomes. */
 export interface Intents {
   /**
-   * Reserves an action in one durable transaction: lease, claim, caps and intent. @throws if the audit log is not
-   * writable
+   * Reserves an action in one durable transaction: lease, premises, claim, caps and intent. @throws if the audit log is
+   * not writable
    */
-  reserve(runId: number, proposal: Proposal, at: number, caps: readonly CapLimit[]): Reservation;
-  /** Records an outcome durably. `newRunId` connects the resumed run to its lineage. */
+  reserve(
+    runId: number,
+    proposal: Proposal,
+    at: number,
+    caps: readonly CapLimit[],
+    premises?: Premises,
+  ): Promise<Reservation>;
+  /**
+   * Records an outcome durably. `newRunId` connects the resumed run to its lineage.
+   *
+   * @param outcome.after records nothing if the intent does not have this outcome any more
+   * @returns false if nothing was recorded
+   */
   recordOutcome(
     intentId: number,
+    account: string,
     outcome: {
       readonly at: number;
       readonly outcome: ActionOutcome;
       readonly detail?: string;
       readonly newRunId?: string;
       readonly done?: number;
+      readonly after?: ActionOutcome | 'none';
     },
-  ): void;
-  /** Intents without any outcome, as a crash leaves them. */
-  intentsWithoutOutcome(): readonly Intent[];
-  /** Intents whose outcome is `unknown`, or `accepted` and not yet verified. */
-  unsettled(account: string): readonly ActionRecord[];
-  /** Time of the oldest intent without a final outcome; absent if there is none. */
-  oldestUnsettledAt(): number | undefined;
+  ): Promise<boolean>;
+  /**
+   * Actions without a final outcome, oldest first: `unknown`, `accepted` and not yet verified, or without any outcome,
+   * as a crash leaves them.
+   */
+  openActions(): Promise<readonly ActionRecord[]>;
+  /** Time of the oldest of them; undefined if there is none. */
+  oldestOpenAt(): Promise<number | undefined>;
 }

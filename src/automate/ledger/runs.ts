@@ -3,9 +3,10 @@ import type { Plan, RunOutcome } from '#foundation/domain/plan.ts';
 
 /** Storage of runs. */
 export interface Runs {
-  beginRun(plan: Plan, at: number): number;
+  beginRun(plan: Plan, at: number): Promise<number>;
   finishRun(
     runId: number,
+    account: string,
     result: {
       readonly at: number;
       readonly outcome: RunOutcome;
@@ -16,28 +17,33 @@ export interface Runs {
       /** Guard that stopped the run. */
       readonly stoppedBy?: string;
     },
-  ): void;
-  /** Policies that had a run stopped by this guard since `since`. */
-  stoppedBy(guard: string, since: number): readonly string[];
+  ): Promise<void>;
+  /** Times of the last run since `since` that this guard stopped, by policy. */
+  lastStops(guard: string, since: number): Promise<ReadonlyMap<string, number>>;
 }
 
 /** Storage of a policy's state between its runs. */
 export interface PolicyMemory {
-  /** Time when a delete policy first matched an entry. `noteMatches` records it, and forgets it when the match ends. */
-  firstMatchedAt(policy: string, dlqId: string): number | undefined;
-  noteMatches(policy: string, dlqIds: readonly string[], at: number): void;
-  /** Version of a policy at its last run, and the number of audit runs since it was new or widened. */
-  policyVersion(
-    policy: string,
-  ): { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number } | undefined;
-  savePolicyVersion(
-    policy: string,
-    version: { readonly scope: Readonly<Record<string, unknown>>; readonly auditRuns: number },
-  ): void;
-  /** Time since which a policy's condition has been true without a break; `since` undefined forgets it. */
-  condition(policy: string): { readonly since: number; readonly last: number; readonly readings: number } | undefined;
-  saveCondition(
-    policy: string,
-    condition: { readonly since: number; readonly last: number; readonly readings: number } | undefined,
-  ): void;
+  /** Times when a delete policy first matched its entries. `noteMatches` records them, and forgets ended matches. */
+  firstMatches(policy: string): Promise<ReadonlyMap<string, number>>;
+  noteMatches(policy: string, dlqIds: readonly string[], at: number): Promise<void>;
+  /** Versions of policies at their last run, by name. A policy that has not run has none. */
+  policyVersions(policies: readonly string[]): Promise<ReadonlyMap<string, PolicyVersion>>;
+  savePolicyVersion(policy: string, version: PolicyVersion): Promise<void>;
+  /** Readings since which a policy's condition has been true without a break; saving undefined forgets them. */
+  condition(policy: string): Promise<Readings | undefined>;
+  saveCondition(policy: string, condition: Readings | undefined): Promise<void>;
+}
+
+export interface PolicyVersion {
+  readonly scope: Readonly<Record<string, unknown>>;
+  /** Number of audit runs since the policy was new or widened. */
+  readonly auditRuns: number;
+}
+
+/** Readings that agree. Times are epoch milliseconds. */
+export interface Readings {
+  readonly since: number;
+  readonly last: number;
+  readonly readings: number;
 }

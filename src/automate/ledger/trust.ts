@@ -10,12 +10,12 @@ export interface Identity {
 
 /** Permission of this process to act on the store. */
 export interface Trust {
-  /** Reason why this process is not the store's only executor; undefined while it is. */
-  leaseLost(): string | undefined;
+  /** Reason why this process must not act on an account: it is not the only executor. Undefined while it is. */
+  leaseLost(account: string): Promise<string | undefined>;
   /**
    * Reason why the store must not be used to act: it is older than the audit log, or its identity is unknown. All
    * policies are in audit until an operator adopts it.
    */
   readonly mustBeAdopted: string | undefined;
-  adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): void;
+  adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): Promise<void>;
 }

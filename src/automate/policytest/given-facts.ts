@@ -1,11 +1,11 @@
 /** Facts of a test, converted for the engine. Facts that the test does not state are unknown. */
 import { matchesGlob } from '#foundation/domain/glob.ts';
-import { budgetDoubt, knownBudget, type BudgetAssertion } from '#foundation/domain/known-budget.ts';
+import { budgetDoubt, knownBudget, type BudgetAssertion, type BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { EngineFacts } from '../engine/engine-deps.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Raises } from '../ledger/usage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { KnownBudget } from '../policies/facts.ts';
+import type { KnownBudget, PreconditionFacts } from '../policies/facts.ts';
 import type { FakeService } from './fake-service.ts';
 import type { TestFacts } from './settings.ts';
 
@@ -21,7 +21,7 @@ export function engineFacts(
     ledger,
     service,
     clock,
-  }: { readonly ledger: Pick<Runs, 'stoppedBy'> & Raises; readonly service: FakeService; readonly clock: Clock },
+  }: { readonly ledger: Pick<Runs, 'lastStops'> & Raises; readonly service: FakeService; readonly clock: Clock },
 ): EngineFacts {
   const deliveries = (host: string) => told().facts.deliveries?.[host];
 
@@ -36,23 +36,14 @@ export function engineFacts(
     );
   }
 
-  function known(account: string): KnownBudget | undefined {
-    const found = knownBudget(asserted(), ledger.budgetChanges(account, 0));
+  function known(changes: readonly BudgetRaise[]): KnownBudget | undefined {
+    const found = knownBudget(asserted(), changes);
     if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
     return { ...found, assertedAt: found.assertedAt };
   }
 
-  return {
-    deliveries: (_account, host) => deliveries(host),
-    // A test makes a run fail again by adding it to the DLQ.
-    resumeEnded: () => false,
-    refusedAt() {
-      const { facts, at } = told();
-      return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;
-    },
-    clockSkewMs: () => 0,
-    steadySince: () => -Infinity,
-    preconditions: () => ({
+  function preconditions(trips: ReadonlyMap<string, number>): PreconditionFacts {
+    return {
       successRatio(host) {
         const counts = deliveries(host);
         return counts === undefined || counts.all === 0 ? undefined : counts.delivered / counts.all;
@@ -71,17 +62,32 @@ export function engineFacts(
       dlqMessages: () => service.messages,
       dlqFillRatio: () => told().facts.dlqFillRatio,
       policyTripped: (glob, windowMs) =>
-        ledger.stoppedBy('tripwire', clock.now() - windowMs).some((policy) => matchesGlob(glob, policy)),
-    }),
-    budget(account) {
-      const budget = known(account);
+        [...trips].some(([policy, at]) => at > clock.now() - windowMs && matchesGlob(glob, policy)),
+    };
+  }
+
+  return {
+    deliveries: (_account, host) => deliveries(host),
+    // A test makes a run fail again by adding it to the DLQ.
+    resumeEnded: () => false,
+    refusedAt() {
+      const { facts, at } = told();
+      return facts.refusedAgo === undefined ? undefined : at - facts.refusedAgo;
+    },
+    clockSkewMs: () => 0,
+    steadySince: () => -Infinity,
+    preconditions: async () => preconditions(await ledger.lastStops('tripwire', 0)),
+    async budget(account) {
+      const changes = await ledger.budgetChanges(account, 0);
+      const budget = known(changes);
       const { spend } = told().facts;
       const says = asserted();
       // The test states all raises, so none is missing.
       const of = budget && { known: budget, since: -Infinity, now: clock.now() };
-      const doubt = of && budgetDoubt(says, ledger.budgetChanges(account, 0), of);
+      const doubt = of && budgetDoubt(says, changes, of);
       return {
         spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() },
+        changes,
         ...(budget !== undefined && { known: budget }),
         ...(says !== undefined && { asserted: says }),
         ...(doubt !== undefined && { doubt }),

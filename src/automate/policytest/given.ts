@@ -45,7 +45,11 @@ export class Past {
   }
 
   /** Resumes of this run that failed again, the last one `lastAgo` before now. */
-  attempts(policy: Policy, entry: WorkflowDlqEntry, { count, lastAgo }: NonNullable<TestEntry['attempts']>): void {
+  async attempts(
+    policy: Policy,
+    entry: WorkflowDlqEntry,
+    { count, lastAgo }: NonNullable<TestEntry['attempts']>,
+  ): Promise<void> {
     const { workflowRunId, workflowUrl } = entry;
     for (let attempt = 1; attempt <= count; attempt++) {
       const at = this.#now - lastAgo - (count - attempt) * HOUR_MS;
@@ -64,13 +68,13 @@ export class Past {
         attempt,
       };
       const newRunId = attempt === count ? workflowRunId : `${workflowRunId}/${attempt}`;
-      const intent = this.#reserve(policy, proposal, at);
-      this.#ledger.recordOutcome(intent, { at, outcome: 'accepted', done: 1, newRunId });
-      this.#ledger.recordOutcome(intent, { at: at + 1, outcome: 'failed_again' });
+      const intent = await this.#reserve(policy, proposal, at);
+      await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'accepted', done: 1, newRunId });
+      await this.#ledger.recordOutcome(intent, policy.account, { at: at + 1, outcome: 'failed_again' });
     }
   }
 
-  raise(policy: Policy, raise: PolicyTest['given']['raises'][number]): void {
+  async raise(policy: Policy, raise: PolicyTest['given']['raises'][number]): Promise<void> {
     const { ago, fromUsd, toUsd } = raise;
     const at = this.#now - ago;
     const proposal: Proposal = {
@@ -81,12 +85,12 @@ export class Past {
       fromUsd,
       toUsd,
     };
-    const intent = this.#reserve(policy, proposal, at);
-    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: 1 });
+    const intent = await this.#reserve(policy, proposal, at);
+    await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: 1 });
   }
 
   /** An action. Only its items and its time matter. */
-  acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): void {
+  async acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): Promise<void> {
     const at = this.#now - ago;
     const common = { ...this.#common(policy), group: '', items };
     const id = common.target;
@@ -106,15 +110,15 @@ export class Past {
       'message-dlq.prune': { ...common, action: 'message-dlq.prune', page: 1, filter: { toDate: at } },
       'budget.raise': { ...common, action: 'budget.raise', fromUsd: 0, toUsd: 0 },
     };
-    const intent = this.#reserve(policy, byAction[policy.action.type], at);
-    this.#ledger.recordOutcome(intent, { at, outcome: 'verified', done: items });
+    const intent = await this.#reserve(policy, byAction[policy.action.type], at);
+    await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: items });
   }
 
   #common(policy: Policy) {
     return { policy: policy.name, account: policy.account, target: `past-${++this.#serial}` };
   }
 
-  #reserve(policy: Policy, proposal: Proposal, at: number): number {
+  async #reserve(policy: Policy, proposal: Proposal, at: number): Promise<number> {
     const context = {
       at,
       trigger: { kind: 'schedule' as const },
@@ -122,10 +126,10 @@ export class Past {
       signal: new AbortController().signal,
     };
     const { plan } = new Draft(policy, context).finish({});
-    const runId = this.#ledger.beginRun(plan, at);
-    const reservation = this.#ledger.reserve(runId, proposal, at, []);
+    const runId = await this.#ledger.beginRun(plan, at);
+    const reservation = await this.#ledger.reserve(runId, proposal, at, []);
     if (!reservation.ok) throw new Error(`the given past actions contradict each other: ${reservation.reason}`);
-    this.#ledger.finishRun(runId, {
+    await this.#ledger.finishRun(runId, policy.account, {
       at,
       outcome: 'acted',
       matched: proposal.items,

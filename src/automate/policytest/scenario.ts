@@ -50,6 +50,7 @@ export async function runPolicyTest(
   let scenario: Scenario;
   try {
     scenario = new Scenario(test, policies, createLedger());
+    await scenario.give(test);
   } catch (error) {
     return { step: -1, problem: errorMessage(error), differences: [] };
   }
@@ -104,14 +105,13 @@ class Scenario {
       // The steps of a test start all runs.
       runSoon: () => undefined,
     });
-    this.#give(test);
   }
 
   /** @returns differences from the expected result */
   async take(step: TestStep): Promise<readonly Difference[]> {
     const { advance, entries, remove, deadLetters, facts, failAgain, pause, unpause, approve, answers } = step;
     if (advance !== undefined) await this.#advance(advance);
-    this.#addEntries(entries ?? []);
+    await this.#addEntries(entries ?? []);
     for (const dlqId of remove ?? []) {
       if (!this.#service.entries.delete(dlqId))
         throw new Error(`entry ${dlqId} does not exist, so it cannot be removed`);
@@ -160,28 +160,28 @@ class Scenario {
     }
   }
 
-  #give({ given, now }: PolicyTest): void {
+  /** Gives the engine what the test states. */
+  async give({ given, now }: PolicyTest): Promise<void> {
     const past = new Past(this.#ledger, now);
     this.#tell(given.facts);
-    this.#addEntries(given.entries, past);
+    await this.#addEntries(given.entries, past);
     this.#addDeadLetters(given.deadLetters);
-    for (const one of given.raises) past.raise(this.#policyOr(one.policy, 'budget.raise'), one);
-    for (const one of given.acted) past.acted(this.#policyOr(one.policy), one);
-    for (const one of given.campaigns) this.#campaign(one, now);
+    for (const one of given.raises) await past.raise(this.#policyOr(one.policy, 'budget.raise'), one);
+    for (const one of given.acted) await past.acted(this.#policyOr(one.policy), one);
+    for (const one of given.campaigns) await this.#campaign(one, now);
     if (!given.pastProbation) return;
     for (const { name, scope, limits } of this.#policies) {
-      this.#ledger.savePolicyVersion(name, { scope, auditRuns: limits.probationRuns });
+      await this.#ledger.savePolicyVersion(name, { scope, auditRuns: limits.probationRuns });
     }
   }
 
-  #campaign(one: PolicyTest['given']['campaigns'][number], now: number): void {
+  async #campaign(one: PolicyTest['given']['campaigns'][number], now: number): Promise<void> {
     const policy = this.#policyOr(one.policy, 'workflow-dlq.resume');
     const { group, state, step, size, judged, verified, halts, until } = one;
-    this.#ledger.saveCampaign({
-      id: this.#ledger.nextCampaignId(policy.name),
-      policy: policy.name,
-      account: policy.account,
-      group,
+    const of = { policy: policy.name, account: policy.account, group };
+    await this.#ledger.changeCampaign(of, () => ({
+      ...of,
+      id: '',
       state,
       step,
       size,
@@ -192,15 +192,15 @@ class Scenario {
       recent: Array.from({ length: Math.min(50, judged) }, (_, index) => index >= judged - verified),
       ...(verified > 0 && state === 'ready' && { verifiedAt: now }),
       ...(until !== undefined && { until: now + until }),
-    });
+    }));
   }
 
-  #addEntries(given: readonly TestEntry[], past = new Past(this.#ledger, this.#clock.now())): void {
+  async #addEntries(given: readonly TestEntry[], past = new Past(this.#ledger, this.#clock.now())): Promise<void> {
     for (const one of given) {
       for (const entry of entriesOf(one, this.#clock.now())) {
         if (this.#service.entries.has(entry.dlqId)) throw new Error(`two entries have the id ${entry.dlqId}`);
         this.#service.entries.set(entry.dlqId, entry);
-        if (one.attempts !== undefined) past.attempts(this.#resumer(), entry, one.attempts);
+        if (one.attempts !== undefined) await past.attempts(this.#resumer(), entry, one.attempts);
       }
     }
   }

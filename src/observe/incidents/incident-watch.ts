@@ -48,7 +48,7 @@ export interface IncidentWatchDeps {
   readonly events: EventBus;
   readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
   deadLetters(account: string, limit: number): readonly DeadLetter[];
-  openResumes(account: string): readonly OpenResume[];
+  openResumes(): Promise<ReadonlyMap<string, readonly OpenResume[]>>;
   readonly conditions: {
     active(): readonly { readonly key: string }[];
     raise(condition: Omit<Notification, 'at' | 'isResolved'>): void;
@@ -187,7 +187,8 @@ export class IncidentWatch implements AsyncDisposable {
       }
       if (this.#isClosed) return;
       await this.#takeDestinations();
-      await this.#book.review(this.#deps.clock.now(), this.#verifying());
+      const verifying = await this.#verifying();
+      await this.#book.review(this.#deps.clock.now(), verifying);
       if (this.#isClosed) return;
       await this.#report();
     } catch (error) {
@@ -278,12 +279,13 @@ export class IncidentWatch implements AsyncDisposable {
   }
 
   /** Incidents whose resumed runs are not verified yet, with their campaigns. */
-  #verifying(): ReadonlyMap<string, readonly string[]> {
+  async #verifying(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const open = await this.#deps.openResumes();
     const found = new Map<string, string[]>();
     for (const { name: account } of this.#deps.accounts) {
       const workflows = this.all().filter((incident) => incident.account === account && incident.kind === 'workflow');
       if (workflows.length === 0) continue;
-      for (const resume of this.#deps.openResumes(account)) {
+      for (const resume of open.get(account) ?? []) {
         for (const incident of workflows) {
           if (!mayHaveHad(incident, resume)) continue;
           const campaigns = found.get(incident.id) ?? [];

@@ -61,7 +61,7 @@ export interface MetricsDeps extends Readings {
   policies(): Promise<readonly PolicyStatus[]>;
   engine(): Promise<EngineReadings>;
   /** Returns the known budget of an account; undefined if unknown. */
-  budget?(account: string): BudgetKnowledge | undefined;
+  budget?(account: string): Promise<BudgetKnowledge | undefined>;
   /** Returns the current readings of the store's files. */
   store?(): StoreReadings;
   readonly stateRestored: boolean;
@@ -144,7 +144,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     families,
     health,
     configured: deps.configuredPolicies,
-    budget: (account) => deps.budget?.(account),
+    budget: async (account) => deps.budget?.(account),
     onFailure,
   });
   const parts: readonly (() => void)[] = [

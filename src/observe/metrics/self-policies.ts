@@ -64,7 +64,7 @@ interface LedgerPartDeps {
   readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   readonly policies: () => Promise<readonly PolicyStatus[]>;
   readonly engine: () => Promise<EngineReadings>;
-  readonly budget: (account: string) => BudgetKnowledge | undefined;
+  readonly budget: (account: string) => Promise<BudgetKnowledge | undefined>;
 }
 
 export function ledgerPart({ accounts, configured, engine, budget }: Omit<LedgerPartDeps, 'policies'>): StoredPart {
@@ -83,11 +83,13 @@ export function ledgerPart({ accounts, configured, engine, budget }: Omit<Ledger
     ],
     async read() {
       const readings = await engine();
+      const budgets = new Map<string, BudgetKnowledge | undefined>();
+      for (const { name } of accounts) budgets.set(name, await budget(name));
       return (put) => {
         // Samples of one label set add up, so that a policy without an approval shows 0.
         for (const { account, name: policy } of configured) put('opsd_pending_plans', { account, policy }, 0);
         fillEngine(put, readings);
-        for (const { name } of accounts) fillBudget(put, name, budget(name));
+        for (const [account, known] of budgets) fillBudget(put, account, known);
       };
     },
   };

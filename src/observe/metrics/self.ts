@@ -25,7 +25,7 @@ export interface SelfDeps {
   readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   readonly policies: () => Promise<readonly PolicyStatus[]>;
   readonly engine: () => Promise<EngineReadings>;
-  readonly budget: (account: string) => BudgetKnowledge | undefined;
+  readonly budget: (account: string) => Promise<BudgetKnowledge | undefined>;
   readonly onFailure: (source: SelfSource) => void;
 }
 

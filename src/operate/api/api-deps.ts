@@ -43,7 +43,7 @@ export interface Incidents extends Pick<
   selectedBy(
     account: string,
     members: { readonly runs: readonly WorkflowDlqEntry[]; readonly deadLetters: readonly DeadLetter[] },
-  ): ReadonlyMap<string, number>;
+  ): Promise<ReadonlyMap<string, number>>;
   /** Records that an operator knows of an incident, in the audit log first. */
   acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Promise<Incident>;
   /**
@@ -111,5 +111,5 @@ interface StateCommands {
   /** Writes a consistent copy on the daemon's machine. Rejects with a message for the operator. */
   backup(file: string): Promise<{ readonly bytes: number }>;
   /** @returns the reason why the store was not trusted; undefined if nothing had to be adopted */
-  adopt(reason: string, by: string): string | undefined;
+  adopt(reason: string, by: string): Promise<string | undefined>;
 }

@@ -145,7 +145,7 @@ async function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: s
 /** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
 export async function groupNamed(deps: ApiContext['deps'], policy: string, name: string): Promise<string> {
   const shown = (await deps.policies()).find((one) => one.name === policy)?.campaigns;
-  const campaigns = shown ?? deps.ledger.campaigns().filter((campaign) => campaign.policy === policy);
+  const campaigns = shown ?? (await deps.ledger.campaigns()).filter((campaign) => campaign.policy === policy);
   const groups = campaigns.map(({ group }) => group);
   if (groups.includes(name)) return name;
   const meant = groups.filter((group) => redact(group) === name);
@@ -179,7 +179,7 @@ async function adopt(context: ApiContext): Promise<Reply> {
   const { by } = allow(context, 'admin', 'opsd state adopt --reason TEXT');
   const { reason } = await readJson(request, adoptBody, '{"reason": "TEXT"}');
   try {
-    return json(200, { adopted: deps.state.adopt(reason, by) ?? null });
+    return json(200, { adopted: (await deps.state.adopt(reason, by)) ?? null });
   } catch (error) {
     throw new HttpError(409, 'refused', errorMessage(error));
   }

@@ -81,7 +81,7 @@ async function deadLetter(context: ApiContext): Promise<Reply> {
   return json(200, {
     at: deps.clock.now(),
     deadLetter: deadLetterView(deps, found),
-    actions: deps.ledger.actionsOn(found.account, id).map(actionView),
+    actions: (await deps.ledger.actionsOn(found.account, [id])).map(actionView),
     ...(sample !== undefined && { sample }),
   });
 }

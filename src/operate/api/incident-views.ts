@@ -194,7 +194,7 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
   const plans = await plansOf(deps, incident, members);
-  const policies = policiesOf(deps, statuses, incident, members);
+  const policies = await policiesOf(deps, statuses, incident, members);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
   const view = incidentView(deps, incident);
   return {
@@ -265,16 +265,16 @@ async function plansOf(
     .filter((plan) => plan.members > 0);
 }
 
-function policiesOf(
+async function policiesOf(
   deps: IncidentDeps,
   statuses: readonly PolicyStatus[],
   { account }: Incident,
   members: readonly FoundDeadLetter[],
-): IncidentPolicyView[] {
+): Promise<IncidentPolicyView[]> {
   if (members.length === 0) return [];
   const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
   const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
-  const counts = deps.incidents.selectedBy(account, { runs, deadLetters });
+  const counts = await deps.incidents.selectedBy(account, { runs, deadLetters });
   return statuses.flatMap((policy) => {
     const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
     if (selects === 0) return [];

@@ -102,7 +102,7 @@ class Lookup {
       if (message !== undefined) return { message };
       const entry = await failedRunById(api, id, this.#signal);
       if (entry !== undefined) return { run: await this.#run(api, id, entry) };
-      const isRun = this.#actionsOn([id]).some((action) => action.newRunId === id || runOf(action) === id);
+      const isRun = (await this.#actionsOn([id])).some((action) => action.newRunId === id || runOf(action) === id);
       return isRun ? { run: await this.#run(api, id, undefined) } : undefined;
     });
   }
@@ -113,7 +113,7 @@ class Lookup {
     const facts = await this.#factsOf(api, messageId);
     if (facts === undefined && deadLetter === undefined) return undefined;
     const ids = [messageId, deadLetter?.dlqId, facts?.message.workflowRunId];
-    return messageView(this.#account, messageId, facts, { deadLetter, actions: this.#actionsOn(ids) });
+    return messageView(this.#account, messageId, facts, { deadLetter, actions: await this.#actionsOn(ids) });
   }
 
   async #factsOf(api: LogApi, messageId: string): Promise<MessageFacts | undefined> {
@@ -133,20 +133,19 @@ class Lookup {
   }
 
   /** Actions on any of the ids, oldest first. */
-  #actionsOn(ids: readonly (string | undefined)[]): ActionRecord[] {
+  async #actionsOn(ids: readonly (string | undefined)[]): Promise<readonly ActionRecord[]> {
     const named = ids.filter((id) => id !== undefined);
-    const actions = named.flatMap((id) => this.#deps.ledger.actionsOn(this.#account, id));
-    return [...new Map(actions.map((action) => [action.id, action])).values()].sort((a, b) => a.id - b.id);
+    return (await this.#deps.ledger.actionsOn(this.#account, named)).toReversed();
   }
 
   async #run(api: LogApi, workflowRunId: string, entry: WorkflowDlqEntry | undefined): Promise<WorkflowRunView> {
     const account = this.#account;
-    const actions = this.#actionsOn([workflowRunId, entry?.dlqId]);
+    const actions = await this.#actionsOn([workflowRunId, entry?.dlqId]);
     const begun = actions.find(({ newRunId }) => newRunId === workflowRunId);
     const workflowUrl = entry?.workflowUrl ?? actions.map(urlOf).find((url) => url !== undefined);
     const from = entry?.workflowCreatedAt ?? begun?.at;
     const { messages, unknown } = await this.#messages(api, { workflowRunId, workflowUrl, from, to: entry?.createdAt });
-    const resumedFrom = this.#deps.ledger.resumedFrom(account, workflowRunId);
+    const resumedFrom = (await this.#deps.ledger.resumedFrom(account, [workflowRunId])).get(workflowRunId);
     const [createdAt, failedAt] = [entry?.workflowCreatedAt, entry?.createdAt];
     return {
       account,

@@ -61,7 +61,7 @@ interface ProgressDeps {
 export async function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): Promise<PlanProgress> {
   const { plan, targets } = stored;
   const actions = ledger.actionsOf(plan.policy);
-  const live = ledger.campaigns().filter(({ policy }) => policy === plan.policy);
+  const live = (await ledger.campaigns()).filter(({ policy }) => policy === plan.policy);
   const counts = countsOf(actions);
   const isPrune = plan.action === 'message-dlq.prune';
   const taken = new Set(actions.filter((action) => !isWithoutEffect(action)).map(({ proposal }) => proposal.target));

@@ -45,7 +45,7 @@ export async function readPolicyDetail(
   const policy = policies.find((one) => one.name === name);
   if (policy === undefined) return undefined;
   const stored = await deps.ledger.storedPlans(['draft', 'pending', 'approved'], at);
-  const scopes = deps.policyScopes(name);
+  const scopes = await deps.policyScopes(name);
   return {
     at,
     policy,

@@ -18,7 +18,7 @@ export interface ReadingPorts {
   /** Configuration of the running daemon, without secrets. */
   configuration(): RunningConfiguration;
   /** Scopes of a policy; undefined if it is not in the running configuration. */
-  policyScopes(policy: string): PolicyScopes | undefined;
+  policyScopes(policy: string): Promise<PolicyScopes | undefined>;
   /** Runs the policy tests beside the file of a policy; undefined if there are none. */
   policyTests(policy: string): Promise<PolicyTestResults | undefined>;
 }
@@ -40,9 +40,9 @@ export interface PolicyTestResults {
 /** Facts about money. */
 interface SpendPort {
   /** Known budget; undefined if unknown. */
-  budget(account: string): BudgetKnowledge | undefined;
+  budget(account: string): Promise<BudgetKnowledge | undefined>;
   /** Raises that may have had an effect, oldest first. @throws if the store cannot be read */
-  raises(account: string): readonly BudgetRaise[];
+  raises(account: string): Promise<readonly BudgetRaise[]>;
   /** Counts of log entries by value of the configured dimension; undefined if none is configured. */
   dimension(account: string): Promise<{ readonly name: string; readonly counts: readonly ValueCount[] } | undefined>;
 }

@@ -72,10 +72,11 @@ async function spendOf(
   account: string,
   { clock, board, spend }: Pick<ApiDeps, 'clock' | 'board' | 'spend'>,
 ): Promise<AccountSpend> {
+  const raises = await spend.raises(account);
+  const known = await spend.budget(account);
   const batch = board.fresh(account, 'accountStats');
   const [stats] = batch?.rows ?? [];
   const { requestsLastDay: _requests, ...projected } = stats?.spend ?? {};
-  const known = spend.budget(account);
   const dimension = await spend.dimension(account);
   const source = sourceViews(board).find((one) => one.account === account && one.collector === 'accountStats');
   return {
@@ -84,7 +85,7 @@ async function spendOf(
     ...projected,
     ...(known !== undefined && { budget: budgetView(known, clock.now()) }),
     days: daysOf(stats?.dailyBillings ?? [], stats?.dailyRequests ?? []),
-    raises: spend.raises(account).slice(-MOST_RAISES).toReversed().map(raiseView),
+    raises: raises.slice(-MOST_RAISES).toReversed().map(raiseView),
     ...(dimension !== undefined && { dimension: dimension.name }),
     byValue: dimension?.counts ?? [],
     ...(source !== undefined && { source }),

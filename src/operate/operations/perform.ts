@@ -45,7 +45,7 @@ export async function performOperation(
   }
   const by = await permitted(operation, values, { account, asked, deps });
   using rotation = operation.name === 'rotate-token' ? prepareRotation(values, { ...asked, account }, deps) : undefined;
-  const id = await begin(begunOf(operation, values, { account, by, deps }), deps);
+  const id = await begin(await begunOf(operation, values, { account, by, deps }), deps);
   // A disconnected caller must not make the outcome unknown. The client's timeout bounds the request.
   const { signal } = new AbortController();
   let outcome: OperationOutcome = 'accepted';
@@ -108,16 +108,16 @@ interface Permitting {
 async function permitted(operation: Operation, values: OperationValues, context: Permitting): Promise<string> {
   const { asked, deps } = context;
   const { ledger } = deps;
-  const unusable = ledger.leaseLost();
+  const unusable = await ledger.leaseLost(context.account.name);
   if (unusable !== undefined) throw new OperationError('store_unavailable', `${unusable}; nothing was sent`);
   const isByFilter = operation.bulk !== undefined && selectedIds(values) === undefined;
-  const isConfirmed = needsConfirmation(operation, values, context);
+  const isConfirmed = await needsConfirmation(operation, values, context);
   const { by } = asked.allow(isByFilter || isConfirmed ? 'admin' : leastRole(operation));
   if (operation.bulk !== undefined) {
     const held = (await deps.paused()) ?? ledger.mustBeAdopted;
     if (held !== undefined) throw new OperationError('refused', `the engine is paused: ${held}; nothing was sent`);
   }
-  if (isByFilter && ledger.intentsWithoutOutcome().some(({ proposal }) => proposal.account === context.account.name)) {
+  if (isByFilter && (await isActing(context))) {
     const message = `a policy acts on account ${context.account.name} at this time; nothing was sent. Try again, or name ids`;
     throw new OperationError('refused', message);
   }
@@ -125,13 +125,19 @@ async function permitted(operation: Operation, values: OperationValues, context:
   return by;
 }
 
-function needsConfirmation(
+/** Returns true if a policy has a request in flight on the account. */
+async function isActing({ account, deps }: Permitting): Promise<boolean> {
+  const open = await deps.ledger.openActions();
+  return open.some(({ outcome, proposal }) => outcome === undefined && proposal.account === account.name);
+}
+
+async function needsConfirmation(
   { confirm }: Operation,
   values: OperationValues,
   { account, deps }: Pick<Permitting, 'account' | 'deps'>,
-): boolean {
+): Promise<boolean> {
   if (confirm !== 'lower-budget') return confirm !== undefined;
-  const known = values['id'] === account.accountId ? deps.budget(account.name) : undefined;
+  const known = values['id'] === account.accountId ? await deps.budget(account.name) : undefined;
   // Someone may have raised the budget elsewhere since an old assertion.
   return known === undefined || isOutdated(known, deps.clock.now()) || dollarsOf(values) < known.knownUsd;
 }
@@ -170,14 +176,14 @@ const ACTIONS: Readonly<Record<string, ActionType>> = {
   'delete-dlq': 'message-dlq.delete',
 };
 
-function begunOf(
+async function begunOf(
   { name, api, bulk }: Operation,
   values: OperationValues,
   { account, by, deps }: { readonly account: OperationAccount; readonly by: string; readonly deps: OperationDeps },
-): BegunOperation {
+): Promise<BegunOperation> {
   const dlqIds = selectedIds(values);
   const object = values['id'] ?? values['msgsvc_id'];
-  const fromUsd = deps.budget(account.name)?.knownUsd;
+  const fromUsd = (await deps.budget(account.name))?.knownUsd;
   const isOwnBudget = name === 'update-budget' && values['id'] === account.accountId;
   return {
     operation: name,

@@ -25,11 +25,11 @@ export interface OperationAccount {
 
 export interface OperationDeps {
   readonly accounts: readonly OperationAccount[];
-  readonly ledger: Operations & Pick<Trust, 'leaseLost' | 'mustBeAdopted'> & Pick<Intents, 'intentsWithoutOutcome'>;
+  readonly ledger: Operations & Pick<Trust, 'leaseLost' | 'mustBeAdopted'> & Pick<Intents, 'openActions'>;
   readonly clock: Clock;
   /** Reason for a pause of the whole engine, the kill switch included. */
   paused(): Promise<string | undefined>;
-  budget(account: string): BudgetKnowledge | undefined;
+  budget(account: string): Promise<BudgetKnowledge | undefined>;
   /** Reports that the end of an operation could not be recorded. */
   onUnrecorded(message: string): void;
   readonly tokenFiles: TokenFiles;

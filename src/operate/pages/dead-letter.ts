@@ -28,7 +28,7 @@ export async function deadLetterPage(context: PageContext): Promise<Reply> {
   const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
   const view = deadLetterView(deps, found);
   const at = deps.clock.now();
-  const rows = deps.ledger.actionsOn(found.account, id).map(actionView);
+  const rows = (await deps.ledger.actionsOn(found.account, [id])).map(actionView);
   return showPage(context, {
     title: `Dead letter ${view.id}`,
     section: '/dead-letters',

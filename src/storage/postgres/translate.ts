@@ -9,6 +9,7 @@ export const POSTGRES: Dialect = {
       ? `(SELECT unnest(CAST(${parameter} AS text[])))`
       : `(SELECT json_array_elements_text(CAST(${parameter} AS json)))`,
   numbers: (parameter) => `(SELECT CAST(json_array_elements_text(CAST(${parameter} AS json)) AS bigint))`,
+  jsonNumber: (text, member) => `CAST(CAST(${text} AS json) ->> '${member}' AS bigint)`,
   position: (text, part) => `strpos(${text}, ${part})`,
 };
 

@@ -174,10 +174,10 @@ describe('a store that does not know all raises', () => {
 
   test('does not restart for a known account', async () => {
     const a = await watched();
-    const since = a.ledger().accountSince('production');
+    const since = await a.ledger().accountSince('production');
     a.anotherAccount('acc-1');
     await a.w.engine.settle(NEVER);
-    expect(a.ledger().accountSince('production')).toBe(since);
+    expect(await a.ledger().accountSince('production')).toBe(since);
   });
 
   test('does not record an account by a wrong local clock', async () => {
@@ -185,7 +185,7 @@ describe('a store that does not know all raises', () => {
     a.begin();
     a.w.facts = { ...a.w.facts, clockSkewMs: () => 2 * MINUTE };
     await a.w.engine.settle(NEVER);
-    expect(a.ledger().accountSince('production')).toBeUndefined();
+    expect(await a.ledger().accountSince('production')).toBeUndefined();
   });
 });
 
@@ -250,12 +250,12 @@ describe('a possibly outdated amount', () => {
 
   test('is not sent when another raise was made since the plan', async () => {
     const a = await watched();
-    const budget = a.w.facts.budget!;
+    const { facts } = a.w;
     // The second run is recorded between plan and request.
     const isPlanned = (): boolean => a.ledger().runs({ limit: 9 }).length === 2;
     a.w.facts = {
-      budget(of) {
-        const { known, ...found } = budget(of);
+      async budget(of) {
+        const { known, ...found } = await facts.budget!(of);
         return { ...found, known: { ...known!, knownUsd: isPlanned() ? 150 : 100 } };
       },
     };

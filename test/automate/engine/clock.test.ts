@@ -90,7 +90,7 @@ test('a changed clock causes no verdict on a step and no halt of a campaign', as
   w.clock.jump(DAY);
   w.facts = { clockSkewMs: () => DAY };
   await w.engine.settle(NEVER);
-  expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', halts: 0 }]);
+  expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', halts: 0 }]);
 });
 
 test('a plan is not saved during a clock change: it could be applied for too long', async () => {

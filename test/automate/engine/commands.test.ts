@@ -205,7 +205,7 @@ describe('pauses', () => {
     w.dlq.failAgain(0);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', until: START + 30 * MINUTE }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'halted', until: START + 30 * MINUTE }]);
     await run(w);
     expect(w.dlq.sent).toHaveLength(1);
     expect(await w.engine.unpause({ policy: 'resume-billing', reason: 'mended', by: 'tom' })).toBe(1);
@@ -219,7 +219,7 @@ test('a plan writes nothing, whatever it finds', async () => {
   const { plan } = (await w.engine.plan('resume-billing', ASKED, NEVER)) as { plan: Plan };
   expect(plan.chosen).toHaveLength(3);
   expect(await w.ledger.storedPlans(['draft', 'pending'], w.clock.now())).toEqual([]);
-  expect(w.ledger.campaigns()).toEqual([]);
+  expect(await w.ledger.campaigns()).toEqual([]);
   expect(w.ledger.runs({ limit: 10 })).toEqual([]);
 });
 

@@ -110,7 +110,8 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the outcom
       for (let i = 0; i < entries; i++) w.dlq.add();
       for (const action of steps) {
         await perform(w, action, returned);
-        expect(w.ledger.used({}, w.clock.now() - HOUR)).toBeLessThanOrEqual(PER_HOUR);
+        const [used] = await w.ledger.used([{ scope: {}, since: w.clock.now() - HOUR }]);
+        expect(used).toBeLessThanOrEqual(PER_HOUR);
       }
       // Each id has one effect, whatever the responses.
       expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);

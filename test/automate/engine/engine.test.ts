@@ -339,7 +339,7 @@ describe('attempts', () => {
     w.dlq.add();
     w.dlq.answers = ['refused'];
     await run(w);
-    expect(w.ledger.used({}, 0)).toBe(0);
+    expect((await w.ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(0);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
     await w.clock.advance(10 * MINUTE);
@@ -421,7 +421,7 @@ describe('caps', () => {
     for (let i = 0; i < 3; i++) w.dlq.add();
     w.dlq.answers = ['refused', 'never_arrived', 'good'];
     await run(w);
-    expect(w.ledger.used({ policy: 'resume-billing' }, 0)).toBe(2);
+    expect((await w.ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(2);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 1 });
   });
 });
@@ -632,7 +632,7 @@ describe('unknown outcomes', () => {
     await run(w);
     await w.clock.advance(SETTLE - 1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.unsettled('production').filter((action) => action.outcome === 'unknown')).toHaveLength(1);
+    expect((await w.ledger.openActions()).filter((action) => action.outcome === 'unknown')).toHaveLength(1);
     await w.clock.advance(1);
     w.dlq.failOnPage = 0;
     await w.engine.settle(NEVER);
@@ -640,7 +640,7 @@ describe('unknown outcomes', () => {
     w.dlq.droppedRows = 1;
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.unsettled('production').filter((action) => action.outcome === 'unknown')).toHaveLength(1);
+    expect((await w.ledger.openActions()).filter((action) => action.outcome === 'unknown')).toHaveLength(1);
     w.dlq.droppedRows = 0;
     await w.clock.advance(SETTLE);
     await Promise.all([w.engine.settle(NEVER), w.engine.settle(NEVER)]);
@@ -711,7 +711,7 @@ describe('unknown outcomes', () => {
     const crash = new Promise<never>(() => undefined);
     w.dlq.onResume = () => crash;
     void run(w);
-    while (w.ledger.intentsWithoutOutcome().length === 0) await w.clock.advance(0);
+    while ((await w.ledger.openActions()).length === 0) await w.clock.advance(0);
     w.dlq.onResume = () => undefined;
     w.restart();
     await w.engine.recover(NEVER);

@@ -24,7 +24,7 @@ const DAY = 24 * HOUR;
 const ACCOUNT = 'production';
 const BUDGET = { knownUsd: 100, assertedOn: Date.UTC(2026, 10, 1), maxAge: 45 * DAY };
 
-function world(
+async function world(
   more: { readonly budget?: typeof BUDGET; readonly dlqMessages?: number } = {},
   canaries?: FactsDeps['canaries'],
 ) {
@@ -36,7 +36,7 @@ function world(
   const attempts = new RecentAttempts(clock);
   const resumeEnds = new ResumeEnds();
   const ledger = memoryLedger();
-  ledger.noteAccount(ACCOUNT, 'acc-1', 0);
+  await ledger.noteAccounts([{ account: ACCOUNT, id: 'acc-1' }], 0);
   const events = new EventBus();
   const { budget, dlqMessages } = more;
   const limits = dlqMessages === undefined ? {} : { dlqMessages };
@@ -60,11 +60,11 @@ function world(
   };
 }
 
-test('deliveries and their share come from recent log entries', () => {
-  const { attempts, facts, asked } = world();
+test('deliveries and their share come from recent log entries', async () => {
+  const { attempts, facts, asked } = await world();
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toBeUndefined();
-  expect(asked().successRatio('a.example', 15 * MINUTE)).toBeUndefined();
-  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
+  expect((await asked()).successRatio('a.example', 15 * MINUTE)).toBeUndefined();
+  expect((await asked()).sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
   attempts.take(ACCOUNT, {
     from: NOW - HOUR,
     watermark: NOW,
@@ -82,14 +82,14 @@ test('deliveries and their share come from recent log entries', () => {
     resumeEnds: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 3, all: 4 });
-  expect(asked().successRatio('a.example', 15 * MINUTE)).toBe(0.75);
-  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBe(4);
-  expect(asked().sampleSize('b.example', 15 * MINUTE)).toBe(0);
-  expect(asked().successRatio('b.example', 15 * MINUTE)).toBeUndefined();
+  expect((await asked()).successRatio('a.example', 15 * MINUTE)).toBe(0.75);
+  expect((await asked()).sampleSize('a.example', 15 * MINUTE)).toBe(4);
+  expect((await asked()).sampleSize('b.example', 15 * MINUTE)).toBe(0);
+  expect((await asked()).successRatio('b.example', 15 * MINUTE)).toBeUndefined();
 });
 
-test('before the daemon has watched for the whole window, policies know only some of the deliveries', () => {
-  const { attempts, facts, asked } = world();
+test('before the daemon has watched for the whole window, policies know only some of the deliveries', async () => {
+  const { attempts, facts, asked } = await world();
   const failed = { host: 'a.example', minute: NOW - MINUTE, delivered: 0, failed: 240, failedFrom: NOW, lost: 240 };
   attempts.take(ACCOUNT, {
     from: NOW - 5 * MINUTE,
@@ -99,11 +99,11 @@ test('before the daemon has watched for the whole window, policies know only som
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toEqual({ delivered: 0, all: 240, isPartial: true });
   expect(facts.deliveries(ACCOUNT, 'a.example', 4 * MINUTE)).toEqual({ delivered: 0, all: 240 });
-  expect(asked().sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
+  expect((await asked()).sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
 });
 
-test('a message of a resumed run has the outcome in the log of its stamp and its workflow', () => {
-  const { resumeEnds, facts } = world();
+test('a message of a resumed run has the outcome in the log of its stamp and its workflow', async () => {
+  const { resumeEnds, facts } = await world();
   const message = { instance: 'here', lineage: 'l1', attempt: 2, url: 'https://a.example/w' };
   expect(facts.resumeEnded(ACCOUNT, message, 'failed')).toBe(false);
   resumeEnds.take(ACCOUNT, { resumeEnds: [{ ...message, end: 'failed' }] });
@@ -114,8 +114,8 @@ test('a message of a resumed run has the outcome in the log of its stamp and its
   for (const other of others) expect(facts.resumeEnded(ACCOUNT, { ...message, ...other }, 'failed')).toBe(false);
 });
 
-test('of too many ends of resumed runs the oldest are dropped, and deliveries displace no failure', () => {
-  const { resumeEnds, facts } = world();
+test('of too many ends of resumed runs the oldest are dropped, and deliveries displace no failure', async () => {
+  const { resumeEnds, facts } = await world();
   const messages = Array.from({ length: 10_001 }, (_, n) => {
     return { instance: 'here', lineage: `l${n}`, attempt: 1, url: 'https://a.example/w' };
   });
@@ -139,7 +139,7 @@ const REQUEST = {
 } as const;
 
 test('a hold after a 429 lasts through a jump of the local clock that the service confirms', async () => {
-  const { clock, events, facts, verified } = world();
+  const { clock, events, facts, verified } = await world();
   events.emit({ ...REQUEST, code: 429 });
   clock.jump(HOUR);
   events.emit({ ...REQUEST, code: 200, clockSkewMs: 0 });
@@ -148,7 +148,7 @@ test('a hold after a 429 lasts through a jump of the local clock that the servic
 });
 
 test('an account was rejected when it returned 429, and not when the daemon waited or another request failed', async () => {
-  const { clock, events, facts } = world();
+  const { clock, events, facts } = await world();
   events.emit({ ...REQUEST, code: 503, failure: 'server_error' });
   events.emit({ ...REQUEST, code: 'error', failure: 'timeout' });
   events.emit({ type: 'api.throttled', account: ACCOUNT, api: 'message', waitMs: 500 });
@@ -161,7 +161,7 @@ test('an account was rejected when it returned 429, and not when the daemon wait
 });
 
 test('arrivals are the runs with a label that failed in the window, while the listing is fresh', async () => {
-  const { clock, board, asked } = world();
+  const { clock, board, asked } = await world();
   const entry = (dlqId: string, ago: number, ...labels: string[]): WorkflowDlqEntry => ({
     dlqId,
     workflowRunId: dlqId,
@@ -169,7 +169,7 @@ test('arrivals are the runs with a label that failed in the window, while the li
     createdAt: NOW - ago,
     labels,
   });
-  expect(asked().arrivals('billing', HOUR)).toBeUndefined();
+  expect((await asked()).arrivals('billing', HOUR)).toBeUndefined();
   const rows = [
     entry('a', HOUR, 'billing'),
     entry('b', HOUR + 1, 'billing'),
@@ -177,81 +177,84 @@ test('arrivals are the runs with a label that failed in the window, while the li
     entry('d', 0),
   ];
   board.publish({ account: ACCOUNT, collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 1);
-  expect(asked().arrivals('billing', HOUR)).toBe(2);
-  expect(asked().arrivals('none', HOUR)).toBe(0);
+  expect((await asked()).arrivals('billing', HOUR)).toBe(2);
+  expect((await asked()).arrivals('none', HOUR)).toBe(0);
   // A run that the daemon resumed in the meantime has still failed.
   board.depart(ACCOUNT, new Set(['c']));
-  expect(asked().arrivals('billing', HOUR)).toBe(2);
+  expect((await asked()).arrivals('billing', HOUR)).toBe(2);
   await clock.advance(5 * MINUTE + 1);
-  expect(asked().arrivals('billing', HOUR)).toBeUndefined();
+  expect((await asked()).arrivals('billing', HOUR)).toBeUndefined();
 });
 
 test('flow control is known of watched keys', async () => {
-  const { clock, board, asked } = world();
+  const { clock, board, asked } = await world();
   const rows = [
     { flowControlKey: 'k', waitListSize: 7, isPaused: true },
     { flowControlKey: 'bare', waitListSize: 0 },
   ];
   board.publish({ account: ACCOUNT, collector: 'flowControl', at: NOW, rows, dropped: 0 }, 1);
-  const flowWaiting = (key: string) => asked().flowWaiting(key);
-  const flowPaused = (key: string) => asked().flowPaused(key);
-  expect([flowWaiting('k'), flowPaused('k')]).toEqual([7, true]);
-  expect([flowWaiting('bare'), flowPaused('bare')]).toEqual([0, undefined]);
-  expect([flowWaiting('other'), flowPaused('other')]).toEqual([undefined, undefined]);
+  const flowWaiting = async (key: string) => (await asked()).flowWaiting(key);
+  const flowPaused = async (key: string) => (await asked()).flowPaused(key);
+  expect([await flowWaiting('k'), await flowPaused('k')]).toEqual([7, true]);
+  expect([await flowWaiting('bare'), await flowPaused('bare')]).toEqual([0, undefined]);
+  expect([await flowWaiting('other'), await flowPaused('other')]).toEqual([undefined, undefined]);
   await clock.advance(5 * MINUTE + 1);
-  expect([flowWaiting('k'), flowPaused('k')]).toEqual([undefined, undefined]);
+  expect([await flowWaiting('k'), await flowPaused('k')]).toEqual([undefined, undefined]);
 });
 
 test('the fill of the DLQ follows from the statistics and the configured limit', async () => {
-  const { clock, facts, asked, stats } = world({ dlqMessages: 200 });
-  expect([asked().dlqMessages(), asked().dlqFillRatio()]).toEqual([undefined, undefined]);
+  const { clock, facts, asked, stats } = await world({ dlqMessages: 200 });
+  expect([(await asked()).dlqMessages(), (await asked()).dlqFillRatio()]).toEqual([undefined, undefined]);
   stats({ dlqMessages: 50 });
-  expect([asked().dlqMessages(), asked().dlqFillRatio(), facts.dlqMessages(ACCOUNT)]).toEqual([50, 0.25, 50]);
+  expect([(await asked()).dlqMessages(), (await asked()).dlqFillRatio(), facts.dlqMessages(ACCOUNT)]).toEqual([
+    50, 0.25, 50,
+  ]);
   await clock.advance(5 * MINUTE + 1);
-  expect([asked().dlqMessages(), asked().dlqFillRatio()]).toEqual([undefined, undefined]);
+  expect([(await asked()).dlqMessages(), (await asked()).dlqFillRatio()]).toEqual([undefined, undefined]);
   expect(facts.dlqMessages(ACCOUNT)).toBeUndefined();
-  const unlimited = world();
+  const unlimited = await world();
   unlimited.stats({ dlqMessages: 50 });
-  expect(unlimited.asked().dlqFillRatio()).toBeUndefined();
+  expect((await unlimited.asked()).dlqFillRatio()).toBeUndefined();
 });
 
-test('an alert fires when one is known to, and is unknown before any arrived', () => {
-  const { ledger, asked } = world();
-  expect(asked().alertFiring('Down')).toBeUndefined();
+test('an alert fires when one is known to, and is unknown before any arrived', async () => {
+  const { ledger, asked } = await world();
+  expect((await asked()).alertFiring('Down')).toBeUndefined();
   ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
-  expect([asked().alertFiring('Down'), asked().alertFiring('Other')]).toEqual([true, false]);
+  expect([(await asked()).alertFiring('Down'), (await asked()).alertFiring('Other')]).toEqual([true, false]);
 });
 
-test('the verdict of a canary is that of the account, and unknown without this canary', () => {
+test('the verdict of a canary is that of the account, and unknown without this canary', async () => {
   const canaries = () => [
     { account: 'other', canary: 'home', verdict: 'ok' as const },
     { account: ACCOUNT, canary: 'home', verdict: 'network' as const },
   ];
-  const { asked } = world({}, canaries);
-  expect([asked().canary('home'), asked().canary('away')]).toEqual(['network', undefined]);
-  expect(world().asked().canary('home')).toBeUndefined();
+  const { asked } = await world({}, canaries);
+  expect([(await asked()).canary('home'), (await asked()).canary('away')]).toEqual(['network', undefined]);
+  expect((await (await world()).asked()).canary('home')).toBeUndefined();
 });
 
-test('a policy was tripped when its tripwire stopped a run within the window', () => {
-  const { ledger, asked } = world();
-  const finish = (policy: string, at: number, stoppedBy: string): void => {
-    const run = ledger.beginRun(planOf({ policy }), at);
-    ledger.finishRun(run, { at, outcome: 'aborted', matched: 0, acted: 0, backlog: 0, stoppedBy });
+test('a policy was tripped when its tripwire stopped a run within the window', async () => {
+  const { ledger, asked } = await world();
+  const finish = async (policy: string, at: number, stoppedBy: string): Promise<void> => {
+    const run = await ledger.beginRun(planOf({ policy }), at);
+    await ledger.finishRun(run, 'production', { at, outcome: 'aborted', matched: 0, acted: 0, backlog: 0, stoppedBy });
   };
-  finish('delete-old', NOW - HOUR + 1, 'tripwire');
-  finish('resume-x', NOW - 1, 'caps');
-  expect(asked().policyTripped('delete-*', HOUR)).toBe(true);
-  expect(asked().policyTripped('delete-*', HOUR - 1)).toBe(false);
-  expect(asked().policyTripped('resume-*', HOUR)).toBe(false);
+  await finish('delete-old', NOW - HOUR + 1, 'tripwire');
+  await finish('resume-x', NOW - 1, 'caps');
+  expect((await asked()).policyTripped('delete-*', HOUR)).toBe(true);
+  expect((await asked()).policyTripped('delete-*', HOUR - 1)).toBe(false);
+  expect((await asked()).policyTripped('resume-*', HOUR)).toBe(false);
 });
 
 const SPEND = { monthUsd: 80, last24hUsd: 6, medianDayUsd: 4, paceUsd: 5, forecastUsd: 120, requestsLastDay: 900 };
 
 test('spend is known while the statistics are fresh, and with the budget also the remaining hours', async () => {
-  const { clock, facts, stats } = world({ budget: BUDGET });
-  expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
+  const { clock, facts, stats } = await world({ budget: BUDGET });
+  expect((await facts.budget(ACCOUNT)).spend).toEqual({ fresh: false });
   stats({ spend: SPEND });
-  expect(facts.budget(ACCOUNT)).toEqual({
+  expect(await facts.budget(ACCOUNT)).toEqual({
+    changes: [],
     spend: {
       fresh: true,
       at: NOW,
@@ -269,15 +272,15 @@ test('spend is known while the statistics are fresh, and with the budget also th
     doubt: { verdict: 'approve', reason: 'the assertion is more than 7 days old, with no raise since' },
   });
   await clock.advance(5 * MINUTE);
-  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeCloseTo(80 - 1 / 12, 6);
+  expect((await facts.budget(ACCOUNT)).spend.hoursLeft).toBeCloseTo(80 - 1 / 12, 6);
   await clock.advance(1);
-  expect(facts.budget(ACCOUNT).spend).toEqual({ fresh: false });
+  expect((await facts.budget(ACCOUNT)).spend).toEqual({ fresh: false });
 });
 
 test('a jump of the local clock neither ages a reading nor reduces the remaining hours', async () => {
-  const { clock, events, facts, stats } = world({ budget: BUDGET });
+  const { clock, events, facts, stats } = await world({ budget: BUDGET });
   stats({ spend: SPEND });
-  const { hoursLeft, at } = facts.budget(ACCOUNT).spend;
+  const { hoursLeft, at } = (await facts.budget(ACCOUNT)).spend;
   clock.jump(3 * HOUR);
   const about = {
     account: ACCOUNT,
@@ -290,69 +293,78 @@ test('a jump of the local clock neither ages a reading nor reduces the remaining
     bytes: 0,
   } as const;
   events.emit({ type: 'api.request', ...about, clockSkewMs: 0 });
-  expect(facts.budget(ACCOUNT).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
+  expect((await facts.budget(ACCOUNT)).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
 });
 
-test('the remaining hours are none when the budget is spent, and infinite when nothing is spent', () => {
-  const { facts, stats } = world({ budget: BUDGET });
+test('the remaining hours are none when the budget is spent, and infinite when nothing is spent', async () => {
+  const { facts, stats } = await world({ budget: BUDGET });
   stats({ spend: { monthUsd: 101, paceUsd: 5 } });
-  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(0);
+  expect((await facts.budget(ACCOUNT)).spend.hoursLeft).toBe(0);
   stats({ spend: { monthUsd: 10, paceUsd: 0 } });
-  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(Infinity);
+  expect((await facts.budget(ACCOUNT)).spend.hoursLeft).toBe(Infinity);
   stats({ spend: { monthUsd: 10 } });
-  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBeUndefined();
+  expect((await facts.budget(ACCOUNT)).spend.hoursLeft).toBeUndefined();
 });
 
 test('a reading before the turn of the month is not fresh after it', async () => {
-  const { clock, facts, stats } = world({ budget: BUDGET });
+  const { clock, facts, stats } = await world({ budget: BUDGET });
   await clock.advance(Date.UTC(2026, 11, 1) - NOW - 1);
   stats({ spend: SPEND });
-  expect(facts.budget(ACCOUNT).spend.fresh).toBe(true);
+  expect((await facts.budget(ACCOUNT)).spend.fresh).toBe(true);
   await clock.advance(1);
-  expect(facts.budget(ACCOUNT).spend.fresh).toBe(false);
+  expect((await facts.budget(ACCOUNT)).spend.fresh).toBe(false);
 });
 
-test('a raise by the daemon applies at once to the known budget and the remaining hours', () => {
-  const { ledger, facts, stats } = world({ budget: BUDGET });
+test('a raise by the daemon applies at once to the known budget and the remaining hours', async () => {
+  const { ledger, facts, stats } = await world({ budget: BUDGET });
   stats({ spend: SPEND });
-  const run = ledger.beginRun(planOf(), NOW);
-  const reserved = ledger.reserve(run, { ...raiseTo(120), account: ACCOUNT }, NOW, []);
+  const run = await ledger.beginRun(planOf(), NOW);
+  const reserved = await ledger.reserve(run, { ...raiseTo(120), account: ACCOUNT }, NOW, []);
   if (!reserved.ok) throw new Error(reserved.reason);
-  expect(facts.budget(ACCOUNT).known).toBeUndefined();
-  ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
-  expect(facts.budget(ACCOUNT).known).toMatchObject({ knownUsd: 120, origin: 'ledger', assertedAt: NOW });
-  expect(facts.budget(ACCOUNT).spend.hoursLeft).toBe(160);
+  expect((await facts.budget(ACCOUNT)).known).toBeUndefined();
+  await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'accepted' });
+  expect((await facts.budget(ACCOUNT)).known).toMatchObject({ knownUsd: 120, origin: 'ledger', assertedAt: NOW });
+  expect((await facts.budget(ACCOUNT)).spend.hoursLeft).toBe(160);
 });
 
 test.each([{ ...BUDGET, knownUsd: 0 }, { knownUsd: 100, maxAge: DAY } as typeof BUDGET])(
   'a budget without limit, or of unknown age, is not known: %o',
-  (budget) => {
-    expect(world({ budget }).facts.budget(ACCOUNT)).toEqual({ spend: { fresh: false }, asserted: budget });
+  async (budget) => {
+    expect(await (await world({ budget })).facts.budget(ACCOUNT)).toEqual({
+      changes: [],
+      spend: { fresh: false },
+      asserted: budget,
+    });
   },
 );
 
-test('own messages of a day are the resumed runs, each with its maximum number of attempts', () => {
-  const { ledger, facts, stats } = world();
+test('own messages of a day are the resumed runs, each with its maximum number of attempts', async () => {
+  const { ledger, facts, stats } = await world();
   stats({ spend: SPEND });
-  const run = ledger.beginRun(planOf(), NOW);
-  const resume = (dlqId: string, ago: number, retries: number | undefined, account = ACCOUNT): number => {
+  const run = await ledger.beginRun(planOf(), NOW);
+  const resume = async (
+    dlqId: string,
+    ago: number,
+    retries: number | undefined,
+    account = ACCOUNT,
+  ): Promise<number> => {
     const proposal = { ...resumeOf(dlqId), account, ...(retries !== undefined && { retries }) };
-    const reserved = ledger.reserve(run, proposal, NOW - ago, []);
+    const reserved = await ledger.reserve(run, proposal, NOW - ago, []);
     if (!reserved.ok) throw new Error(reserved.reason);
     return reserved.intent.id;
   };
-  resume('a', 0, 0);
-  resume('b', DAY - 1, 1);
+  await resume('a', 0, 0);
+  await resume('b', DAY - 1, 1);
   // The run's own number of retries is unknown, so the service's default counts.
-  resume('c', 0, undefined);
-  resume('late', DAY, 9);
-  resume('elsewhere', 0, 9, 'other');
-  ledger.recordOutcome(resume('refused', 0, 9), { at: NOW, outcome: 'rejected' });
-  expect(facts.budget(ACCOUNT).spend.ownMessagesLastDay).toBe(1 + 2 + 4);
+  await resume('c', 0, undefined);
+  await resume('late', DAY, 9);
+  await resume('elsewhere', 0, 9, 'other');
+  await ledger.recordOutcome(await resume('refused', 0, 9), 'production', { at: NOW, outcome: 'rejected' });
+  expect((await facts.budget(ACCOUNT)).spend.ownMessagesLastDay).toBe(1 + 2 + 4);
 });
 
 test('a prune with an unknown outcome is a fact of the next run', async () => {
-  const { ledger, clock, facts } = world();
+  const { ledger, clock, facts } = await world();
   const settings = policySettings.parse({
     name: 'prune',
     account: ACCOUNT,
@@ -362,7 +374,7 @@ test('a prune with an unknown outcome is a fact of the next run', async () => {
   });
   const policy = compilePolicy(settings, 'opsd.yaml:1');
   const authority = new Authority({ ledger, clock, facts, killSwitch: () => undefined } as unknown as EngineDeps);
-  const run = ledger.beginRun(planOf({ policy: 'prune' }), NOW);
+  const run = await ledger.beginRun(planOf({ policy: 'prune' }), NOW);
   const prune: PruneProposal = {
     policy: 'prune',
     account: ACCOUNT,
@@ -373,11 +385,11 @@ test('a prune with an unknown outcome is a fact of the next run', async () => {
     page: 1,
     filter: { toDate: 1 },
   };
-  const reserved = ledger.reserve(run, prune, NOW - 5, []);
+  const reserved = await ledger.reserve(run, prune, NOW - 5, []);
   if (!reserved.ok) throw new Error(reserved.reason);
   expect(await authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
   for (const outcome of ['unknown', 'unresolvable'] as const) {
-    ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome });
+    await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome });
     expect((await authority.runFacts(policy, { first: true })).lastUnknownAt).toBe(NOW - 5);
     expect((await authority.runFacts(policy, { first: false })).lastUnknownAt).toBe(NOW - 5);
   }

@@ -102,7 +102,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     story: 'a store that another process has taken over',
     prepare: (w) => {
       w.dlq.add();
-      w.restart({ ledger: { ...w.ledger, leaseLost: () => 'another process has the store' }, guards: w.guards });
+      w.restart({ ledger: { ...w.ledger, leaseLost: async () => 'another process has the store' }, guards: w.guards });
     },
     held: [],
   },
@@ -377,8 +377,8 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 function losingCount(ledger: Ledger): Ledger {
   return {
     ...ledger,
-    beginRun(plan, at) {
-      const id = ledger.beginRun(plan, at);
+    async beginRun(plan, at) {
+      const id = await ledger.beginRun(plan, at);
       const { chosen } = plan;
       let reads = 0;
       Object.defineProperty(plan, 'chosen', { get: () => (reads++ === 0 ? chosen : [...chosen, ...chosen]) });

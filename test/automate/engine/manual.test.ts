@@ -164,7 +164,7 @@ describe('an applied plan of resumes', () => {
         .map(({ proposal }) => (proposal as { campaign?: { step: number } }).campaign?.step),
     ).toEqual([1, 2, 2, 2, 3, 3]);
     expect(await stateOf(w, plan)).toBe('applied');
-    expect(w.ledger.campaigns()).toEqual([]);
+    expect(await w.ledger.campaigns()).toEqual([]);
     expect(w.engine.has(plan.policy)).toBe(false);
   });
 
@@ -226,7 +226,7 @@ describe('an applied plan of resumes', () => {
     await w.engine.cancel(plan.id, ME);
     await follow(w, 10);
     expect(w.engine.conditions()).toEqual([]);
-    expect(w.ledger.campaigns()).toEqual([]);
+    expect(await w.ledger.campaigns()).toEqual([]);
   });
 
   test('is held by the kill switch and pauses, and continues afterwards', async () => {

@@ -45,11 +45,11 @@ describe('a prune', () => {
   test('that finds nothing does nothing, and uses no cap', async () => {
     const w = await proven(1);
     await w.engine.run('prune', NEVER);
-    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
+    expect((await w.ledger.used([{ scope: { policy: 'prune' }, since: 0 }]))[0]).toBe(1);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 0, 0]);
     expect(w.lastRun()).toMatchObject({ outcome: 'nothing_to_do', matched: 0, acted: 1, backlog: 0 });
-    expect(w.ledger.used({ policy: 'prune' }, 0)).toBe(1);
+    expect((await w.ledger.used([{ scope: { policy: 'prune' }, since: 0 }]))[0]).toBe(1);
   });
 
   test('reports that it sees no protected label', async () => {

@@ -30,9 +30,9 @@ test('a policy whose outcomes do not match its plan is paused until an operator 
   w.restart({
     ledger: {
       ...w.ledger,
-      beginRun: (plan, at) => {
+      beginRun: async (plan, at) => {
         // Simulates a bug in the count: later reads of the plan differ.
-        const run = w.ledger.beginRun(plan, at);
+        const run = await w.ledger.beginRun(plan, at);
         const { chosen } = plan;
         let reads = 0;
         Object.defineProperty(plan, 'chosen', { get: () => (reads++ === 0 ? chosen : [...chosen, ...chosen]) });

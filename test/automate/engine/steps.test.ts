@@ -15,10 +15,10 @@ test('a step is judged when it is complete, though its first entries are known t
   await run(w);
   expect(sentIds(w)).toHaveLength(3);
   expect(changes()).toEqual([]);
-  expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 1, judged: 0 }]);
+  expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 1, judged: 0 }]);
   await w.engine.settle(NEVER);
   expect(changes()).toMatchObject([{ state: 'halted' }]);
-  expect(w.ledger.campaigns()).toMatchObject([{ state: 'halted', halts: 1, judged: 3 }]);
+  expect(await w.ledger.campaigns()).toMatchObject([{ state: 'halted', halts: 1, judged: 3 }]);
 });
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   w.dlq.add();
   await w.clock.advance(6 * MINUTE);
   await w.engine.settle(NEVER);
-  expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2 }]);
+  expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2 }]);
   expect(w.soon).toEqual(soon);
   for (const policy of w.soon) await run(w, NEVER, policy);
   expect(sentIds(w)).toEqual(ids);
@@ -48,17 +48,17 @@ describe('how long a step settles', () => {
     const w = world({ policies: [policy], guards: GUARDS });
     for (let i = 0; i < 3; i++) w.dlq.add();
     await run(w);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + 5 * MINUTE }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + 5 * MINUTE }]);
     return w;
   }
 
   async function judgedAfter(w: World, ms: number, step: number): Promise<void> {
     await w.clock.advance(ms - 1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step }]);
     await w.clock.advance(1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: step + 1 }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: step + 1 }]);
   }
 
   async function overruled(w: World, settle: string): Promise<{ reason: string; apply: () => Promise<unknown> }> {
@@ -77,7 +77,7 @@ describe('how long a step settles', () => {
     const w = await settling();
     w.restart({ policies: [policyOfSteps({ settle })] });
     await w.engine.recover(NEVER);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + ms }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + ms }]);
     expect(w.events.filter(({ type }) => type === 'campaign.changed')).toEqual([]);
     await judgedAfter(w, ms, 1);
   });
@@ -90,7 +90,7 @@ describe('how long a step settles', () => {
     expect((await planOf(w)).campaigns[0]!.held?.reason).toMatch(/^step 1 settles until 2025-11-20T12:05/);
     await apply();
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 2, verified: 1 }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 2, verified: 1 }]);
     w.restart();
     await judgedAfter(w, 20 * SECONDS, 2);
     await run(w);
@@ -132,6 +132,6 @@ describe('how long a step settles', () => {
     const w = await settling();
     w.facts = { resumeEnded: (_account, _message, end) => end === 'delivered' };
     await judgedAfter(w, 5 * MINUTE, 1);
-    expect(w.ledger.campaigns()).toMatchObject([{ verified: 1 }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ verified: 1 }]);
   });
 });

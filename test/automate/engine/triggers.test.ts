@@ -1,7 +1,7 @@
 /** Alerts and callbacks that trigger policies: none is lost in a hold, a restart or a crash, and none runs twice. */
+import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import { describe, expect, test } from 'vitest';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
-import type { EngineDeps } from '#automate/engine/engine-deps.ts';
 import { HOUR, MINUTE, NEVER, START, sentIds, world, type World, type WorldOptions } from './world.ts';
 
 const POLICY = 'resume-billing';
@@ -132,7 +132,7 @@ const HOLDS: readonly {
 
 function knowMessages(w: World, count: number): void {
   w.facts = {
-    preconditions: () => ({ dlqMessages: () => count }) as unknown as ReturnType<EngineDeps['facts']['preconditions']>,
+    preconditions: () => ({ dlqMessages: () => count }) as unknown as PreconditionFacts,
   };
 }
 
@@ -276,7 +276,7 @@ test('the probation of a delete is one run for each trigger', async () => {
       action: { type: 'workflow-dlq.delete', archive: { dir: '/nowhere' }, grace: '1h' },
     },
   });
-  w.ledger.noteMatches(POLICY, ['dlq-001'], START - 2 * HOUR);
+  await w.ledger.noteMatches(POLICY, ['dlq-001'], START - 2 * HOUR);
   await fire(w);
   await pass(w, HOUR);
   expect(w.lastRun()).toMatchObject({ stopped: { guard: 'probation' } });

@@ -49,7 +49,7 @@ describe('of two runs that look the same', () => {
     w.dlq.add({ fingerprint: 'f-1' });
     await run(w);
     await settled(w);
-    expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, verified: 1, halts: 0 }]);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, verified: 1, halts: 0 }]);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
   });
@@ -70,7 +70,7 @@ describe('of two runs that look the same', () => {
       await settled(w);
       const detail = 'the entry is gone, and a run that looks the same has failed since; it may be another run';
       expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unresolvable', detail }]);
-      expect(w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
+      expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
       expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     });
 
@@ -81,13 +81,17 @@ describe('of two runs that look the same', () => {
       ],
       [
         'the other one is the return of another resume',
-        (w: World) => {
+        async (w: World) => {
           const { proposal, runId } = w.ledger.recentActions(1)[0]!;
           const other = { ...proposal, target: 'dlq-900', lineage: 'another' } as typeof proposal;
-          const reserved = w.ledger.reserve(runId, other, w.clock.now(), []);
+          const reserved = await w.ledger.reserve(runId, other, w.clock.now(), []);
           if (!reserved.ok) throw new Error(reserved.reason);
-          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'accepted', newRunId: 'wfr-2' });
-          w.ledger.recordOutcome(reserved.intent.id, { at: w.clock.now(), outcome: 'verified' });
+          await w.ledger.recordOutcome(reserved.intent.id, 'production', {
+            at: w.clock.now(),
+            outcome: 'accepted',
+            newRunId: 'wfr-2',
+          });
+          await w.ledger.recordOutcome(reserved.intent.id, 'production', { at: w.clock.now(), outcome: 'verified' });
         },
       ],
       [
@@ -282,7 +286,7 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
             w.dlq.failAgain(action.index);
             break;
         }
-        const known = candidates('production', [...w.dlq.entries.values()], {
+        const known = await candidates('production', [...w.dlq.entries.values()], {
           ledger: w.ledger,
           rejections: new Rejections(),
         });
@@ -295,7 +299,7 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
           expect(returned.has(sent), `${proposal.target} did not fail again`).toBe(true);
         }
       }
-      for (const { halts } of w.ledger.campaigns()) expect(halts === 0 || returned.size > 0).toBe(true);
+      for (const { halts } of await w.ledger.campaigns()) expect(halts === 0 || returned.size > 0).toBe(true);
     }),
     { numRuns: 300 },
   );

@@ -302,7 +302,8 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
       actions: createActions(new Map([['main', client]]), { clock, events, accountIds: new Map([['main', 'acc-1']]) }),
       facts: {
         ...NOTHING_KNOWN,
-        budget: () => ({
+        budget: async () => ({
+          changes: await ledger.budgetChanges('main', 0),
           spend: { ...given.spend, last24hUsd: 1, medianDayUsd: 1, fresh: true, at: clock.now() },
           known: {
             knownUsd: given.known,

@@ -10,6 +10,7 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { FakeDlq } from '../../support/fake-dlq.ts';
@@ -32,13 +33,15 @@ export const NOTHING_KNOWN: EngineFacts = {
   refusedAt: () => undefined,
   clockSkewMs: () => 0,
   steadySince: () => -Infinity,
-  preconditions: () => {
+  preconditions: async () => {
     throw new Error('no policy of this test has preconditions');
   },
-  budget: () => ({ spend: { fresh: false } }),
+  budget: async () => ({ spend: { fresh: false }, changes: [] }),
   resumeEnded: () => false,
   dlqMessages: () => undefined,
 };
+
+type Budget = Omit<Awaited<ReturnType<EngineFacts['budget']>>, 'changes'>;
 
 export interface World {
   readonly clock: ManualClock;
@@ -57,7 +60,10 @@ export interface World {
   /** Triggers of these runs. */
   readonly soonFor: Trigger[];
   /** Known facts; none until a test sets them. */
-  facts: Partial<EngineFacts>;
+  facts: Partial<Omit<EngineFacts, 'preconditions' | 'budget'>> & {
+    preconditions?(account: string): PreconditionFacts;
+    budget?(account: string): Budget | Promise<Budget>;
+  };
   /** Publishes the content of the DLQ as a complete batch. */
   observe(): void;
   /** Outcomes of the policy's runs, in order. */
@@ -133,8 +139,11 @@ export function world(options: WorldOptions = {}): World {
           refusedAt: (account) => made.facts.refusedAt?.(account),
           clockSkewMs: (account) => (made.facts.clockSkewMs ?? (() => 0))(account),
           steadySince: () => (made.facts.steadySince ?? (() => -Infinity))(),
-          preconditions: (account) => made.facts.preconditions!(account),
-          budget: (account) => made.facts.budget?.(account) ?? { spend: { fresh: false } },
+          preconditions: async (account) => made.facts.preconditions!(account),
+          budget: async (account) => ({
+            changes: await ledger.budgetChanges(account, 0),
+            ...((await made.facts.budget?.(account)) ?? { spend: { fresh: false } }),
+          }),
           resumeEnded: (...of) => made.facts.resumeEnded?.(...of) ?? false,
           dlqMessages: (account) => made.facts.dlqMessages?.(account),
         },

@@ -67,7 +67,7 @@ function world() {
       events,
       accounts: [{ name: account, dlqRetentionMs: DAY }],
       deadLetters: () => facts.deadLetters,
-      openResumes: () => facts.openResumes,
+      openResumes: async () => new Map([[account, facts.openResumes]]),
       conditions: {
         active: () => conditions.active(),
         raise: (condition) => conditions.raise(condition),

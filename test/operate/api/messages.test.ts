@@ -297,7 +297,9 @@ describe('/api/v1/messages/{id}', () => {
     ]);
     const deps = readingWorld(api, {
       overrides: {
-        ledger: ledger({ actionsOn: (_account, id) => (id === 'r' ? [action({ id: 5, at: NOW + 2_000 })] : []) }),
+        ledger: ledger({
+          actionsOn: async (_account, ids) => ([...ids].includes('r') ? [action({ id: 5, at: NOW + 2_000 })] : []),
+        }),
       },
     });
     const { account, message } = await get<MessageDetail>(deps, '/api/v1/messages/m');
@@ -427,7 +429,7 @@ describe('/api/v1/messages/{id}', () => {
     });
     const deps = readingWorld(api, {
       overrides: {
-        ledger: ledger({ actionsOn: () => [resume], resumedFrom: (_account, id) => (id === 'r2' ? 'r1' : undefined) }),
+        ledger: ledger({ actionsOn: async () => [resume], resumedFrom: async () => new Map([['r2', 'r1']]) }),
       },
     });
     const { run } = await get<MessageDetail>(deps, '/api/v1/messages/r2?account=production');

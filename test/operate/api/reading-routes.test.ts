@@ -143,9 +143,9 @@ describe('/api/v1/spend', () => {
     const deps = world({
       accounts: ACCOUNTS,
       spend: {
-        budget: (account) =>
+        budget: async (account) =>
           account === 'production' ? { knownUsd: 150, origin: 'ledger', assertedAt: NOW - 9, maxAgeMs: 10 } : undefined,
-        raises: (account) => (account === 'production' ? [{ ...raise, at: NOW - 99 }, raise] : []),
+        raises: async (account) => (account === 'production' ? [{ ...raise, at: NOW - 99 }, raise] : []),
         dimension: async (account) =>
           account === 'production'
             ? { name: 'label', counts: [{ value: HOSTILE, states: { DELIVERED: 4 } }] }
@@ -184,7 +184,7 @@ describe('/api/v1/spend', () => {
   test('an unlimited budget is null, and a budget without a date is too old to act on', async () => {
     const deps = world({
       accounts: [{ name: 'production' }],
-      spend: { ...world().spend, budget: () => ({ knownUsd: Infinity, origin: 'configuration', maxAgeMs: 10 }) },
+      spend: { ...world().spend, budget: async () => ({ knownUsd: Infinity, origin: 'configuration', maxAgeMs: 10 }) },
     });
     const { accounts } = await get<SpendView>(deps, '/api/v1/spend');
     expect(accounts[0]!.budget).toEqual({ knownUsd: null, origin: 'configuration', isOutdated: true });
@@ -324,11 +324,11 @@ describe('/api/v1/configuration', () => {
 describe('/api/v1/policies/{id}', () => {
   const CONDITION = { severity: 'warning' as const, summary: 's', detail: 'd', since: NOW };
 
-  function policyWorld(scopes: ReturnType<World['policyScopes']>): World {
+  function policyWorld(scopes: Awaited<ReturnType<World['policyScopes']>>): World {
     const other = storedPlan();
     return world({
       policies: async () => [RESUME_BILLING],
-      policyScopes: () => scopes,
+      policyScopes: async () => scopes,
       engine: engine({
         conditions: () => [
           { ...CONDITION, key: 'held/resume-billing', policy: 'resume-billing' },

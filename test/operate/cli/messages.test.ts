@@ -33,7 +33,7 @@ async function run(log: readonly LogEntry[] | Error, args: readonly string[]) {
   const deps = world({
     accounts: [{ name: 'production' }],
     liveReads: new LiveReads({ clock, messageApi: () => api, usage: () => undefined }),
-    ledger: ledger({ actionsOn: (_account, id) => (id === 'r' ? [resume] : []) }),
+    ledger: ledger({ actionsOn: async (_account, ids) => ([...ids].includes('r') ? [resume] : []) }),
   });
   const { address } = await serving(deps);
   return { queries, ...(await opsd(['messages', ...args], { env: { OPSD_URL: address } })) };

@@ -18,7 +18,7 @@ import { auditPathOf, segmentPathOf } from '#automate/ledger/audit-reader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
 import { backupStore } from '#storage/backup.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { serving, world } from '../http/world.ts';
 import { intentFor } from '../../support/ledger-facts.ts';
@@ -33,7 +33,7 @@ interface Installed {
   readonly auditPath: string;
   /** Arguments that name its configuration. */
   readonly args: readonly string[];
-  readonly open: () => { store: Store; audit: AuditFile; ledger: Ledger };
+  readonly open: () => Promise<{ store: Store; audit: AuditFile; ledger: Ledger }>;
   readonly close: () => void;
   /** The daemon's server on its socket. */
   readonly serve: () => Promise<void>;
@@ -54,10 +54,10 @@ function installed(): Installed {
     opened = undefined;
   };
   onTestFinished(close);
-  const open: Installed['open'] = () => {
+  const open: Installed['open'] = async () => {
     const store = openStore(path);
     const audit = openAuditLog(store, new ManualClock(NOW));
-    return (opened = { store, audit, ledger: createLedger(store, audit) });
+    return (opened = { store, audit, ledger: await openLedger(store, audit) });
   };
   return {
     folder,
@@ -67,13 +67,13 @@ function installed(): Installed {
     open,
     close,
     async serve() {
-      const { store, audit, ledger } = open();
+      const { store, audit, ledger } = await open();
       const state = {
         auditHead: async () => audit.head(),
         backup: (file: string) => backupStore(store, file),
-        adopt: (reason: string) => {
+        adopt: async (reason: string) => {
           const because = ledger.mustBeAdopted;
-          ledger.adopt({ at: NOW, by: 'opsd state adopt', reason });
+          await ledger.adopt({ at: NOW, by: 'opsd state adopt', reason });
           return because;
         },
       };
@@ -85,9 +85,9 @@ function installed(): Installed {
 describe('opsd audit', () => {
   test('shows records by policy, by the items that they name and by age', async () => {
     const { open, args } = installed();
-    const { ledger } = open();
-    intentFor(ledger, 'dlq-1');
-    intentFor(ledger, 'dlq-2', { policy: 'another' });
+    const { ledger } = await open();
+    await intentFor(ledger, 'dlq-1');
+    await intentFor(ledger, 'dlq-2', { policy: 'another' });
     const { code, stdout } = await opsd(['audit', ...args]);
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toMatch(/^RECORD +TIME +TYPE +POLICY +WHAT$/);
@@ -110,14 +110,14 @@ describe('opsd audit', () => {
 
   test('exports the lines as they are in the file', async () => {
     const { open, args, auditPath } = installed();
-    intentFor(open().ledger, 'dlq-1');
+    await intentFor((await open()).ledger, 'dlq-1');
     expect((await opsd(['audit', ...args, '-o', 'jsonl'])).stdout).toBe(readFileSync(auditPath, 'utf8'));
   });
 
   test('a named socket selects the log, whatever configuration exists', async () => {
     const [named, another] = [installed(), installed()];
-    intentFor(named.open().ledger, 'dlq-named');
-    intentFor(another.open().ledger, 'dlq-another');
+    await intentFor((await named.open()).ledger, 'dlq-named');
+    await intentFor((await another.open()).ledger, 'dlq-another');
     const env = { OPSD_CONFIG: another.args[1]! };
     const shown = await opsd(['audit', '--socket', `${named.path}.sock`], { env });
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -151,13 +151,13 @@ describe('opsd audit', () => {
 describe('opsd audit verify', () => {
   test('reads all segments, as opsd audit does, and continues from moved segments', async () => {
     const { open, close, args, auditPath } = installed();
-    const { ledger, audit } = open();
-    intentFor(ledger, 'dlq-1');
+    const { ledger, audit } = await open();
+    await intentFor(ledger, 'dlq-1');
     const head = `${audit.head()!.sequence}:${audit.head()!.hash}`;
     close();
     const segment = segmentPathOf(auditPath, audit.head()!.sequence);
     renameSync(auditPath, segment);
-    intentFor(open().ledger, 'dlq-2');
+    await intentFor((await open()).ledger, 'dlq-2');
     close();
     const targets = (await opsd(['audit', ...args])).stdout.match(/target=\S+/g);
     expect(targets).toEqual(['target=dlq-1', 'target=dlq-2']);
@@ -174,7 +174,7 @@ describe('opsd audit verify', () => {
 
   test('compares the file with the running daemon, else with the store, else with a given head', async () => {
     const { open, close, serve, args, auditPath } = installed();
-    intentFor(open().ledger, 'dlq-1');
+    await intentFor((await open()).ledger, 'dlq-1');
     close();
     const offline = await opsd(['audit', 'verify', ...args]);
     expect(offline.stdout).toMatch(
@@ -191,7 +191,7 @@ describe('opsd audit verify', () => {
 
   test('names the first bad line, and ends with 3', async () => {
     const { open, close, args, auditPath } = installed();
-    intentFor(open().ledger, 'dlq-1');
+    await intentFor((await open()).ledger, 'dlq-1');
     close();
     const text = readFileSync(auditPath, 'utf8');
     writeFileSync(auditPath, text.replace('"target":"dlq-1"', '"target":"dlq-7"'));
@@ -237,7 +237,7 @@ describe('opsd state', () => {
     expect(existsSync(`${path}.before-restore-20261118T103000Z`)).toBe(true);
     expect(readdirSync(folder).filter((name) => name.includes('restoring') || name.includes('.part'))).toEqual([]);
 
-    expect(open().ledger.mustBeAdopted).toMatch(/restored from a copy that has 1 records of the audit log/);
+    expect((await open()).ledger.mustBeAdopted).toMatch(/restored from a copy that has 1 records of the audit log/);
     close();
     const other = installed();
     await other.serve();
@@ -247,7 +247,7 @@ describe('opsd state', () => {
 
   test('adopts through the daemon, for a reason', async () => {
     const { open, close, serve, args, folder } = installed();
-    const { store } = open();
+    const { store } = await open();
     await backupStore(store, join(folder, 'copy.db'));
     close();
     await opsd(['state', 'restore', join(folder, 'copy.db'), ...args]);
@@ -261,9 +261,9 @@ describe('opsd state', () => {
   test('keeps the write-ahead log that a crash left in the store that it replaces', async () => {
     const crashed = installed();
     const running = installed();
-    const { store, ledger } = running.open();
+    const { store, ledger } = await running.open();
     await backupStore(store, join(crashed.folder, 'copy.db'));
-    intentFor(ledger, 'last');
+    await intentFor(ledger, 'last');
     for (const suffix of ['', '-wal', '.audit.jsonl']) copyFileSync(running.path + suffix, crashed.path + suffix);
     const restored = await opsd(['state', 'restore', join(crashed.folder, 'copy.db'), ...crashed.args]);
     expect(restored.code).toBe(0);
@@ -281,7 +281,7 @@ describe('opsd state', () => {
 
   test('a file that is not a store does not replace one', async () => {
     const { open, close, args, folder, path } = installed();
-    open();
+    await open();
     close();
     const before = readFileSync(path);
     writeFileSync(join(folder, 'letter'), 'dear aunt, '.repeat(1_000));

@@ -262,7 +262,7 @@ describe('over TCP', () => {
 
   test.each(COMMANDS)('with tokens %s needs its role', async (command, body, needs) => {
     const adopted: string[] = [];
-    const state = { ...world().state, adopt: (_reason: string, by: string) => (adopted.push(by), undefined) };
+    const state = { ...world().state, adopt: async (_reason: string, by: string) => (adopted.push(by), undefined) };
     const { deps, asked } = willing({ tokens: tokens('viewer', 'operator', 'admin'), state });
     const { address } = await serving(deps);
     const withToken = (token: string | undefined): Promise<Answer> =>

@@ -268,7 +268,7 @@ describe('state', () => {
     const state = {
       auditHead: async () => ({ sequence: 7, hash: 'abc' }),
       backup: async (path: string) => (asked.push(path), { bytes: 12 }),
-      adopt: (reason: string, by: string) => (asked.push(`${reason} by ${by}`), 'it was restored'),
+      adopt: async (reason: string, by: string) => (asked.push(`${reason} by ${by}`), 'it was restored'),
     };
     const deps = busyWorld({ state });
     const tcp = await serving(deps);

@@ -42,7 +42,11 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
   return {
     board: new ObservationBoard(clock),
     engine: engine(),
-    state: { auditHead: async () => undefined, backup: () => Promise.resolve({ bytes: 0 }), adopt: () => undefined },
+    state: {
+      auditHead: async () => undefined,
+      backup: () => Promise.resolve({ bytes: 0 }),
+      adopt: async () => undefined,
+    },
     operate: () => Promise.reject(new Error('no operations in this world')),
     ledger: ledger(),
     logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
@@ -68,7 +72,7 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
   return {
     recentActions: () => [],
     actionsOf: () => [],
-    campaigns: () => [],
+    campaigns: async () => [],
     lastRuns: () => [],
     unknownOutcomes: () => new Map(),
     pauses: async () => [],
@@ -76,8 +80,8 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     storedPlan: async () => undefined,
     runs: () => [],
     action: () => undefined,
-    actionsOn: () => [],
-    resumedFrom: () => undefined,
+    actionsOn: async () => [],
+    resumedFrom: async () => new Map(),
     deadLetters: () => [],
     ...overrides,
   };
@@ -117,7 +121,7 @@ export function incidents(overrides: Partial<ServerDeps['incidents']> = {}): Ser
     marks: () => [],
     settled: () => Promise.resolve(),
     attempts: () => undefined,
-    selectedBy: () => new Map(),
+    selectedBy: async () => new Map(),
     acknowledge: (incident) => Promise.resolve(incident),
     readRow: () => Promise.resolve('no row'),
     ...overrides,

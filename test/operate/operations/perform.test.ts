@@ -9,7 +9,7 @@ import { operationNamed } from '#service/operations.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
-import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
 import { NOW, plan, proposal } from '../http/world.ts';
 
 /** An account at a service that accepts everything. */
@@ -35,7 +35,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
     ledger: Object.assign(ledger, overrides),
     clock: new ManualClock(NOW),
     paused: async () => undefined,
-    budget: () => undefined,
+    budget: async () => undefined,
     onUnrecorded: (message) => void unrecorded.push(message),
     tokenFiles: createTokenFiles(),
   };
@@ -51,7 +51,7 @@ function world(ledger: SqliteLedger = memoryLedger(), overrides: Partial<Operati
 const PUBLISH = { destination: 'http://x.example/', body: 'hello' };
 
 test('a store that only reads sends no write', async () => {
-  const { perform, sent } = world(createLedger(openMemoryStore('x', 'this command only reads'), memoryAudit()));
+  const { perform, sent } = world(await openLedger(openMemoryStore('x', 'this command only reads'), memoryAudit()));
   await expect(perform('publish', PUBLISH)).rejects.toThrow('this command only reads; nothing was sent');
   await perform('list-url-groups', {});
   expect(sent).toEqual(['list-url-groups']);
@@ -80,12 +80,12 @@ test('a pause that is stored after the check keeps a bulk call from being sent',
 
 test('a bulk call by filter waits for the actions of policies in flight', async () => {
   const { perform, sent, ledger } = world();
-  const reserved = ledger.reserve(ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
   await expect(perform('resume-workflow-dlq', { label: 'billing' })).rejects.toThrow(
     /a policy acts on account production/,
   );
   expect(sent).toEqual([]);
-  if (reserved.ok) ledger.recordOutcome(reserved.intent.id, { at: NOW, outcome: 'accepted' });
+  if (reserved.ok) await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'accepted' });
   await perform('resume-workflow-dlq', { label: 'billing' });
   expect(sent).toEqual(['resume-workflow-dlq']);
 });

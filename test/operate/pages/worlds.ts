@@ -266,7 +266,7 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
       deadLetters: (account) => (account === 'production' ? [letter] : []),
       marks: () => [{ at: NOW - 3_000_000, kind: 'configuration', detail: '9f3c2a' }],
       attempts: () => ({ delivered: 3, all: 312 }),
-      selectedBy: () => new Map([['resume-billing', 60]]),
+      selectedBy: async () => new Map([['resume-billing', 60]]),
     }),
   };
 }
@@ -297,8 +297,13 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
     flowControlHistory,
     canaries: { states: () => allCanaries(NOW, text) },
     spend: {
-      budget: () => ({ knownUsd: 400, origin: 'configuration', assertedAt: NOW - 86_400_000, maxAgeMs: 604_800_000 }),
-      raises: () => [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }],
+      budget: async () => ({
+        knownUsd: 400,
+        origin: 'configuration',
+        assertedAt: NOW - 86_400_000,
+        maxAgeMs: 604_800_000,
+      }),
+      raises: async () => [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }],
       dimension: async () => ({
         name: text('customer'),
         counts: [{ value: text('acme'), states: { DELIVERED: 812 } }],
@@ -324,7 +329,7 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
           { name: text('a halt'), line: 21, failed: text('line 30: outcome') },
         ],
       }),
-    policyScopes: () => ({ present: { match: text('a') }, atLastRun: { match: text('b') } }),
+    policyScopes: async () => ({ present: { match: text('a') }, atLastRun: { match: text('b') } }),
   };
 }
 

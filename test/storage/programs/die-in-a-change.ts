@@ -4,7 +4,7 @@ import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { openAuditLog } from '#storage/audit-file.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, resumeOf } from '../../support/ledger-facts.ts';
 
@@ -28,9 +28,9 @@ const dying: AuditLog = {
     return head;
   },
 };
-const ledger = createLedger(store, dying);
-intentFor(ledger, 'first');
+const ledger = await openLedger(store, dying);
+await intentFor(ledger, 'first');
 isArmed = true;
-const { ok } = ledger.reserve(1, resumeOf('second'), 2_000, NO_CAPS);
+const { ok } = await ledger.reserve(1, resumeOf('second'), 2_000, NO_CAPS);
 // The request that the caller would send now.
 process.stdout.write(ok ? 'sent' : 'refused', () => die());

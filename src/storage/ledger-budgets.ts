@@ -1,0 +1,61 @@
+/** Changes of budgets by the daemon and by operators, and the time since when the store has all of them. */
+import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { Raises } from '#automate/ledger/usage.ts';
+import { all, each, get, type Row, type Work } from './database.ts';
+import type { Journal } from './ledger-journal.ts';
+import { ACTIONS, actionOf } from './ledger-rows.ts';
+
+export const RAISES = `${ACTIONS}
+  WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`;
+const BY_OPERATORS = `SELECT at, from_usd, to_usd, outcome FROM operations
+  WHERE account = ? AND at > ? AND to_usd IS NOT NULL AND (outcome IS NULL OR outcome <> 'rejected') ORDER BY at, id`;
+const SINCE = 'SELECT since FROM watched_accounts WHERE account = ?';
+const PUT_ACCOUNT = `INSERT INTO watched_accounts (account, id, since) VALUES (?, ?, ?)
+  ON CONFLICT (account) DO UPDATE SET id = excluded.id, since = excluded.since WHERE watched_accounts.id <> excluded.id`;
+
+export function createBudgets({ database }: Journal): Raises {
+  return {
+    raises: async (account, since) => database.read(raisesOf(account, since)),
+    budgetChanges: async (account, since) => database.read(budgetChangesOf(account, since)),
+    async noteAccounts(accounts, at) {
+      const rows = accounts.map(({ account, id }) => [account, id, at]);
+      if (rows.length > 0) await database.transaction(each(PUT_ACCOUNT, rows));
+    },
+    async accountSince(account) {
+      const row = await database.read(get(SINCE, account));
+      return row && Number(row['since']);
+    },
+  };
+}
+
+function* raisesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
+  return (yield* all(RAISES, account, since)).map(actionOf).flatMap(({ at, proposal, outcome }) => {
+    if (proposal.action !== 'budget.raise') return [];
+    const { fromUsd, toUsd } = proposal;
+    return [{ at, fromUsd, toUsd, ...(outcome !== undefined && { outcome }) }];
+  });
+}
+
+/** Returns the raises and the changes by operators since `since` that may have had an effect, oldest first. */
+export function* budgetChangesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
+  const raises = yield* raisesOf(account, since);
+  const byOperators = (yield* all(BY_OPERATORS, account, since)).map(operatorsChange);
+  return [...raises, ...byOperators].toSorted((a, b) => a.at - b.at);
+}
+
+function operatorsChange({ at, from_usd: from, to_usd: to, outcome }: Row): BudgetRaise {
+  const toUsd = dollarsOf(to)!;
+  return {
+    at: Number(at),
+    fromUsd: dollarsOf(from) ?? toUsd,
+    toUsd,
+    isByOperator: true,
+    ...(outcome !== null && { outcome: String(outcome) }),
+  };
+}
+
+/** Returns dollars in the store: null is unknown, 0 is unlimited. */
+function dollarsOf(value: unknown): number | undefined {
+  if (typeof value !== 'number') return undefined;
+  return value === 0 ? Infinity : value;
+}

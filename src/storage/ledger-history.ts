@@ -1,0 +1,83 @@
+/** History of entries, runs and lineages. Each query serves a whole listing, and none runs once for each entry. */
+import type { ActionType } from '#foundation/domain/plan.ts';
+import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
+import { all, type Dialect, type Row, type Work } from './database.ts';
+import type { Journal } from './ledger-journal.ts';
+import { ACTIONS, actionOf } from './ledger-rows.ts';
+
+/** Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. */
+export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
+  claims: `SELECT target, action FROM intents WHERE account = ?1 AND active = 1 AND target IN ${members('?2')}`,
+  operationClaims: `SELECT target, action FROM operation_claims WHERE account = ?1 AND target IN ${members('?2')}`,
+  resumedRuns: `SELECT o.new_run_id, i.lineage, i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id
+    WHERE i.account = ?1 AND o.new_run_id IN ${members('?2')} ORDER BY o.id`,
+  histories: `SELECT lineage, count(*) AS attempts, max(at) AS last_at FROM intents
+    WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 GROUP BY lineage`,
+  resumes: `SELECT lineage, target, at, ${jsonNumber('proposal', 'failedAt')} AS failed_at FROM intents
+    WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
+  actionsOn: `${ACTIONS} WHERE i.id IN (
+      SELECT id FROM intents WHERE target IN ${members('?2')} UNION SELECT id FROM intents WHERE subject IN ${members('?2')}
+      UNION SELECT intent_id FROM outcomes WHERE new_run_id IN ${members('?2')}
+    ) AND (CAST(?1 AS TEXT) IS NULL OR i.account = ?1) ORDER BY i.id DESC`,
+});
+
+export function createHistory({ database }: Journal): History {
+  const queries = historyQueries(database.dialect);
+
+  function* rowsOf(
+    name: keyof typeof queries,
+    account: string | undefined,
+    ids: Iterable<string>,
+  ): Work<readonly Row[]> {
+    const wanted = [...new Set(ids)];
+    return wanted.length === 0 ? [] : yield* all(queries[name], account ?? null, JSON.stringify(wanted));
+  }
+
+  function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ActionType>> {
+    const wanted = [...targets];
+    const byOperators = yield* rowsOf('operationClaims', account, wanted);
+    const rows = [...byOperators, ...(yield* rowsOf('claims', account, wanted))];
+    return new Map(rows.map((row) => [String(row['target']), row['action'] as ActionType]));
+  }
+
+  function* histories(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, LineageHistory>> {
+    const rows = yield* rowsOf('histories', account, lineages);
+    return new Map(rows.map((row) => [String(row['lineage']), historyOf(row)]));
+  }
+
+  function* lineagesOfRuns(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, LineageHistory>> {
+    const rows = (yield* rowsOf('resumedRuns', account, runIds)).filter((row) => row['lineage'] !== null);
+    const lineages = new Map(rows.map((row) => [String(row['new_run_id']), String(row['lineage'])]));
+    const known = yield* histories(account, lineages.values());
+    return new Map([...lineages].map(([run, lineage]) => [run, known.get(lineage) ?? { lineage, attempts: 0 }]));
+  }
+
+  function* resumes(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, readonly Resume[]>> {
+    const rows = yield* rowsOf('resumes', account, lineages);
+    const found = rows.map((row) => ({
+      lineage: String(row['lineage']),
+      dlqId: String(row['target']),
+      failedAt: Number(row['failed_at']),
+      at: Number(row['at']),
+    }));
+    return Map.groupBy(found, ({ lineage }) => lineage);
+  }
+
+  function* resumedFrom(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, string>> {
+    const rows = yield* rowsOf('resumedRuns', account, runIds);
+    return new Map(rows.map((row) => [String(row['new_run_id']), String(row['subject'])]));
+  }
+
+  return {
+    claims: async (account, targets) => database.read(claims(account, targets)),
+    histories: async (account, lineages) => database.read(histories(account, lineages)),
+    lineagesOfRuns: async (account, runIds) => database.read(lineagesOfRuns(account, runIds)),
+    resumes: async (account, lineages) => database.read(resumes(account, lineages)),
+    resumedFrom: async (account, runIds) => database.read(resumedFrom(account, runIds)),
+    actionsOn: async (account, ids) => (await database.read(rowsOf('actionsOn', account, ids))).map(actionOf),
+  };
+}
+
+function historyOf(row: Row): LineageHistory {
+  return { lineage: String(row['lineage']), attempts: Number(row['attempts']), lastAttemptAt: Number(row['last_at']) };
+}
