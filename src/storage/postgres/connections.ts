@@ -6,6 +6,8 @@
 import pg, { type ClientConfig } from 'pg';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { StoreError } from '../store-error.ts';
+import type { LeaseConnection } from './leases.ts';
+import { drive } from './statements.ts';
 import { TYPES } from './values.ts';
 
 export interface ConnectionSettings {
@@ -34,6 +36,14 @@ export function openPool(settings: ConnectionSettings, size: number): pg.Pool {
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
+}
+
+/** Opens one connection outside of the pool. Each statement is a transaction of its own. */
+export async function openLeaseConnection(settings: ConnectionSettings): Promise<LeaseConnection> {
+  const client = new pg.Client(clientConfig(settings));
+  client.on('error', () => undefined);
+  await client.connect();
+  return { run: (work) => drive(client, work), close: () => client.end() };
 }
 
 function clientConfig({ url, name, timeoutMs }: ConnectionSettings): ClientConfig {

@@ -8,6 +8,9 @@ import { parameterOf } from './values.ts';
 const MOST_ROWS = 1_000;
 const MOST_PARAMETERS = 65_535;
 
+/** Statements that are sent without waiting for the results of those before them. */
+const MOST_SENT = 100;
+
 /** Runs work, one statement after the other. */
 export async function drive<T>(client: ClientBase, work: Work<T>): Promise<T> {
   let step = work.next();
@@ -24,15 +27,19 @@ export async function drive<T>(client: ClientBase, work: Work<T>): Promise<T> {
   return step.value;
 }
 
-async function execute(client: ClientBase, { sql, rows }: Statement): Promise<Outcome> {
-  const results = await together(
-    queries(translate(sql), rows).map(([text, values]) => client.query<Row>(text, values)),
-  );
-  return {
-    // A script of several statements has several results, which nobody reads.
-    rows: results.at(-1)?.rows ?? [],
-    changes: results.reduce((changes, { rowCount }) => changes + (rowCount ?? 0), 0),
-  };
+async function execute(client: ClientBase, { sql, rows: values }: Statement): Promise<Outcome> {
+  const pending = queries(translate(sql), values);
+  let rows: readonly Row[] = [];
+  let changes = 0;
+  for (let sent = 0; sent < pending.length; sent += MOST_SENT) {
+    const part = pending.slice(sent, sent + MOST_SENT);
+    for (const result of await together(part.map(([text, parameters]) => client.query<Row>(text, parameters)))) {
+      // A script of several statements has several results, which nobody reads.
+      rows = result.rows ?? [];
+      changes += result.rowCount ?? 0;
+    }
+  }
+  return { rows, changes };
 }
 
 type Query = readonly [text: string, values: unknown[]];

@@ -34,7 +34,7 @@ export function translate(sql: string): Translated {
 }
 
 function translation(sql: string): Translated {
-  const text = numbered(sql, 0);
+  const text = comparedWithArrays(numbered(sql, 0));
   const sets = new Set([...text.matchAll(SET)].map((match) => Number(match[1])));
   const ofRows = sets.size === 0 ? manyRows(sql) : undefined;
   return { text, sets, ...(ofRows !== undefined && { ofRows }) };
@@ -47,6 +47,13 @@ function numbered(sql: string, taken: number): string {
     if (number === undefined) return token;
     return `$${number === '' ? (last += 1) : Number(number) + taken}`;
   });
+}
+
+/** Replaces subqueries of sets, which PostgreSQL may read again for each row, by arrays, which it hashes. */
+function comparedWithArrays(sql: string): string {
+  return sql.replaceAll(/\b(NOT )?IN \(SELECT unnest\((CAST\(\$\d+ AS text\[\]\))\)\)/g, (_all, not, array) =>
+    not === undefined ? `= ANY (${array})` : `<> ALL (${array})`,
+  );
 }
 
 function parametersIn(sql: string): readonly string[] {

@@ -1,0 +1,109 @@
+/**
+ * Statements on leases and replicas. A lease lasts as long as the heartbeat of its owner. A replica whose heartbeat
+ * expired is deleted before its accounts are taken, and its next heartbeat finds nothing to extend. So a replica never
+ * extends a lease that another one has taken. All times are those of the database's clock.
+ */
+import { all, each, get, run, type Row, type Work } from '../database.ts';
+import type { Candidate } from './rendezvous.ts';
+
+/** A lease as read. */
+export interface LeaseRow {
+  readonly account: string;
+  /** Id of the replica; undefined after a handover. */
+  readonly owner: string | undefined;
+  readonly epoch: number;
+  readonly isOwnerAlive: boolean;
+}
+
+export interface LeaseTable {
+  join(replica: Candidate, leaseMs: number): Work<void>;
+  /** Returns false if the replica was deleted: it has no lease any more. */
+  extend(id: string, leaseMs: number): Work<boolean>;
+  drain(id: string): Work<void>;
+  /** Deletes the replica, and with it all of its leases. */
+  leave(id: string): Work<void>;
+  /** Deletes replicas whose heartbeat expired, and returns all leases and the replicas that take accounts. */
+  survey(accounts: readonly string[]): Work<Survey>;
+  /** Takes a lease that still has this epoch. Returns the new epoch; undefined if another replica was faster. */
+  take(lease: Pick<LeaseRow, 'account' | 'epoch'>, id: string): Work<number | undefined>;
+  /** Gives a lease to no one, so that another replica can take it at once. */
+  release(lease: Pick<LeaseRow, 'account' | 'epoch'>): Work<void>;
+}
+
+interface Survey {
+  readonly replicas: readonly Candidate[];
+  readonly leases: readonly LeaseRow[];
+}
+
+/** Clock of the database in epoch milliseconds. It is not the start of the transaction, which may be long ago. */
+const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
+
+const LEASES = `SELECT account, owner, epoch,
+    CASE WHEN EXISTS (SELECT 1 FROM replicas WHERE id = owner) THEN 1 ELSE 0 END AS is_owner_alive
+  FROM leases ORDER BY account`;
+
+/** Waits for no change of the account in progress: the next attempt is soon. */
+const LOCKED = 'SELECT account FROM leases WHERE account = ?1 AND epoch = ?2 FOR UPDATE SKIP LOCKED';
+
+/** @param now expression of the present time in epoch milliseconds */
+export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
+  return {
+    *join({ id, name }, leaseMs) {
+      yield* run(
+        `INSERT INTO replicas (id, name, draining, started_at, expires_at) VALUES (?1, ?2, 0, ${now}, ${now} + ?3)`,
+        id,
+        name,
+        leaseMs,
+      );
+    },
+    *extend(id, leaseMs) {
+      return (yield* run(`UPDATE replicas SET expires_at = ${now} + ?2 WHERE id = ?1`, id, leaseMs)) > 0;
+    },
+    *drain(id) {
+      yield* run('UPDATE replicas SET draining = 1 WHERE id = ?', id);
+    },
+    *leave(id) {
+      yield* run('DELETE FROM replicas WHERE id = ?', id);
+    },
+    *survey(accounts) {
+      yield* run(`DELETE FROM replicas WHERE expires_at <= ${now}`);
+      const replicas = yield* all('SELECT id, name FROM replicas WHERE draining = 0 ORDER BY id');
+      const leases = yield* all(LEASES);
+      const known = new Set(leases.map(({ account }) => account));
+      const added = accounts.filter((account) => !known.has(account));
+      yield* each(
+        'INSERT INTO leases (account, owner, epoch) VALUES (?, NULL, 0) ON CONFLICT (account) DO NOTHING',
+        added.map((account) => [account]),
+      );
+      return {
+        replicas: replicas.map(({ id, name }) => ({ id: String(id), name: String(name) })),
+        leases: [
+          ...leases.map(leaseOf),
+          ...added.map((account) => ({ account, owner: undefined, epoch: 0, isOwnerAlive: false })),
+        ],
+      };
+    },
+    *take({ account, epoch }, id) {
+      const row = yield* get(
+        `UPDATE leases SET owner = ?3, epoch = epoch + 1, owned_since = ${now}
+         WHERE account = (${LOCKED}) RETURNING epoch`,
+        account,
+        epoch,
+        id,
+      );
+      return row === undefined ? undefined : Number(row['epoch']);
+    },
+    *release({ account, epoch }) {
+      yield* run('UPDATE leases SET owner = NULL, owned_since = NULL WHERE account = ? AND epoch = ?', account, epoch);
+    },
+  };
+}
+
+function leaseOf({ account, owner, epoch, is_owner_alive: isOwnerAlive }: Row): LeaseRow {
+  return {
+    account: String(account),
+    owner: owner === null ? undefined : String(owner),
+    epoch: Number(epoch),
+    isOwnerAlive: isOwnerAlive === 1,
+  };
+}

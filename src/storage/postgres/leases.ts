@@ -1,0 +1,219 @@
+/**
+ * Leases of this replica on accounts. The heartbeat extends all of them at once. Each replica takes the accounts that
+ * rendezvous hashing gives it, and hands over the others.
+ *
+ * A commit is safe without the local time, because its transaction checks the epoch. A request to the service is not:
+ * it must start only if `outlives` allows it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { Work } from '../database.ts';
+import type { LeaseRow, LeaseTable } from './lease-table.ts';
+import { replicaFor, type Candidate } from './rendezvous.ts';
+
+/** Connection of its own: a pool without a free connection must not cost a lease. */
+export interface LeaseConnection {
+  run<T>(work: Work<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface Taken {
+  readonly account: string;
+  readonly epoch: number;
+  /** `died`: the owner before stopped without a handover, so its requests in progress have an unknown outcome. */
+  readonly before: 'none' | 'handed_over' | 'died';
+}
+
+export interface LeaseDeps {
+  readonly table: LeaseTable;
+  readonly connect: () => Promise<LeaseConnection>;
+  readonly clock: Clock;
+  /** Name of this replica. */
+  readonly name: string;
+  readonly leaseMs: number;
+  readonly accounts: () => readonly string[];
+  /** Starts the work on an account. */
+  readonly onTaken: (taken: Taken) => void;
+  /**
+   * Stops the work on an account, and never rejects. Until the promise resolves, this replica does not take the account
+   * again.
+   */
+  readonly onLost: (account: string) => Promise<void>;
+}
+
+/** Heartbeats of a lease. Several of them may fail before it ends. */
+const BEATS = 6;
+
+export class Leases {
+  readonly #deps: LeaseDeps;
+  /** Epochs of the leases, by account. A lease lasts until its work has stopped, for the last commits. */
+  readonly #held = new Map<string, number>();
+  /** Accounts whose work is stopping, with or without a lease. */
+  readonly #stopping = new Map<string, Promise<void>>();
+  #replica: Candidate | undefined;
+  #connection: LeaseConnection | undefined;
+  /** Monotonic time until which the leases certainly last. */
+  #until = -Infinity;
+  #expiry: Timer | undefined;
+  #beat: Timer | undefined;
+  #isDraining = false;
+  #isStopped = false;
+  #turn: Promise<void> = Promise.resolve();
+  #problem: string | undefined;
+  #survey: readonly LeaseRow[] = [];
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reason why the last heartbeat failed. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** All leases as of the last heartbeat. */
+  get all(): readonly LeaseRow[] {
+    return this.#survey;
+  }
+
+  /** Returns the epoch under which this replica owns an account; undefined if it does not own it. */
+  epochOf(account: string): number | undefined {
+    return this.#deps.clock.monotonic() < this.#until ? this.#held.get(account) : undefined;
+  }
+
+  /** Returns true if the lease certainly lasts for `ms` from now: only then may a request of that duration start. */
+  outlives(account: string, ms: number): boolean {
+    const isHeld = this.#held.has(account) && !this.#stopping.has(account);
+    return isHeld && this.#deps.clock.monotonic() + ms < this.#until;
+  }
+
+  /** Sends heartbeats from now on. The promise resolves after the first one. */
+  async start(): Promise<void> {
+    await this.beat();
+    const { clock, leaseMs } = this.#deps;
+    if (!this.#isStopped) this.#beat = clock.after(leaseMs / BEATS, () => void this.start());
+  }
+
+  /** Sends a heartbeat, then takes and hands over accounts. Failures are in `problem`. */
+  beat(): Promise<void> {
+    this.#turn = this.#turn.then(async () => {
+      try {
+        await this.#exchange();
+        this.#problem = undefined;
+      } catch (error) {
+        this.#problem = errorMessage(error);
+        this.#disconnect();
+      }
+    });
+    return this.#turn;
+  }
+
+  /** Stops the work on all accounts and hands them over. Heartbeats go on until the work has stopped. */
+  async stop(): Promise<void> {
+    this.#isDraining = true;
+    await this.beat();
+    for (const account of this.#held.keys()) void this.#stopWork(account);
+    await Promise.all(this.#stopping.values());
+    this.#isStopped = true;
+    this.#beat?.cancel();
+    await this.#turn;
+    try {
+      if (this.#replica !== undefined) await this.#connection?.run(this.#deps.table.leave(this.#replica.id));
+    } catch {
+      // The leases end without it, later.
+    }
+    this.#expiry?.cancel();
+    this.#held.clear();
+    this.#disconnect();
+  }
+
+  async #exchange(): Promise<void> {
+    const { table, connect, accounts } = this.#deps;
+    const connection = (this.#connection ??= await connect());
+    const replica = await this.#extend(connection);
+    const { replicas, leases } = await connection.run(table.survey(accounts()));
+    this.#survey = leases;
+    const wanted = new Set(accounts());
+    for (const lease of leases) {
+      const target = wanted.has(lease.account) ? replicaFor(lease.account, replicas) : undefined;
+      const held = this.#held.get(lease.account);
+      if (held !== undefined && (lease.owner !== replica.id || lease.epoch !== held)) this.#lose(lease.account);
+      else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
+      else if (held === undefined && target === replica.id) await this.#take(connection, lease);
+      else if (held === undefined && lease.owner === replica.id) await this.#release(lease);
+    }
+  }
+
+  /** Joins, or extends all leases. A replica that was deleted joins under another id. */
+  async #extend(connection: LeaseConnection): Promise<Candidate> {
+    const { table, clock, name, leaseMs } = this.#deps;
+    // The lease lasts from when the server gets the statement, which is later.
+    let sentAt = clock.monotonic();
+    if (this.#replica !== undefined && !(await connection.run(table.extend(this.#replica.id, leaseMs)))) {
+      this.#loseAll();
+      this.#replica = undefined;
+    }
+    if (this.#replica === undefined) {
+      // Known before the response, which may be lost: otherwise, the row would be a replica that never acts.
+      this.#replica = { id: `${name}/${randomBytes(4).toString('hex')}`, name };
+      sentAt = clock.monotonic();
+      await connection.run(table.join(this.#replica, leaseMs));
+    }
+    if (this.#isDraining) await connection.run(table.drain(this.#replica.id));
+    this.#until = sentAt + leaseMs;
+    this.#expiry?.cancel();
+    this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#loseAll());
+    return this.#replica;
+  }
+
+  async #take(connection: LeaseConnection, lease: LeaseRow): Promise<void> {
+    const { table, onTaken } = this.#deps;
+    const { account, owner, isOwnerAlive } = lease;
+    const isFree = !isOwnerAlive || owner === this.#replica?.id;
+    if (!isFree || this.#isDraining || this.#stopping.has(account)) return;
+    const epoch = await connection.run(table.take(lease, this.#replica!.id));
+    // Without enough time left, the next heartbeat takes it again.
+    if (epoch === undefined || this.#deps.clock.monotonic() >= this.#until) return;
+    this.#held.set(account, epoch);
+    const before = lease.epoch === 0 ? 'none' : owner === undefined ? 'handed_over' : 'died';
+    onTaken({ account, epoch, before });
+  }
+
+  /** Stops the work on an account, then gives its lease to the replica that takes it first. */
+  #handOver(lease: LeaseRow): void {
+    if (this.#stopping.has(lease.account)) return;
+    void this.#stopWork(lease.account).then(async () => {
+      if (this.#held.get(lease.account) !== lease.epoch) return;
+      this.#held.delete(lease.account);
+      // After a failure, the next heartbeat releases it.
+      await this.#release(lease).catch(() => undefined);
+    });
+  }
+
+  async #release(lease: LeaseRow): Promise<void> {
+    if (!this.#stopping.has(lease.account)) await this.#connection?.run(this.#deps.table.release(lease));
+  }
+
+  #loseAll(): void {
+    for (const account of this.#held.keys()) this.#lose(account);
+  }
+
+  #lose(account: string): void {
+    this.#held.delete(account);
+    void this.#stopWork(account);
+  }
+
+  #stopWork(account: string): Promise<void> {
+    const stopping =
+      this.#stopping.get(account) ?? this.#deps.onLost(account).then(() => void this.#stopping.delete(account));
+    this.#stopping.set(account, stopping);
+    return stopping;
+  }
+
+  /** Does not wait: a server that is gone may never respond. */
+  #disconnect(): void {
+    void this.#connection?.close().catch(() => undefined);
+    this.#connection = undefined;
+  }
+}

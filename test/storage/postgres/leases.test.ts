@@ -1,0 +1,329 @@
+/** Leases over a real database whose clock the test sets. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { all } from '#storage/database.ts';
+import { openLeaseConnection } from '#storage/postgres/connections.ts';
+import { createLeaseTable } from '#storage/postgres/lease-table.ts';
+import { Leases } from '#storage/postgres/leases.ts';
+import { migrate } from '#storage/postgres/migrate.ts';
+import { replicaFor } from '#storage/postgres/rendezvous.ts';
+import { LEASE_MS, LeaseWorld, type Line, type Replica } from '../../support/postgres/lease-world.ts';
+import { SERVERS, type ServerName } from '../../support/postgres/servers.ts';
+import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
+import { until } from '../../support/until.ts';
+
+const ACCOUNTS = ['production', 'staging', 'test'];
+
+async function migrated(server: ServerName): Promise<string> {
+  const url = await emptyDatabase(server);
+  await migrate(opened(url));
+  return url;
+}
+
+async function worldOn(server: ServerName, accounts = ACCOUNTS): Promise<LeaseWorld> {
+  return LeaseWorld.create(await migrated(server), accounts);
+}
+
+const ownedBy = (replica: Replica): readonly string[] =>
+  ACCOUNTS.filter((account) => replica.leases.epochOf(account) !== undefined);
+
+describe.each(SERVERS)('%s', (server) => {
+  test('the accounts of a dead replica are taken when its lease has ended', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    await one.beat();
+    expect(ownedBy(one)).toEqual(ACCOUNTS);
+    expect(one.taken).toEqual(ACCOUNTS.map((account) => ({ account, epoch: 1, before: 'none' })));
+    one.isPaused = true;
+    await world.advance(LEASE_MS - 1);
+    const other = await world.replica('other');
+    await other.beat();
+    expect(ownedBy(other)).toEqual([]);
+    await world.advance(1);
+    await other.beat();
+    expect(ownedBy(other)).toEqual(ACCOUNTS);
+    expect(other.taken).toEqual(ACCOUNTS.map((account) => ({ account, epoch: 2, before: 'died' })));
+    expect(await one.commit('production', 1)).toBe(false);
+    expect(await other.commit('production', 2)).toBe(true);
+    one.isPaused = false;
+    expect(ownedBy(one)).toEqual([]);
+    await one.beat();
+    expect(one.leases.problem).toBeUndefined();
+    await world.close();
+  });
+
+  test('a stopping replica hands over at once, after its requests', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    await one.beat();
+    expect(one.request('production', 20_000)).toBe(true);
+    const stopped = one.leases.stop();
+    await one.leases.beat();
+    const other = await world.replica('other');
+    await other.beat();
+    expect(one.request('production', 1)).toBe(false);
+    expect(ownedBy(other)).toEqual(['staging', 'test']);
+    expect(await one.commit('production', one.leases.epochOf('production')!)).toBe(true);
+    await world.advance(20_000);
+    await stopped;
+    await other.beat();
+    expect(ownedBy(other)).toEqual(ACCOUNTS);
+    expect(other.taken.map(({ before }) => before)).toEqual(ACCOUNTS.map(() => 'handed_over'));
+    await world.close();
+  });
+
+  test('a replica without its database stops when its lease ends, and begins again', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    await one.beat();
+    one.line = 'cut before';
+    await world.advance(10_000);
+    await one.beat();
+    expect(one.leases.problem).toContain('Connection terminated');
+    expect(one.leases.outlives('production', 19_999)).toBe(true);
+    expect(one.leases.outlives('production', 20_000)).toBe(false);
+    await world.advance(20_000);
+    expect(ownedBy(one)).toEqual([]);
+    one.line = 'good';
+    await one.beat();
+    expect(ownedBy(one)).toEqual(ACCOUNTS);
+    expect(one.taken.slice(3).map(({ epoch, before }) => [epoch, before])).toEqual(ACCOUNTS.map(() => [2, 'died']));
+    expect(one.leases.problem).toBeUndefined();
+    await world.close();
+  });
+
+  test.each([
+    ['first', 0.75],
+    ['next', 0.5],
+  ])('a lease lasts from when its %s heartbeat was sent', async (nth, passed) => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    if (nth === 'next') await one.beat();
+    one.line = 'slow';
+    await one.beat();
+    expect(world.time).toBe(passed * LEASE_MS);
+    const left = LEASE_MS - world.time;
+    expect([left - 1, left].map((ms) => one.leases.outlives('production', ms))).toEqual([true, false]);
+    await world.close();
+  });
+
+  test('a replica that is taken for dead cannot extend its lease', async () => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    await one.beat();
+    await world.advance(LEASE_MS);
+    const other = await world.replica('other');
+    other.beforeTaking = async () => {
+      // Its heartbeat reaches the database, and nothing after it.
+      Object.assign(one, { line: 'cut before', skip: 1 });
+      await one.leases.beat();
+    };
+    await other.beat();
+    expect(world.actors('production')).toEqual([other]);
+    await world.close();
+  });
+
+  test('of two replicas that find an account without an owner, one takes it', async () => {
+    const world = await worldOn(server, ['production']);
+    const names = ['a', 'b'].map((name) => ({ id: name, name }));
+    const preferred = replicaFor('production', names)!;
+    const one = await world.replica(preferred === 'a' ? 'b' : 'a');
+    const other = await world.replica(preferred);
+    // It is the only replica when it reads the leases, and no longer when it takes one.
+    one.beforeTaking = () => other.beat();
+    await one.beat();
+    expect(world.actors('production')).toEqual([other]);
+    await world.close();
+  });
+
+  test('a lease that was taken without a response is used', async () => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    await one.beat();
+    const other = await world.replica('other');
+    one.isPaused = true;
+    await world.advance(LEASE_MS);
+    Object.assign(other, { line: 'cut after', skip: 2 });
+    await other.beat();
+    expect(ownedBy(other)).toEqual([]);
+    other.line = 'good';
+    await other.beat();
+    expect(other.leases.epochOf('production')).toBe(3);
+    await world.close();
+  });
+
+  test('heartbeats go on by themselves, by the clock of the database', async () => {
+    const url = await migrated(server);
+    const clock = new ManualClock(0);
+    const leases = new Leases({
+      table: createLeaseTable(),
+      connect: () => openLeaseConnection({ url: Secret.of(url), name: 'one', timeoutMs: 60_000 }),
+      clock,
+      name: 'one',
+      leaseMs: 3_600_000,
+      accounts: () => ACCOUNTS,
+      onTaken: () => undefined,
+      onLost: async () => undefined,
+    });
+    await leases.start();
+    for (let beats = 0; beats < 8; beats += 1) {
+      await clock.advance(600_000);
+      await until({ what: 'a heartbeat' }, () => leases.outlives('production', 3_600_000 - 1));
+    }
+    await leases.stop();
+    expect(leases.epochOf('production')).toBeUndefined();
+    expect(clock.timers).toBe(0);
+    expect(await opened(url).read(all('SELECT id FROM replicas'))).toEqual([]);
+  });
+
+  test('an account that is no longer configured is released', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    await one.beat();
+    world.accounts.splice(0, 1);
+    await one.beat();
+    await one.beat();
+    expect(ownedBy(one)).toEqual(['staging', 'test']);
+    await one.beat();
+    expect(one.leases.all.find(({ account }) => account === 'production')).toMatchObject({
+      owner: undefined,
+      epoch: 1,
+    });
+    await world.close();
+  });
+
+  test('random schedules: one owner by epoch, one replica that acts, and an owner at the end', async () => {
+    const url = await migrated(server);
+    expect.hasAssertions();
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const world = await LeaseWorld.create(url, ACCOUNTS);
+        try {
+          for (const replica of [
+            await world.replica('a', 60_000),
+            await world.replica('b', -60_000),
+            await world.replica('c'),
+          ])
+            await replica.beat();
+          for (const one of steps) {
+            await perform(world, one);
+            assertOneActor(world);
+          }
+          await assertHistory(world);
+          await assertOwners(world);
+        } finally {
+          await world.close();
+        }
+      }),
+      // PGlite has one session, so that its statements do not interleave.
+      { numRuns: server === 'PGlite' ? 5 : 30 },
+    );
+  });
+});
+
+const who = fc.nat(2);
+const account = fc.constantFrom(...ACCOUNTS);
+
+type Step =
+  | { readonly kind: 'advance'; readonly ms: number }
+  | { readonly kind: 'beat'; readonly who: readonly number[] }
+  | { readonly kind: 'line'; readonly who: number; readonly line: Line; readonly skip: number }
+  | { readonly kind: 'pause'; readonly who: number; readonly isPaused: boolean }
+  | { readonly kind: 'request'; readonly who: number; readonly account: string; readonly ms: number }
+  | { readonly kind: 'commit'; readonly who: number; readonly account: string; readonly nth: number }
+  | { readonly kind: 'stop'; readonly who: number };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant('beat' as const), who: fc.uniqueArray(who, { minLength: 1 }) }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: LEASE_MS }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('line' as const),
+      who,
+      line: fc.constantFrom<Line[]>('good', 'cut before', 'cut after', 'slow'),
+      skip: fc.nat(4),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pause' as const), who, isPaused: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('request' as const),
+      who,
+      account,
+      ms: fc.integer({ min: 0, max: LEASE_MS }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('commit' as const), who, account, nth: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stop' as const), who }) },
+);
+
+/** Each act of a replica that the world allows. A stopped replica is replaced by a new process of the same name. */
+async function perform(world: LeaseWorld, one: Step): Promise<void> {
+  if (one.kind === 'advance') return world.advance(one.ms);
+  if (one.kind === 'beat') return void (await Promise.all(one.who.map((nth) => world.replicas.at(nth - 3)!.beat())));
+  const replica = world.replicas.at(one.who - 3)!;
+  if (one.kind === 'line') Object.assign(replica, { line: one.line, skip: one.skip });
+  if (one.kind === 'pause') {
+    replica.isPaused = one.isPaused;
+    replica.wake();
+  }
+  if (one.kind === 'request') replica.request(one.account, one.ms);
+  if (one.kind === 'commit') {
+    // A commit may be late: it uses any epoch that this process ever had.
+    const epochs = replica.taken.filter((taken) => taken.account === one.account).map(({ epoch }) => epoch);
+    const epoch = epochs.at(-1 - (one.nth % Math.max(1, epochs.length)));
+    if (epoch !== undefined) await replica.commit(one.account, epoch);
+  }
+  if (one.kind === 'stop') {
+    replica.isPaused = true;
+    await world.replica(replica.name);
+    world.replicas.splice(-4, 0, ...world.replicas.splice(world.replicas.indexOf(replica), 1));
+  }
+}
+
+/** Nobody else may act while a replica acts, or while one of its requests may still arrive. */
+function assertOneActor(world: LeaseWorld): void {
+  for (const name of ACCOUNTS) {
+    const actors = new Set<Replica>(world.actors(name));
+    for (const replica of world.replicas) {
+      if (replica.requests.some((request) => request.account === name)) actors.add(replica);
+    }
+    expect([...actors].map((replica) => replica.label).slice(1)).toEqual([]);
+  }
+}
+
+async function assertHistory(world: LeaseWorld): Promise<void> {
+  for (const [, commits] of Map.groupBy(await world.history(), (commit) => commit.account)) {
+    const epochs = commits.map(({ epoch }) => epoch);
+    expect(epochs).toEqual(epochs.toSorted((a, b) => a - b));
+    for (const [, ofEpoch] of Map.groupBy(commits, ({ epoch }) => epoch)) {
+      expect(new Set(ofEpoch.map(({ replica }) => replica)).size).toBe(1);
+    }
+  }
+}
+
+/** Once all is well again, the replica that hashing selects owns each account. */
+async function assertOwners(world: LeaseWorld): Promise<void> {
+  const live = world.replicas.slice(-3);
+  for (const replica of live) Object.assign(replica, { line: 'good', isPaused: false });
+  await world.advance(LEASE_MS);
+  for (let round = 0; round < 4; round += 1) {
+    for (const replica of live) await replica.beat();
+    await world.advance(LEASE_MS / 3);
+    assertOneActor(world);
+  }
+  const names = live.map(({ name }) => ({ id: name, name }));
+  for (const name of ACCOUNTS) {
+    expect(world.actors(name).map((replica) => replica.name)).toEqual([replicaFor(name, names)]);
+  }
+}
