@@ -1,6 +1,6 @@
 /**
- * Schema of a new store: the result of all migrations, in a seventh of their time. A change of it needs a migration too;
- * a test compares the two.
+ * Schema of a new store: the result of all migrations, in a seventh of their time. A change of it needs a migration too,
+ * and the same change of postgres/schema.ts; tests compare them.
  */
 export const SCHEMA = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
