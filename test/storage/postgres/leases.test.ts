@@ -113,7 +113,8 @@ describe.each(SERVERS)('%s', (server) => {
     const world = await worldOn(server, ['production']);
     const one = await world.replica('one');
     await one.beat();
-    await world.advance(LEASE_MS);
+    expect(world.actors('production')).toEqual([one]);
+    await world.jump(LEASE_MS);
     const other = await world.replica('other');
     other.beforeTaking = async () => {
       // Its heartbeat reaches the database, and nothing after it.
@@ -170,7 +171,8 @@ describe.each(SERVERS)('%s', (server) => {
     await leases.start();
     for (let beats = 0; beats < 8; beats += 1) {
       await clock.advance(600_000);
-      await until({ what: 'a heartbeat' }, () => leases.outlives('production', 3_600_000 - 1));
+      // The timers of the next heartbeat and of the end of the lease.
+      await until({ what: 'a heartbeat' }, () => leases.outlives('production', 3_600_000 - 1) && clock.timers === 2);
     }
     await leases.stop();
     expect(leases.epochOf('production')).toBeUndefined();
