@@ -1,5 +1,6 @@
 /** Checks of an account's addresses: credentials must not be sent in plain text, and each must fit into one header. */
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import { isPrivateAddress } from '#foundation/platform/private-address.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
@@ -57,18 +58,6 @@ function urlFaults(place: Place | undefined, path: readonly PropertyKey[]): Faul
 
 const PRIVATE_NAME = /^(?:[^.]+|.+\.(?:localhost|local|svc|internal|home\.arpa))$/;
 
-const PRIVATE_RANGES = new BlockList();
-for (const [net, bits] of [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['169.254.0.0', 16],
-] as const) {
-  PRIVATE_RANGES.addSubnet(net, bits, 'ipv4');
-}
-PRIVATE_RANGES.addSubnet('fc00::', 7, 'ipv6');
-PRIVATE_RANGES.addSubnet('fe80::', 10, 'ipv6');
-
 function isLoopback(host: string): boolean {
   return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
 }
@@ -76,8 +65,7 @@ function isLoopback(host: string): boolean {
 /** Returns true for hosts that only exist in a private network. */
 function isPrivate(host: string): boolean {
   const address = host.replace(/^\[|\]$/g, '');
-  if (isIPv4(address)) return PRIVATE_RANGES.check(address, 'ipv4');
-  return isIPv6(address) ? PRIVATE_RANGES.check(address, 'ipv6') : PRIVATE_NAME.test(host);
+  return isIP(address) === 0 ? PRIVATE_NAME.test(host) : isPrivateAddress(address);
 }
 
 function at(place: Place, path: readonly PropertyKey[]): { start: number; end: number; path: string } {

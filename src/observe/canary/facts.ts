@@ -92,6 +92,8 @@ interface Rejection {
 /** Facts of a round, with those that are read again after a restart. */
 export interface Facts extends KeptFacts {
   readonly log?: LogReading;
+  /** True while the hooks listener has the message, but has not stored it. */
+  readonly isStoring?: boolean;
   /** Log of the callback. */
   readonly callbackLog?: LogReading;
   readonly receiver?: ReceiverProbe;

@@ -71,7 +71,14 @@ export class CanaryInbox {
     return {
       kind: 'message',
       body: bodyOf(nonce, bytes),
-      take: (arrival) => this.#book.arrived(round, arrival),
+      take: async (arrival) => {
+        round.storing += 1;
+        try {
+          return await this.#book.arrived(round, arrival);
+        } finally {
+          round.storing -= 1;
+        }
+      },
     };
   }
 

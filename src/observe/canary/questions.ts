@@ -4,6 +4,7 @@ import type { CallOptions, LogQuery } from '#service/api.ts';
 import { LOG_STATES, type LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
+import { leadsToPrivate } from '#foundation/platform/private-address.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import type { LogReading, ReceiverProbe } from './facts.ts';
 import { loggedMessage, type LoggedMessage } from './log-reading.ts';
@@ -51,9 +52,9 @@ export async function answer(question: Question, asked: Asked, deps: QuestionDep
       const { account } = asked.target;
       if (deps.othersAnswer(account)) return { elsewhere: true };
       const receiver = await probeReceiver(asked, deps);
-      // A receiver on this machine proves nothing about the network to another one.
-      const isFar = deps.isLocalApi(account) || !isLocalUrl(asked.target.url);
-      return { elsewhere: receiver !== 'fails' && isFar };
+      if (receiver === 'fails') return { elsewhere: false };
+      // A receiver in a private network proves nothing about the network to the service.
+      return { elsewhere: deps.isLocalApi(account) || !(await leadsToPrivate(asked.target.url)) };
     }
   }
 }

@@ -17,6 +17,8 @@ export class Round {
   readonly #waiting = new Set<() => void>();
   record: RoundRecord;
   readonly rejections: Facts['rejections'][number][] = [];
+  /** Number of arrivals that are not stored yet. */
+  storing = 0;
 
   /** @param record of a new message, or of one that an earlier process sent */
   constructor(record: RoundRecord, clock: Clock) {
@@ -46,6 +48,7 @@ export class Round {
       ...evidence,
       isInterrupted: this.isInterrupted,
       rejections: this.rejections,
+      isStoring: this.storing > 0,
       ...known,
     };
   }

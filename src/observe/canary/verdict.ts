@@ -123,6 +123,9 @@ type Subject = 'message' | 'callback';
 /** The log reports an attempt that failed, and the message or its callback did not arrive. */
 function judgeFailure(facts: Facts, log: Logged, subject: Subject = 'message'): Step {
   const { reason, status, error = '' } = log.failure ?? { reason: 'no_response' };
+  if (facts.isStoring === true) {
+    return verdict('receiver', 'the attempt ended before the hooks listener had stored the message');
+  }
   if (status !== undefined && reason === 'http') return judgeStatus(facts, { status, ...log }, subject);
   if (facts.rejections.length > 0) return judgeRejection(facts);
   if (reason === 'other' || reason === 'no_response') {
@@ -204,7 +207,7 @@ function judgeArrived(facts: Facts, nowMs: number): Step {
   if (first.afterMs > timeoutMs) return judgeLate(facts, first.afterMs);
   const isReported = loggedOf(facts.log)?.state === 'delivered';
   const isCalled = facts.route === 'workflow' || isSuccess(facts.callback?.status);
-  if (isReported && isCalled) return verdict('ok', 'the message was delivered and reported in time');
+  if (isReported && isCalled) return verdict('ok', 'the message was delivered and reported');
   if (first.answerMs !== undefined && first.answerMs >= attemptMs) {
     return verdict('receiver', `the hooks listener needed ${seconds(first.answerMs)} to respond`);
   }

@@ -81,6 +81,7 @@ describe('the verdict', () => {
     ['connection, the receiver answers', { log: failure('connection'), receiver: 'answers' }, 'network'],
     ['tls, the receiver answers', { log: failure('tls'), receiver: 'answers' }, 'network'],
     ['timeout, the receiver answers', { log: failure('timeout'), receiver: 'answers' }, 'network'],
+    ['a slow store of the receiver', { log: failure('timeout'), receiver: 'answers', isStoring: true }, 'receiver'],
     ['connection, the receiver fails', { log: failure('connection'), receiver: 'fails' }, 'receiver'],
     ['connection, another server answers', { log: failure('connection'), receiver: 'other' }, 'receiver'],
     ['a failure without a text', { log: log('failed') }, 'unknown'],
