@@ -3,9 +3,12 @@ import { expect, test } from 'vitest';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
 import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
+import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { createTotals } from '#storage/sqlite-totals.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { heldBack } from '../support/held-back.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -190,4 +193,31 @@ test('lines about deliveries belong to the commit: present with it, and absent w
   expect(await deliveries.next()).toEqual({ ids: [1, 2], text: '{"n":1}\n{"n":2}\n' });
   await deliveries.settle([1, 2]);
   expect([deliveries.queued, await deliveries.next()]).toEqual([0, undefined]);
+});
+
+test('spans and lines of a commit take their room at once, and give it back if the commit fails', async () => {
+  const store = memoryStore();
+  const { port: database, waiting } = heldBack(store.database, 'transaction');
+  const spans = await createSpanOutbox(store);
+  const dropped: number[] = [];
+  const deliveries = await createDeliveryOutbox(store, {
+    onDropped: (lines) => void dropped.push(lines),
+    mostLines: 3,
+  });
+  const opened = { ...store, database };
+  const aggregations = createLogAggregationStore(opened, createTotals(opened), { spans, deliveries });
+  const batch = { protocol: 'http/json', head: '{}', body: new Uint8Array(1), spans: 40, madeAt: 7 } as const;
+  const added = { spans: { batches: [batch], leftOpen: [] }, lines: ['1', '2'] };
+  const first = aggregations.commitLog(commit(added));
+  expect([spans.queued(), deliveries.queued]).toEqual([{ spans: 40 }, 2]);
+  const second = aggregations.commitLog(commit({ ...added, account: 'staging' }));
+  expect([spans.queued(), deliveries.queued]).toEqual([{ spans: 80 }, 3]);
+  while (waiting.length < 2) await Promise.resolve();
+  waiting[0]!.fail(new Error('disk full'));
+  waiting[1]!.proceed();
+  await expect(first).rejects.toThrow('disk full');
+  await second;
+  expect([spans.queued(), deliveries.queued, dropped]).toEqual([{ spans: 40, oldestAt: 7 }, 1, [1]]);
+  await spans.settle([(await spans.next())!.id]);
+  expect(spans.queued()).toEqual({ spans: 0 });
 });

@@ -2,13 +2,14 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
 import { deliveryEventsSettings } from '#observe/tracing/settings.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
+import { heldBack } from '../../support/held-back.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
@@ -77,6 +78,21 @@ describe('lines in a file', () => {
     w.logTo(file, again.outbox);
     await until({ what: 'lines' }, () => again.outbox.queued === 0);
     expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":1}\n');
+  });
+
+  test('that are stored while the outbox is read are written too', async () => {
+    const w = await world();
+    const file = join(w.folder, 'lines.jsonl');
+    const { port, waiting, release } = heldBack(w.outbox, 'next');
+    w.logTo(file, port);
+    const first = waiting.shift()!;
+    // The reading is empty, although lines are stored before its caller knows it.
+    await w.add('{"n":1}');
+    vi.spyOn(w.outbox, 'next').mockResolvedValueOnce(undefined);
+    first.proceed();
+    release();
+    await until({ what: 'lines' }, () => w.outbox.queued === 0);
+    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n');
   });
 
   test('go to a new one after the old one was renamed', async () => {
