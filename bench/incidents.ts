@@ -16,7 +16,7 @@ import { ObservationBoard } from '#observe/observations/board.ts';
 import { deadLetterList } from '#operate/api/dead-letter-views.ts';
 import { incidentDetail, incidentList } from '#operate/api/incident-views.ts';
 import { json } from '#operate/http/reply.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { figures } from './measure.ts';
 

@@ -21,9 +21,9 @@ import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
-import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createSpanOutbox } from '#storage/span-outbox.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { figures, freePort, pause, residentBytes } from './measure.ts';
 

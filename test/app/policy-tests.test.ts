@@ -2,7 +2,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { policyTestsOf } from '../../src/app/policy-tests.ts';
+import { policyTestsOf } from '#app/policy-tests.ts';
 import { loadConfig } from '#config/load.ts';
 import type { Config } from '#config/config.ts';
 import { tempDir } from '../support/temp-dir.ts';

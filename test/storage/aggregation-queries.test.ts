@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { KeySlices } from '#observe/aggregation/keys.ts';
 import type { Database, Work } from '#storage/database.ts';
-import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
-import { createSeriesStore } from '#storage/sqlite-series-store.ts';
-import { createSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
-import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createSeriesStore } from '#storage/series-store.ts';
+import { createSpanOutbox } from '#storage/span-outbox.ts';
+import { createTotals } from '#storage/totals.ts';
+import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
 const A = 'production';

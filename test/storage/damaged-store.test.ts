@@ -8,7 +8,7 @@ import { backupStore, restoreStore } from '#storage/backup.ts';
 import { markClosed } from '#storage/clean-mark.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { intentFor } from '../support/ledger-facts.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { createAcknowledgments } from '#storage/ledger-acknowledgments.ts';
 import type { Journal } from '#storage/ledger-journal.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { readingOfRuns, run as runOf } from '../observe/incidents/planted.ts';
 import { STORES, type TestStore } from '../support/postgres/test-stores.ts';
 

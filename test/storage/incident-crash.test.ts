@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { GROUPED, groupedReading } from './grouped-reading.ts';

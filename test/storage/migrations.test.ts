@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { SCHEMA } from '#storage/schema.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
+import { createNotificationStore } from '#storage/notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const BEFORE = 8;

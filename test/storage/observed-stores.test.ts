@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
 import type { IncidentCommit, IncidentMember } from '#observe/incidents/incident-store.ts';
 import type { KeptNotification } from '#operate/notifications/notification-store.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
-import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
+import { createNotificationStore } from '#storage/notification-store.ts';
 import { NOTIFICATION } from '../operate/notifications/world.ts';
 import { STORES } from '../support/postgres/test-stores.ts';
 

@@ -2,18 +2,18 @@
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import type { CounterValue, HistogramValue } from '#observe/aggregation/totals.ts';
 import { each } from '#storage/database.ts';
-import type { SqliteDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
-import { createSeriesStore } from '#storage/sqlite-series-store.ts';
-import { createFlowControlStore } from '#storage/sqlite-flow-control-store.ts';
-import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
-import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
-import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import type { StoredDeliveryOutbox } from '#storage/delivery-outbox.ts';
+import { createSeriesStore } from '#storage/series-store.ts';
+import { createFlowControlStore } from '#storage/flow-control-store.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createTotals, type StoredTotals } from '#storage/totals.ts';
+import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 import type { Store } from '#storage/sqlite.ts';
 import { memoryStore } from './memory-store.ts';
 import { storedCounters, storedHistograms } from './stored-totals.ts';
 
 export interface MemoryStores extends AggregationStores {
-  readonly totals: SqliteTotals;
+  readonly totals: StoredTotals;
   readonly counters: (account: string) => CounterValue[];
   readonly histograms: (account: string) => HistogramValue[];
   /** Committed lines about deliveries. */
@@ -28,7 +28,7 @@ export function memoryStores(): MemoryStores {
 
 function storesOver(store: Store, lines: string[]): MemoryStores {
   const totals = createTotals(store);
-  const deliveries: Pick<SqliteDeliveryOutbox, 'begin'> = {
+  const deliveries: Pick<StoredDeliveryOutbox, 'begin'> = {
     begin: (written) => ({
       work: each('', []),
       committed: () => void lines.push(...written),

@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { run } from '#storage/database.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';
 import { intentFor } from './ledger-facts.ts';

@@ -17,9 +17,9 @@ import type { SpanSource } from '#observe/aggregation/span-outbox.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
-import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createSpanOutbox, type StoredSpanOutbox } from '#storage/span-outbox.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { histories } from '../../support/log-history.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
@@ -35,7 +35,7 @@ type Happening = 'run' | 'commit fails' | 'restart';
 
 interface Process {
   readonly stores: AggregationStores;
-  readonly outbox: SqliteSpanOutbox;
+  readonly outbox: StoredSpanOutbox;
   readonly spans: SpanSource;
 }
 
@@ -65,7 +65,7 @@ test('each span once, matching the whole log', async () => {
       let fails = false;
       const begin = async (): Promise<Process> => {
         const outbox = await createSpanOutbox(store);
-        const failing: Pick<SqliteSpanOutbox, 'begin'> = {
+        const failing: Pick<StoredSpanOutbox, 'begin'> = {
           begin(...commit) {
             const write = outbox.begin(...commit);
             const fail = function* (): typeof write.work {

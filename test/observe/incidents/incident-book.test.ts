@@ -6,7 +6,7 @@ import { membersNow, type Incident } from '#foundation/domain/incident.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { IncidentBook, type DeadLetterReading } from '#observe/incidents/incident-book.ts';
 import type { IncidentStore } from '#observe/incidents/incident-store.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { planted, readingOfDeadLetters, readingOfRuns, run, START } from './planted.ts';
 

@@ -4,7 +4,7 @@ import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { OWN, type Increment } from '#observe/aggregation/totals.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { memoryStore } from '../../support/memory-store.ts';

@@ -5,8 +5,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { storedCounters } from '../../support/stored-totals.ts';
 import { tempDir } from '../../support/temp-dir.ts';

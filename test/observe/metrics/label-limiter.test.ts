@@ -5,8 +5,8 @@ import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { NOW } from './world.ts';
 

@@ -4,7 +4,7 @@ import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
 import { RETIRED, type HistogramIncrement, type Increment } from '#observe/aggregation/totals.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createTotals } from '#storage/totals.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { NOW, seriesOf, world, type World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import type { Increment } from '#observe/aggregation/totals.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createTotals } from '#storage/totals.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { until } from '../../support/until.ts';
 import { seriesOf, world, type World } from './world.ts';

@@ -10,8 +10,8 @@ import type { Format } from '#observe/metrics/series.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createTotals, type SqliteTotals } from '#storage/sqlite-totals.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createTotals, type StoredTotals } from '#storage/totals.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 
 /** 2026-05-04 12:00 UTC */
@@ -31,7 +31,7 @@ export interface World {
   readonly board: ObservationBoard;
   readonly events: EventBus;
   readonly clock: ManualClock;
-  readonly totals: SqliteTotals;
+  readonly totals: StoredTotals;
   readonly publish: <N extends CollectorName>(collector: N, rows: Batch<N>['rows'], account?: string) => void;
   /** Returns the whole text of a scrape. */
   readonly text: (format?: Format) => Promise<string>;
@@ -48,7 +48,7 @@ export interface WorldOptions {
   /** Increments of `prod` in the store at the start. */
   readonly stored?: readonly Increment[];
   /** Totals from before. */
-  readonly totals?: SqliteTotals;
+  readonly totals?: StoredTotals;
 }
 
 const ALL_COLLECTORS = [

@@ -7,7 +7,7 @@ import { createDeliveryLog } from '#observe/tracing/delivery-log.ts';
 import { deliveryEventsSettings } from '#observe/tracing/settings.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
-import { createDeliveryOutbox } from '#storage/sqlite-delivery-outbox.ts';
+import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { tempDir } from '../../support/temp-dir.ts';

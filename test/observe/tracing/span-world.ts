@@ -8,9 +8,9 @@ import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import type { CommitFacts } from '#observe/aggregation/span-outbox.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createSpanOutbox, type SqliteSpanOutbox } from '#storage/sqlite-span-outbox.ts';
-import { createLogAggregationStore } from '#storage/sqlite-log-aggregation-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createSpanOutbox, type StoredSpanOutbox } from '#storage/span-outbox.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -56,7 +56,7 @@ export interface Committing {
 
 export interface SpanWorld {
   readonly spans: SpanExport;
-  readonly outbox: SqliteSpanOutbox;
+  readonly outbox: StoredSpanOutbox;
   /** Messages whose root span was sent while they were open. */
   readonly leftOpen: (account: string) => Promise<ReadonlySet<string>>;
   readonly store: Store;

@@ -8,7 +8,7 @@ import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createNotificationStore } from '#storage/sqlite-notification-store.ts';
+import { createNotificationStore } from '#storage/notification-store.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);

@@ -1,6 +1,6 @@
 /** Groups 9,000 dead letters, and kills itself after some commits: `die-while-grouping.ts STORE COMMITS`. */
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
-import { createIncidentStore } from '#storage/sqlite-incident-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { groupedReading } from '../grouped-reading.ts';
 

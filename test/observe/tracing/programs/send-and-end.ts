@@ -18,9 +18,9 @@ registerHooks({
 const { createSpanExport } = await import('#observe/tracing/spans.ts');
 const { traceSettings } = await import('#observe/tracing/settings.ts');
 const { openStore } = await import('#storage/sqlite.ts');
-const { createLogAggregationStore } = await import('#storage/sqlite-log-aggregation-store.ts');
-const { createTotals } = await import('#storage/sqlite-totals.ts');
-const { createSpanOutbox } = await import('#storage/sqlite-span-outbox.ts');
+const { createLogAggregationStore } = await import('#storage/log-aggregation-store.ts');
+const { createTotals } = await import('#storage/totals.ts');
+const { createSpanOutbox } = await import('#storage/span-outbox.ts');
 
 /** Ten times as fast, so that a test need not wait. */
 const clock: Clock = { ...systemClock, after: (ms, run) => systemClock.after(ms / 10, run) };

@@ -11,7 +11,7 @@ const INSERT = 'INSERT INTO delivery_lines (line) VALUES (?)';
 const SELECT = `SELECT id, line FROM delivery_lines ORDER BY id LIMIT ${LINES_AT_ONCE}`;
 const COUNT = 'SELECT count(*) AS lines FROM delivery_lines';
 
-export interface SqliteDeliveryOutbox extends DeliveryOutbox {
+export interface StoredDeliveryOutbox extends DeliveryOutbox {
   /** Begins to write the lines of a commit. */
   begin(lines: readonly string[]): OutboxWrite;
 }
@@ -25,7 +25,7 @@ interface DeliveryOutboxOptions {
 export async function createDeliveryOutbox(
   { database }: Pick<Store, 'database'>,
   { onDropped, mostLines = MOST_LINES }: DeliveryOutboxOptions,
-): Promise<SqliteDeliveryOutbox> {
+): Promise<StoredDeliveryOutbox> {
   const remove = `DELETE FROM delivery_lines WHERE id IN ${database.dialect.numbers('?1')}`;
   const listeners = new Set<() => void>();
   let queued = Number((await database.read(get(COUNT)))?.['lines']);

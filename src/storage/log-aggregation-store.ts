@@ -20,20 +20,20 @@ import { all, each, get, run, type Dialect, type Row, type Work } from './databa
 import { loadedOnce } from './loaded-once.ts';
 import type { OutboxWrite } from './outbox-write.ts';
 import { PART_ROWS, paged } from './paged.ts';
-import type { SqliteDeliveryOutbox } from './sqlite-delivery-outbox.ts';
-import type { SqliteSpanOutbox } from './sqlite-span-outbox.ts';
-import type { SqliteTotals } from './sqlite-totals.ts';
+import type { StoredDeliveryOutbox } from './delivery-outbox.ts';
+import type { StoredSpanOutbox } from './span-outbox.ts';
+import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 
 interface Outboxes {
-  readonly spans?: Pick<SqliteSpanOutbox, 'begin'>;
-  readonly deliveries?: Pick<SqliteDeliveryOutbox, 'begin'>;
+  readonly spans?: Pick<StoredSpanOutbox, 'begin'>;
+  readonly deliveries?: Pick<StoredDeliveryOutbox, 'begin'>;
 }
 
 /** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
   { database }: Store,
-  totals: SqliteTotals,
+  totals: StoredTotals,
   { spans: spanOutbox, deliveries }: Outboxes = {},
 ): LogAggregationStore {
   const memory = loadedOnce((account) => database.read(load(account)));

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { TotalsAdded } from '#observe/aggregation/totals.ts';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { heldBack } from '../support/held-back.ts';
 import { memoryStore } from '../support/memory-store.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSeriesStore } from '#storage/sqlite-series-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createSeriesStore } from '#storage/series-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';

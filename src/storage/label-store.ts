@@ -1,14 +1,14 @@
 /** Store of the admitted label values. It also retires the totals of evicted values. */
 import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import { all, each, run } from './database.ts';
-import type { SqliteTotals } from './sqlite-totals.ts';
+import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 
 const SELECT = 'SELECT account, label, value, idle_ms FROM label_values ORDER BY id';
 const PUT = `INSERT INTO label_values (account, label, value, idle_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, label, value) DO UPDATE SET idle_ms = excluded.idle_ms`;
 
-export function createLabelStore({ database }: Store, totals: SqliteTotals): LabelStore {
+export function createLabelStore({ database }: Store, totals: StoredTotals): LabelStore {
   const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${database.dialect.members('?3')}`;
   return {
     async load() {

@@ -25,7 +25,7 @@ interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
   readonly committed?: () => void;
 }
 
-export interface SqliteTotals extends TotalsStore {
+export interface StoredTotals extends TotalsStore {
   /**
    * Decides on a change of an account and commits it, after the account's earlier changes. Rejects if the write fails;
    * nothing is written then.
@@ -64,7 +64,7 @@ export function createTotals(
   { database }: Pick<Store, 'database'>,
   onFailure: (message: string) => void = () => undefined,
   onSaved: () => void = () => undefined,
-): SqliteTotals {
+): StoredTotals {
   const turns = new Map<string, OneByOne>();
   const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
   const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
@@ -98,7 +98,7 @@ export function createTotals(
     for (const report of feeds.get(account) ?? []) report({ account, increments, histograms });
   }
 
-  const store: SqliteTotals = {
+  const store: StoredTotals = {
     commit: (account, decide) =>
       inTurn(account, async () => {
         const change = decide();

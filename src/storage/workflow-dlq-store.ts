@@ -9,7 +9,7 @@ import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { all, each, get, run, type Row, type Work } from './database.ts';
 import { loadedOnce } from './loaded-once.ts';
 import { PART_ROWS, paged } from './paged.ts';
-import type { SqliteTotals } from './sqlite-totals.ts';
+import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 
 const SELECT_LISTED = 'SELECT listed_at FROM workflow_dlq_aggregation WHERE account = ?';
@@ -22,7 +22,7 @@ const PUT_RUN = `INSERT INTO workflow_dlq_runs (account, dlq_id, workflow, creat
   ON CONFLICT (account, dlq_id) DO UPDATE SET workflow = excluded.workflow, created = excluded.created,
   run_id = excluded.run_id, missed_since = excluded.missed_since, left_at = excluded.left_at`;
 
-export function createWorkflowDlqStore({ database }: Store, totals: SqliteTotals): WorkflowDlqAggregationStore {
+export function createWorkflowDlqStore({ database }: Store, totals: StoredTotals): WorkflowDlqAggregationStore {
   const memory = loadedOnce((account) => database.read(load(account)));
   const forget = `DELETE FROM workflow_dlq_runs WHERE account = ?1 AND dlq_id IN ${database.dialect.members('?2')}`;
 

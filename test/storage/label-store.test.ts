@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { RETIRED, type HistogramIncrement } from '#observe/aggregation/totals.ts';
-import { createLabelStore } from '#storage/sqlite-label-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { storedCounters, storedHistograms } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -11,12 +11,12 @@ const SELECT = `SELECT id, account, protocol, head, body, spans, made_at FROM sp
 const SELECT_OLDEST = 'SELECT made_at FROM span_outbox ORDER BY id LIMIT 1';
 const SELECT_QUEUED = 'SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox';
 
-export interface SqliteSpanOutbox extends SpanOutbox {
+export interface StoredSpanOutbox extends SpanOutbox {
   /** Begins to write the spans of a commit. */
   begin(account: string, batches: readonly SpanBatch[]): OutboxWrite;
 }
 
-export async function createSpanOutbox({ database }: Pick<Store, 'database'>): Promise<SqliteSpanOutbox> {
+export async function createSpanOutbox({ database }: Pick<Store, 'database'>): Promise<StoredSpanOutbox> {
   const remove = `DELETE FROM span_outbox WHERE id IN ${database.dialect.numbers('?1')} RETURNING spans`;
   const listeners = new Set<() => void>();
   let { spans: queued, oldestAt } = await database.read(load());

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { aggregateOwnDepartures } from '#observe/aggregation/workflow-dlq.ts';
 import type { WorkflowDlqMemory } from '#observe/aggregation/workflow-dlq-store.ts';
-import { createTotals } from '#storage/sqlite-totals.ts';
-import { createWorkflowDlqStore } from '#storage/sqlite-workflow-dlq-store.ts';
+import { createTotals } from '#storage/totals.ts';
+import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 import { heldBack } from '../support/held-back.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { storedCounters } from '../support/stored-totals.ts';
