@@ -475,7 +475,14 @@ test('the configuration of the demo is valid', () => {
     ]),
   );
   const loaded = loadConfig(join(ROOT, 'src/operate/cli/commands/demo.yaml'), {
-    env: { ...env, OPSD_DEMO_URL: 'http://127.0.0.1:1', OPSD_DEMO_LOG_LEVEL: 'info', OPSD_DEMO_TODAY: '2026-11-20' },
+    env: {
+      ...env,
+      OPSD_DEMO_URL: 'http://127.0.0.1:1',
+      OPSD_DEMO_HOOKS_LISTEN: '127.0.0.1:2',
+      OPSD_DEMO_HOOKS_URL: 'http://127.0.0.1:2',
+      OPSD_DEMO_LOG_LEVEL: 'info',
+      OPSD_DEMO_TODAY: '2026-11-20',
+    },
   });
   expect(loaded).toMatchObject({ ok: true, warnings: [] });
 });

@@ -3,7 +3,9 @@
  * knows nothing of the demo. Its configuration (demo.yaml) has the address and the credentials of the service started
  * for it.
  */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -96,7 +98,8 @@ export async function runDemo(
     }),
   );
 
-  const config = demoConfig(folder, { emulator, traffic, options, io });
+  const hooksListen = io.env['OPSD_DEMO_HOOKS_LISTEN'] ?? `127.0.0.1:${await freePort()}`;
+  const config = demoConfig(folder, { emulator, traffic, hooksListen, options, io });
   const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
   const daemon: DemoRun = {
     config,
@@ -117,19 +120,33 @@ export async function runDemo(
   }
 }
 
+/** Returns a port that no program uses now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 interface DemoParts {
   readonly emulator: Emulator;
   readonly traffic: SampleTraffic;
+  /** Address of the hooks listener. The service delivers the canary to it, so its port must be known. */
+  readonly hooksListen: string;
   readonly options: DemoOptions;
   readonly io: CliIo;
 }
 
-function demoConfig(folder: string, { emulator, traffic, options, io }: DemoParts): Config {
+function demoConfig(folder: string, { emulator, traffic, hooksListen, options, io }: DemoParts): Config {
   const path = fileURLToPath(new URL('demo.yaml', import.meta.url));
   const loaded = loadConfig(path, {
     env: {
       ...io.env,
       OPSD_DEMO_FOLDER: folder,
+      OPSD_DEMO_HOOKS_LISTEN: hooksListen,
+      OPSD_DEMO_HOOKS_URL: `http://127.0.0.1:${hooksListen.split(':').at(-1)}`,
       OPSD_DEMO_URL: emulator.url,
       OPSD_DEMO_ACCOUNT: SERVICE.account,
       OPSD_DEMO_TOKEN: SERVICE.token,
