@@ -130,6 +130,7 @@ const ROWS: readonly Row[] = [
           scheduleId: 'scd_5Hn3',
           method: 'POST',
           error: 'unexpected status 503',
+          hasResponse: true,
           responseStatus: 503,
           nextDeliveryTime: T + 8_000,
           maxRetries: 3,
@@ -229,6 +230,15 @@ const ROWS: readonly Row[] = [
         url: 'https://shipping.example.com/hooks/orders?source=svc',
       },
     ],
+  },
+  {
+    operation: 'publish',
+    answer: 'publish',
+    run: ({ message }) => message.publish(BILLING, { queue: 'late orders/1', body: 'x' }, call),
+    method: 'POST',
+    url: `/v2/enqueue/late%20orders%2F1/${BILLING}`,
+    body: 'x',
+    gives: [{ messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false }],
   },
   {
     operation: 'trigger',
