@@ -4,6 +4,7 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf } from '../support/ledger-facts.ts';
+import { LEDGERS } from '../support/postgres/test-stores.ts';
 
 function campaignOf(change: Partial<Campaign> = {}): Campaign {
   return {
@@ -23,8 +24,8 @@ function campaignOf(change: Partial<Campaign> = {}): Campaign {
   };
 }
 
-test('a group has one campaign at a time, and a new one has its own number', async () => {
-  const ledger = memoryLedger();
+test.each(LEDGERS)('%s: a group has one campaign at a time, and a new one has its own number', async (_name, open) => {
+  const ledger = await open();
   const of = (policy: string, group = 'g') => ({ policy, account: 'production', group });
   const first = campaignOf({ state: 'settling', sentAt: 2_000, until: 9_000, recent: [true, false] });
   expect(await ledger.changeCampaign(of('p'), () => ({ ...first, id: '' }))).toEqual({ ...first, id: 'p/1' });
@@ -46,45 +47,51 @@ test('a group has one campaign at a time, and a new one has its own number', asy
 
 const HASH = 'abc123'.padEnd(64, '4');
 
-test('a plan is found by its id or a longer part of its hash, is used once, and not after its time', async () => {
-  const ledger = memoryLedger();
-  const plan = planOf({ id: 'abc123', hash: HASH });
-  await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
-  expect(await ledger.storedPlan('abc123', 2_000)).toEqual({
-    plan,
-    targets: ['a'],
-    savedAt: 1_000,
-    expiresAt: 5_000,
-    state: 'pending',
-  });
-  expect(await ledger.storedPlan('abc1234', 2_000)).toBeDefined();
-  for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(await ledger.storedPlan(id, 2_000), id).toBeUndefined();
-  expect(await ledger.storedPlan('abc123', 5_000)).toMatchObject({ state: 'expired' });
-  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
-  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
-  expect(await ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
-  expect(await ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
-  expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
-  expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
-  expect(await ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
-});
+test.each(LEDGERS)(
+  '%s: a plan is found by its id or a longer part of its hash, is used once, and not after its time',
+  async (_name, open) => {
+    const ledger = await open();
+    const plan = planOf({ id: 'abc123', hash: HASH });
+    await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
+    expect(await ledger.storedPlan('abc123', 2_000)).toEqual({
+      plan,
+      targets: ['a'],
+      savedAt: 1_000,
+      expiresAt: 5_000,
+      state: 'pending',
+    });
+    expect(await ledger.storedPlan('abc1234', 2_000)).toBeDefined();
+    for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(await ledger.storedPlan(id, 2_000), id).toBeUndefined();
+    expect(await ledger.storedPlan('abc123', 5_000)).toMatchObject({ state: 'expired' });
+    expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
+    expect(await ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
+    expect(await ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
+    expect(await ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
+    expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
+    expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
+    expect(await ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
+  },
+);
 
-test('plans are listed newest first by state; showing a plan again does not withdraw its request', async () => {
-  const ledger = memoryLedger();
-  const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
-  const plan = planOf({ id: 'abc123', hash: HASH });
-  await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
-  await ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'pending' });
-  await ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'draft' });
-  const listed = async (states: Parameters<typeof ledger.storedPlans>[0], now: number): Promise<string[]> =>
-    (await ledger.storedPlans(states, now)).map((stored) => `${stored.plan.id} ${stored.state}`);
-  expect(await listed(['pending'], 2_000)).toEqual(['abcdef pending', 'abc123 pending']);
-  expect(await listed(['pending'], 4_000)).toEqual(['abc123 pending']);
-  expect(await listed(['expired'], 4_000)).toEqual(['abcdef expired']);
-  expect(await listed(['draft', 'applied'], 4_000)).toEqual([]);
-  await ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
-  expect(await listed(['draft'], 6_000)).toEqual(['abc123 draft']);
-});
+test.each(LEDGERS)(
+  '%s: plans are listed newest first by state; showing a plan again does not withdraw its request',
+  async (_name, open) => {
+    const ledger = await open();
+    const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
+    const plan = planOf({ id: 'abc123', hash: HASH });
+    await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
+    await ledger.savePlan({ targets: ['a'], plan: other, savedAt: 2_000, expiresAt: 3_000, state: 'pending' });
+    await ledger.savePlan({ targets: ['a'], plan, savedAt: 2_500, expiresAt: 9_000, state: 'draft' });
+    const listed = async (states: Parameters<typeof ledger.storedPlans>[0], now: number): Promise<string[]> =>
+      (await ledger.storedPlans(states, now)).map((stored) => `${stored.plan.id} ${stored.state}`);
+    expect(await listed(['pending'], 2_000)).toEqual(['abcdef pending', 'abc123 pending']);
+    expect(await listed(['pending'], 4_000)).toEqual(['abc123 pending']);
+    expect(await listed(['expired'], 4_000)).toEqual(['abcdef expired']);
+    expect(await listed(['draft', 'applied'], 4_000)).toEqual([]);
+    await ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
+    expect(await listed(['draft'], 6_000)).toEqual(['abc123 draft']);
+  },
+);
 
 test.each([
   ['pending', 'approved', 4_000, false],
@@ -105,8 +112,8 @@ test.each([
   },
 );
 
-test('a prefix that two plans share names the active one', async () => {
-  const ledger = memoryLedger();
+test.each(LEDGERS)('%s: a prefix that two plans share names the active one', async (_name, open) => {
+  const ledger = await open();
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
   await ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
   await ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
@@ -238,8 +245,8 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
   expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
 
-test('a match has the date of the start of its unbroken matches', async () => {
-  const ledger = memoryLedger();
+test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matches', async (_name, open) => {
+  const ledger = await open();
   await ledger.noteMatches('p', ['a', 'b'], 1_000);
   await ledger.noteMatches('p', ['b', 'c'], 2_000);
   await ledger.noteMatches('q', ['b'], 3_000);
@@ -254,8 +261,8 @@ test('a match has the date of the start of its unbroken matches', async () => {
   expect((await ledger.firstMatches('p')).get('b')).toBeUndefined();
 });
 
-test('versions and conditions of policies are returned as saved', async () => {
-  const ledger = memoryLedger();
+test.each(LEDGERS)('%s: versions and conditions of policies are returned as saved', async (_name, open) => {
+  const ledger = await open();
   expect((await ledger.policyVersions(['p'])).get('p')).toBeUndefined();
   await ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });
   await ledger.savePolicyVersion('p', { scope: { select: { label: ['b'] } }, auditRuns: 2 });
