@@ -8,7 +8,7 @@ const SELECT = 'SELECT account, label, value, idle_ms FROM label_values ORDER BY
 const PUT = `INSERT INTO label_values (account, label, value, idle_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, label, value) DO UPDATE SET idle_ms = excluded.idle_ms`;
 
-export function createLabelStore({ database }: Store, totals: StoredTotals): LabelStore {
+export function createLabelStore({ database }: Pick<Store, 'database'>, totals: StoredTotals): LabelStore {
   const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${database.dialect.members('?3')}`;
   return {
     async load() {

@@ -32,7 +32,7 @@ interface Outboxes {
 
 /** @param outboxes store the spans of commits and the delivery events; without them they are not stored */
 export function createLogAggregationStore(
-  { database }: Store,
+  { database }: Pick<Store, 'database'>,
   totals: StoredTotals,
   { spans: spanOutbox, deliveries }: Outboxes = {},
 ): LogAggregationStore {

@@ -7,7 +7,7 @@ import type { Store } from './sqlite.ts';
 const PUT = `INSERT INTO series_aggregation (account, subject, source, series, record) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (account, subject, source, series) DO UPDATE SET record = excluded.record`;
 
-export function createSeriesStore({ database }: Store, totals: StoredTotals): SeriesStore {
+export function createSeriesStore({ database }: Pick<Store, 'database'>, totals: StoredTotals): SeriesStore {
   const select = `SELECT subject, source, series, record FROM series_aggregation
     WHERE account = ?1 AND subject IN ${database.dialect.members('?2')} ORDER BY subject, source, series`;
   return {

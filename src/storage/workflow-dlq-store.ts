@@ -22,7 +22,10 @@ const PUT_RUN = `INSERT INTO workflow_dlq_runs (account, dlq_id, workflow, creat
   ON CONFLICT (account, dlq_id) DO UPDATE SET workflow = excluded.workflow, created = excluded.created,
   run_id = excluded.run_id, missed_since = excluded.missed_since, left_at = excluded.left_at`;
 
-export function createWorkflowDlqStore({ database }: Store, totals: StoredTotals): WorkflowDlqAggregationStore {
+export function createWorkflowDlqStore(
+  { database }: Pick<Store, 'database'>,
+  totals: StoredTotals,
+): WorkflowDlqAggregationStore {
   const memory = loadedOnce((account) => database.read(load(account)));
   const forget = `DELETE FROM workflow_dlq_runs WHERE account = ?1 AND dlq_id IN ${database.dialect.members('?2')}`;
 
