@@ -42,3 +42,25 @@ export function heldBack<T extends object>(
     },
   };
 }
+
+/** Port whose method performs at once, and whose results wait. */
+export function heldResults<T extends object>(port: T, method: keyof T, isMeant: () => boolean): HeldBack<T> {
+  const waiting: HeldCall[] = [];
+  let isReleased = false;
+  async function wait(...given: unknown[]): Promise<unknown> {
+    const result = await (port[method] as Method)(...given);
+    if (isReleased || !isMeant()) return result;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    waiting.push({ proceed: resolve, fail: reject });
+    await promise;
+    return result;
+  }
+  return {
+    port: new Proxy(port, { get: (target, key) => (key === method ? wait : Reflect.get(target, key)) }),
+    waiting,
+    release() {
+      isReleased = true;
+      for (const call of waiting) call.proceed();
+    },
+  };
+}
