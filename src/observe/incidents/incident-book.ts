@@ -23,6 +23,7 @@ import {
   type Span,
 } from '#foundation/domain/incident.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { IncidentSet, kindKey } from './incident-set.ts';
 import type { IncidentCommit, IncidentMark, IncidentMember, IncidentStore } from './incident-store.ts';
 
@@ -74,8 +75,7 @@ export class IncidentBook {
   #marks: readonly IncidentMark[] = [];
   #reading = 0;
   #mustLoad = true;
-  /** Resolves when the last change has been committed or has failed. */
-  #changed: Promise<unknown> = Promise.resolve();
+  readonly #changes = new OneByOne();
 
   private constructor(store: IncidentStore, mostUnresolved: number) {
     this.#store = store;
@@ -310,14 +310,12 @@ export class IncidentBook {
 
   /** Decides on a change and commits it, after the changes before it. */
   #change(decide: (change: Change) => void): Promise<void> {
-    const committed = this.#changed.then(async () => {
+    return this.#changes.run(async () => {
       if (this.#mustLoad) await this.#load();
       const change = new Change(this.#set);
       decide(change);
       await this.#commit(change);
     });
-    this.#changed = committed.catch(() => undefined);
-    return committed;
   }
 
   async #commit(change: Change): Promise<void> {

@@ -9,6 +9,7 @@ import {
 } from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type {
   KeptNotification,
   NotificationStore,
@@ -46,8 +47,7 @@ export class NotificationBook {
   readonly #listeners = new Set<() => void>();
   #nextId = 1;
   #saving: NodeJS.Immediate | undefined;
-  /** Resolves when the last write has ended. Only one runs at a time. */
-  #written = Promise.resolve();
+  readonly #writes = new OneByOne();
   #isNews = false;
 
   constructor(options: NotificationBookOptions) {
@@ -160,7 +160,7 @@ export class NotificationBook {
   save(): Promise<void> {
     clearImmediate(this.#saving);
     this.#saving = undefined;
-    return (this.#written = this.#written.then(() => this.#write()));
+    return this.#writes.run(() => this.#write());
   }
 
   async #write(): Promise<void> {
