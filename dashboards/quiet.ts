@@ -21,8 +21,7 @@ const YOUNG_DAY: Quiet = {
   inDemo: true,
 };
 const NOBODY: Quiet = { because: 'no notification receiver is configured', filledBy: 'outage' };
-const NO_HOOK: Quiet = { because: 'no hook is configured', filledBy: 'hooks' };
-const NO_CANARY: Quiet = { because: 'no canary is configured', filledBy: 'hooks', inDemo: true };
+const NO_HOOK: Quiet = { because: 'no alert and no callback arrives', filledBy: 'hooks' };
 const LASTS: Quiet = { because: 'the budget lasts until the end of the month', filledBy: 'spending' };
 
 const HELPS: Quiet = { because: 'runs resumed by policies do not fail again', filledBy: 'outage', inDemo: true };
@@ -34,8 +33,6 @@ const NO_ALERT: Quiet = { because: 'no alert fires', filledBy: 'hours', inDemo: 
 export const QUIET: Readonly<Record<string, Quiet>> = {
   'opsd-overview/panel/Firing alerts, the worst first/A': NO_ALERT,
   'opsd-overview/panel/Firing alerts, the worst first/B': NO_ALERT,
-  'opsd-overview/panel/Verdicts of canaries/A': NO_CANARY,
-  'opsd-overview/panel/Round trip of canaries, 95th percentile/A': NO_CANARY,
   '*/annotation/Pauses': { because: 'nothing is paused', filledBy: 'pause' },
   '*/annotation/Reloads': NO_FILE,
   '*/annotation/Halted groups': HELPS,
@@ -64,6 +61,5 @@ export const QUIET: Readonly<Record<string, Quiet>> = {
   'opsd-daemon/panel/Failures and losses/G': NO_HOOK,
   'opsd-daemon/panel/Failures and losses/H': NO_HOOK,
   'opsd-daemon/panel/Pending notifications and spans/A': NOBODY,
-  'opsd-daemon/panel/Hooks, notifications and traces/A': NO_HOOK,
   'opsd-daemon/panel/Hooks, notifications and traces/B': NOBODY,
 };

@@ -60,15 +60,10 @@ export async function troubledShop({
   const [url, hooks] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const folder = tempDir();
   const file = join(folder, 'opsd.yaml');
-  const demo = parse(readFileSync(DEMO, 'utf8')) as Settings & {
-    readonly accounts: readonly object[];
-    readonly policies: readonly object[];
-  };
+  const demo = parse(readFileSync(DEMO, 'utf8')) as Settings & { policies: readonly object[] };
   const [onboarding] = demo.policies.filter((policy) => 'name' in policy && policy.name === 'resume-onboarding');
-  const [shop] = demo.accounts;
   let settings: Settings = {
     ...demo,
-    accounts: [{ ...shop, canaries: [{ name: 'home', every: '5s', timeout: '5s' }] }],
     server: { listen: new URL(url).host },
     // The first count of a series is an increase.
     telemetry: { metrics: { latencyUnit: 'ms', newSeriesZeroFor: '10s' } },
