@@ -218,13 +218,21 @@ function judgeArrived(facts: Facts, nowMs: number): Step {
   const { reading } = fresh;
   if ('failed' in reading) return judgeUnreadable(reading.failed);
   const patient = waitFor(facts, nowMs);
-  if (!isReported) {
-    return (
-      patient ??
-      verdict('service_reporting', `the message arrived, but the log does not report it after ${seconds(nowMs)}`)
-    );
-  }
+  if (!isReported) return patient ?? judgeUnreported(facts, reading, nowMs);
   return judgeCallback(facts, nowMs);
+}
+
+/** The message arrived in time, and the log does not report its delivery. */
+function judgeUnreported({ receiver, attemptMs, callback }: Facts, { state }: Logged, nowMs: number): Step {
+  const what = `the message arrived, but the log does not report it after ${seconds(nowMs)}`;
+  // Without a callback, the service may still wait for the response.
+  if (state === 'attempting' && callback === undefined) {
+    if (receiver === undefined) return ask('receiver');
+    if (receiver !== 'answers')
+      return verdict('receiver', `${what}, and the hooks listener does not answer the daemon`);
+    if (attemptMs === undefined) return verdict('unknown', `${what}; the response may be on its way`);
+  }
+  return verdict('service_reporting', what);
 }
 
 /** A further arrival is the service's if the sender had the response to the first one. */

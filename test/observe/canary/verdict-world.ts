@@ -21,6 +21,8 @@ export type Outcome =
   | { readonly kind: 'rejected'; readonly status: number }
   /** No response until the limit of the attempt, and no arrival. */
   | { readonly kind: 'hangs' }
+  /** The listener accepts the request, and its response is held until the limit of the attempt. */
+  | { readonly kind: 'answers-late' }
   /** Nothing is sent, and this status is reported. */
   | { readonly kind: 'invented'; readonly status: number }
   /** The listener accepts the request, and this status is reported. */
@@ -79,8 +81,12 @@ function happen(world: World): Happened {
   if (at === Infinity) return { entries, arrivals, rejections, callbackEntries: [] };
   const { outcome } = world;
   log(at, 'ACTIVE');
-  const end = at + (outcome.kind === 'hangs' ? (world.attemptMs ?? PLAN_LIMIT_MS) : world.attemptTakesMs);
-  if (['delivered', 'response-lost', 'misreported'].includes(outcome.kind)) {
+  const end =
+    at +
+    (outcome.kind === 'hangs' || outcome.kind === 'answers-late'
+      ? (world.attemptMs ?? PLAN_LIMIT_MS)
+      : world.attemptTakesMs);
+  if (['delivered', 'response-lost', 'misreported', 'answers-late'].includes(outcome.kind)) {
     const isAnswered = outcome.kind !== 'response-lost' || outcome.by === 'proxy';
     for (let copy = 0; copy <= world.extra; copy++) {
       const own = { ...(isAnswered && { answerMs: 1 }), ...(isAnswered && copy > 0 && { isRepeated: true }) };
@@ -136,6 +142,7 @@ function toldOf(outcome: Outcome): { readonly status?: number; readonly error?: 
     case 'response-lost':
       return { error: CONNECTION_LOST };
     case 'hangs':
+    case 'answers-late':
       return { error: 'timeout: no answer in time' };
     case 'proxy':
     case 'rejected':

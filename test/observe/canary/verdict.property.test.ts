@@ -147,7 +147,7 @@ const CAUSES: readonly Cause[] = [
   {
     name: 'a receiver that hangs',
     truth: ['receiver'],
-    changes: failing(fc.constant<Outcome>({ kind: 'hangs' }), { receiver: 'fails' }),
+    changes: failing(fc.constantFrom<Outcome>({ kind: 'hangs' }, { kind: 'answers-late' }), { receiver: 'fails' }),
   },
   {
     name: 'a receiver that answers by itself',

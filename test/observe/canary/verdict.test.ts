@@ -125,6 +125,17 @@ describe('the verdict', () => {
     ],
     ['arrived, not in the log', { arrivals: arrived, callback, log: log('none') }, 'service_reporting'],
     ['arrived, still attempting', { arrivals: arrived, callback, log: log('attempting') }, 'service_reporting'],
+    ['arrived, still attempting, no callback', { arrivals: arrived, log: log('attempting') }, 'ask receiver'],
+    [
+      'arrived, still attempting, receiver slow',
+      { arrivals: arrived, log: log('attempting'), receiver: 'fails' },
+      'receiver',
+    ],
+    [
+      'arrived, still attempting, receiver answers',
+      { arrivals: arrived, log: log('attempting'), receiver: 'answers' },
+      'service_reporting',
+    ],
     ['arrived, log answers 500', { arrivals: arrived, log: unread('server_error') }, 'service_reporting'],
     ['arrived, log answers 429', { arrivals: arrived, log: unread('rate_limited') }, 'account'],
     ['arrived, log not reached', { arrivals: arrived, log: unread('timeout') }, 'unknown'],
