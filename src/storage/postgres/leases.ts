@@ -109,7 +109,7 @@ export class Leases {
     return this.#turn;
   }
 
-  /** Stops the work on all accounts and hands them over. Heartbeats go on until the work has stopped. */
+  /** Stops the work on all accounts and hands them over. Heartbeats continue until the work has stopped. */
   async stop(): Promise<void> {
     this.#isDraining = true;
     await this.beat();

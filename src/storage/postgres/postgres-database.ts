@@ -133,7 +133,7 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
 
 async function commit(client: PoolClient): Promise<void> {
   const { command } = await client.query('COMMIT');
-  // The server rolls back if a statement failed, even if the work went on.
+  // The server rolls back if a statement failed, even if the work continued.
   if (command !== 'COMMIT')
     throw new StoreError('the transaction was rolled back, because one of its statements failed');
 }

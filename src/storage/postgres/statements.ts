@@ -8,7 +8,7 @@ import { parameterOf } from './values.ts';
 const MOST_ROWS = 1_000;
 const MOST_PARAMETERS = 65_535;
 
-/** Statements that are sent without waiting for the results of those before them. */
+/** Statements that are sent without waiting for earlier results. */
 const MOST_SENT = 100;
 
 /** Runs work, one statement after the other. */
@@ -34,7 +34,7 @@ async function execute(client: ClientBase, { sql, rows: values }: Statement): Pr
   for (let sent = 0; sent < pending.length; sent += MOST_SENT) {
     const part = pending.slice(sent, sent + MOST_SENT);
     for (const result of await together(part.map(([text, parameters]) => client.query<Row>(text, parameters)))) {
-      // A script of several statements has several results, which nobody reads.
+      // A script of several statements has several results, which no caller reads.
       rows = result.rows ?? [];
       changes += result.rowCount ?? 0;
     }

@@ -61,7 +61,7 @@ describe.each(SERVERS)('%s', (server) => {
       try {
         yield* run('SELECT nothing');
       } catch {
-        // The work goes on.
+        // The work continues.
       }
     };
     await expect(database.transaction(work())).rejects.toThrow('rolled back');

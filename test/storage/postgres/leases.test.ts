@@ -155,7 +155,7 @@ describe.each(SERVERS)('%s', (server) => {
     await world.close();
   });
 
-  test('heartbeats go on by themselves, by the clock of the database', async () => {
+  test('heartbeats continue by themselves, by the clock of the database', async () => {
     const url = await migrated(server);
     const clock = new ManualClock(0);
     const leases = new Leases({
@@ -293,7 +293,7 @@ async function perform(world: LeaseWorld, one: Step): Promise<void> {
   }
 }
 
-/** Nobody else may act while a replica acts, or while one of its requests may still arrive. */
+/** No other replica is allowed to act while a replica acts, or while one of its requests may still arrive. */
 function assertOneActor(world: LeaseWorld): void {
   for (const name of ACCOUNTS) {
     const actors = new Set<Replica>(world.actors(name));

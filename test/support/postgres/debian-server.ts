@@ -22,7 +22,7 @@ export function postgresPrograms(): string | undefined {
 
 /** Starts a server and returns its URL without a database. It ends with this process. */
 export async function startPostgres(bin: string): Promise<string> {
-  // The server refuses to run as root, and another user may not be able to enter a folder of root.
+  // The server refuses to run as root, and another user cannot enter each folder of root.
   const isRoot = process.geteuid?.() === 0;
   const folder = mkdtempSync(join(isRoot ? '/tmp' : tmpdir(), 'opsd-postgres-'));
   if (isRoot) chownSync(folder, NOBODY.uid, NOBODY.gid);

@@ -18,7 +18,7 @@ interface Request {
   readonly until: number;
 }
 
-/** Clock of one process. A paused process has no timers, and its time goes on. */
+/** Clock of one process. A paused process has no timers, and its time continues. */
 class ProcessClock implements Clock {
   readonly #time: () => number;
   readonly #skew: number;
