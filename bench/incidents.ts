@@ -40,7 +40,7 @@ const watch = new IncidentWatch({
   clock,
   events: new EventBus(),
   accounts: [{ name: 'main', dlqRetentionMs: 7 * DAY }],
-  deadLetters: () => [],
+  deadLetters: async () => [],
   openResumes: async () => new Map(),
   conditions: { active: () => [], raise: () => undefined, resolve: () => undefined },
   link: (path) => path,

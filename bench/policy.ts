@@ -58,7 +58,7 @@ const engine = createEngine({
     refusedAt: () => undefined,
     clockSkewMs: () => 0,
     steadySince: () => -Infinity,
-    preconditions: () => {
+    preconditions: async () => {
       throw new Error('no policy here has preconditions');
     },
     budget: async () => ({ spend: { fresh: false }, changes: [] }),

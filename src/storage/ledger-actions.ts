@@ -1,7 +1,7 @@
 /** Read access to actions for pages. */
 import type { ActionType } from '#foundation/domain/plan.ts';
-import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
+import { all, get } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
@@ -24,12 +24,8 @@ export type ActionReads = Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'a
   };
 };
 
-export function createActionReads({ db }: Journal): ActionReads {
+export function createActionReads({ db, database }: Journal): ActionReads {
   const prepare = (name: keyof typeof ACTION_QUERIES) => db.prepare(ACTION_QUERIES[name]);
-  const selectUnsettled = prepare('unsettled');
-  const selectRecent = prepare('recent');
-  const selectOfPolicy = prepare('ofPolicy');
-  const selectAction = prepare('action');
   const selectClaim = prepare('claim');
   const selectOperation = db.prepare('SELECT action FROM operation_claims WHERE account = ? AND target = ?');
   const selectResumed = db.prepare(
@@ -37,17 +33,18 @@ export function createActionReads({ db }: Journal): ActionReads {
   );
 
   return {
-    unknownOutcomes(): ReadonlyMap<string, number> {
+    async unknownOutcomes() {
       const counts = new Map<string, number>();
-      for (const { outcome, proposal } of selectUnsettled.all().map(actionOf)) {
+      const open = await database.read(all(ACTION_QUERIES.unsettled));
+      for (const { outcome, proposal } of open.map(actionOf)) {
         if (outcome === 'unknown') counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
       }
       return counts;
     },
-    recentActions: (limit) => selectRecent.all(limit).map(actionOf),
-    actionsOf: (policy) => selectOfPolicy.all(policy).map(actionOf),
-    action(id): ActionRecord | undefined {
-      const row = selectAction.get(id);
+    recentActions: async (limit) => (await database.read(all(ACTION_QUERIES.recent, limit))).map(actionOf),
+    actionsOf: async (policy) => (await database.read(all(ACTION_QUERIES.ofPolicy, policy))).map(actionOf),
+    async action(id) {
+      const row = await database.read(get(ACTION_QUERIES.action, id));
       return row === undefined ? undefined : actionOf(row);
     },
     now: {

@@ -16,15 +16,13 @@ export const LAST_RUNS = `
 export const LAST_STOPS =
   'SELECT policy, max(at) AS at FROM runs WHERE stopped_by = ? AND at > ? GROUP BY policy ORDER BY policy';
 
+const NEWEST = 'SELECT * FROM runs ORDER BY id DESC LIMIT ?';
+const NEWEST_OF_POLICY = 'SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?';
 const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
 const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?
   WHERE id = ? RETURNING policy, account`;
 
-export function createRuns({ db, database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
-  const selectLast = db.prepare(LAST_RUNS);
-  const selectNewest = db.prepare('SELECT * FROM runs ORDER BY id DESC LIMIT ?');
-  const selectOfPolicy = db.prepare('SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?');
-
+export function createRuns({ database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
   return {
     beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
       write(function* (tell) {
@@ -56,8 +54,10 @@ export function createRuns({ db, database, write }: Journal): Runs & Pick<Report
       const rows = await database.read(all(LAST_STOPS, guard, since));
       return new Map(rows.map((row) => [String(row['policy']), Number(row['at'])]));
     },
-    lastRuns: () => selectLast.all().map(runOf),
-    runs: ({ policy, limit }) =>
-      (policy === undefined ? selectNewest.all(limit) : selectOfPolicy.all(policy, limit)).map(runOf),
+    lastRuns: async () => (await database.read(all(LAST_RUNS))).map(runOf),
+    async runs({ policy, limit }) {
+      const found = policy === undefined ? all(NEWEST, limit) : all(NEWEST_OF_POLICY, policy, limit);
+      return (await database.read(found)).map(runOf);
+    },
   };
 }

@@ -1,6 +1,8 @@
 /** Triggers, pending until a run has processed them, and alerts as reported by Alertmanager. */
 import type { EventTrigger } from '#foundation/domain/plan.ts';
-import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import type { PendingTrigger, SignalInbox, Signals } from '#automate/ledger/signals.ts';
+import { all, each, get, run, type Dialect, type Row } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const DAY_MS = 86_400_000;
@@ -14,79 +16,105 @@ const TOLD_WITHIN_MS = DAY_MS;
 const ENDED_AFTER_MS = 6 * DAY_MS;
 
 type Triggers = Pick<SignalInbox, 'recordTrigger' | 'noteAlert'> &
-  Pick<Signals, 'pendingTriggers' | 'endTriggers' | 'alertFiring'>;
+  Pick<Signals, 'pendingTriggers' | 'endTriggers' | 'alertsFiring'>;
 
-export const PENDING_TRIGGERS = `
-  SELECT pending, at FROM triggers t
-  WHERE policy = ?1 AND account = ?2 AND pending IS NOT NULL
-    AND (pending ->> 'kind' <> 'alert' OR EXISTS (
+export const pendingTriggers = ({ members, position }: Dialect): string => `
+  SELECT policy, account, pending, at, CASE WHEN EXISTS (
       SELECT 1 FROM alerts a
-      WHERE a.receiver = substr(t.key, 1, instr(t.key, '/') - 1) AND a.key = t.key AND a.is_firing = 1 AND a.at >= ?3
-    ))
-  ORDER BY at, key`;
+      WHERE a.receiver = substr(t.key, 1, ${position('t.key', `'/'`)} - 1) AND a.key = t.key AND a.is_firing = 1
+        AND a.at >= ?2
+    ) THEN 1 ELSE 0 END AS is_firing
+  FROM triggers t WHERE policy IN ${members('?1')} AND pending IS NOT NULL ORDER BY at, key`;
 
-export function createTriggers({ db, change }: Journal): Triggers {
-  const insertTrigger = db.prepare(
-    'INSERT OR IGNORE INTO triggers (policy, key, account, at, pending) VALUES (?, ?, ?, ?, ?)',
-  );
-  const selectPending = db.prepare(PENDING_TRIGGERS);
-  const endTrigger = db.prepare(
-    'UPDATE triggers SET pending = NULL WHERE policy = ? AND key = ? AND pending IS NOT NULL',
-  );
-  const endOfAlert = db.prepare(
-    `UPDATE triggers INDEXED BY triggers_pending SET pending = NULL WHERE key = ? AND pending IS NOT NULL AND pending ->> 'kind' = 'alert'`,
-  );
-  const insertAlert = db.prepare(
-    'INSERT OR IGNORE INTO alerts (receiver, key, name, accounts, is_firing, at) VALUES (?, ?, ?, ?, ?, ?)',
-  );
-  const updateAlert = db.prepare(
-    'UPDATE alerts SET name = ?, accounts = ?, is_firing = ?, at = ? WHERE receiver = ? AND key = ?',
-  );
-  const selectFiring = db.prepare(`
-    SELECT max(at) FILTER (WHERE ?2 IN (SELECT value FROM json_each(accounts))) AS told,
-           max(at) FILTER (WHERE accounts IS NULL) AS unclear
-    FROM alerts WHERE name = ?1 AND is_firing = 1`);
-  const selectAny = db.prepare('SELECT 1 FROM alerts LIMIT 1');
+const INSERT_TRIGGER = `INSERT INTO triggers (policy, key, account, at, pending) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (policy, key) DO NOTHING`;
+const END_TRIGGER = 'UPDATE triggers SET pending = NULL WHERE policy = ? AND key = ? AND pending IS NOT NULL';
+/** Reads only the index of the pending triggers, since the table also has those of the last 400 days. */
+export const PENDING_WITH_KEY = 'SELECT policy FROM triggers WHERE pending IS NOT NULL AND key = ?';
+const END_OF_ALERT = `UPDATE triggers SET pending = NULL
+  WHERE policy = ? AND key = ? AND pending LIKE '{"kind":"alert"%'`;
+const INSERT_ALERT = `INSERT INTO alerts (receiver, key, name, accounts, is_firing, at) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (receiver, key) DO NOTHING`;
+const UPDATE_ALERT = 'UPDATE alerts SET name = ?, accounts = ?, is_firing = ?, at = ? WHERE receiver = ? AND key = ?';
+const FIRING = 'SELECT name, accounts, at FROM alerts WHERE is_firing = 1';
+const ANY = 'SELECT 1 AS found FROM alerts LIMIT 1';
+
+/** Times of the last report of a firing alert: for the account, and without known accounts. */
+interface Firing {
+  readonly told: number;
+  readonly unclear: number;
+}
+
+export function createTriggers({ database, write }: Journal): Triggers {
+  const pending = pendingTriggers(database.dialect);
 
   return {
     recordTrigger: ({ policy, account, trigger, at }) =>
-      change((tell) => {
+      write(function* (tell) {
         const { key } = trigger;
-        if (insertTrigger.run(policy, key, account, at, JSON.stringify(trigger)).changes === 0) return false;
-        tell({ type: 'trigger', policy, account, key });
+        if ((yield* run(INSERT_TRIGGER, policy, key, account, at, JSON.stringify(trigger))) === 0) return false;
+        yield* tell({ type: 'trigger', policy, account, key });
         return true;
       }),
-    pendingTriggers: (policy, account, now) =>
-      selectPending.all(policy, account, now - TOLD_WITHIN_MS).map(({ pending, at }) => ({
-        trigger: JSON.parse(String(pending)) as EventTrigger,
-        at: Number(at),
-      })),
-    endTriggers(policy, triggers) {
+    async pendingTriggers(policies, now) {
+      if (policies.length === 0) return new Map();
+      const accounts = new Map(policies.map(({ name, account }) => [name, account]));
+      const rows = await database.read(all(pending, JSON.stringify([...accounts.keys()]), now - TOLD_WITHIN_MS));
+      const found = new Map<string, PendingTrigger[]>();
+      for (const row of rows) {
+        const [policy, trigger] = [String(row['policy']), JSON.parse(String(row['pending'])) as EventTrigger];
+        const isOver = trigger.kind === 'alert' && row['is_firing'] === 0;
+        if (isOver || row['account'] !== accounts.get(policy)) continue;
+        getOrAdd(found, policy, () => []).push({ trigger, at: Number(row['at']) });
+      }
+      return found;
+    },
+    async endTriggers(policy, triggers) {
       if (triggers.length === 0) return;
-      change((tell) => {
-        const count = triggers.reduce(
-          (sum, { trigger }) => sum + Number(endTrigger.run(policy, trigger.key).changes),
-          0,
+      await write(function* (tell) {
+        const count = yield* each(
+          END_TRIGGER,
+          triggers.map(({ trigger }) => [policy, trigger.key]),
         );
-        if (count > 0) tell({ type: 'trigger.ended', policy, count, reason: 'ran' });
+        if (count > 0) yield* tell({ type: 'trigger.ended', policy, count, reason: 'ran' });
       });
     },
     noteAlert: ({ receiver, name, key, accounts, isFiring, at }) =>
-      change((tell) => {
+      write(function* (tell) {
         const [known, firing] = [accounts === undefined ? null : JSON.stringify(accounts), isFiring ? 1 : 0];
-        const isNew = insertAlert.run(receiver, key, name, known, firing, at).changes > 0;
-        if (!isNew) updateAlert.run(name, known, firing, at, receiver, key);
-        const count = isFiring ? 0 : Number(endOfAlert.run(key).changes);
-        if (count > 0) tell({ type: 'trigger.ended', key, count, reason: 'resolved' });
+        const isNew = (yield* run(INSERT_ALERT, receiver, key, name, known, firing, at)) > 0;
+        if (!isNew) yield* run(UPDATE_ALERT, name, known, firing, at, receiver, key);
+        const ended = isFiring ? [] : yield* all(PENDING_WITH_KEY, key);
+        const count = yield* each(
+          END_OF_ALERT,
+          ended.map(({ policy }) => [String(policy), key]),
+        );
+        if (count > 0) yield* tell({ type: 'trigger.ended', key, count, reason: 'resolved' });
         return isNew;
       }),
-    alertFiring(account, name, now): boolean | undefined {
-      const found = selectFiring.get(name, account)!;
-      const told = found['told'] as number | null;
-      if (told !== null && now - told <= TOLD_WITHIN_MS) return true;
-      const last = Math.max(told ?? -Infinity, (found['unclear'] as number | null) ?? -Infinity);
-      if (now - last <= ENDED_AFTER_MS) return undefined;
-      return selectAny.get() === undefined ? undefined : false;
+    async alertsFiring(account, now) {
+      const rows = await database.read(all(FIRING));
+      const isAnyKnown = rows.length > 0 || (await database.read(get(ANY))) !== undefined;
+      const byName = Map.groupBy(rows, ({ name }) => String(name));
+      const firing = new Map([...byName].map(([name, alerts]) => [name, firingOf(alerts, account)]));
+      return (name) => {
+        const { told, unclear } = firing.get(name) ?? { told: -Infinity, unclear: -Infinity };
+        if (now - told <= TOLD_WITHIN_MS) return true;
+        if (now - Math.max(told, unclear) <= ENDED_AFTER_MS) return undefined;
+        return isAnyKnown ? false : undefined;
+      };
     },
+  };
+}
+
+function firingOf(alerts: readonly Row[], account: string): Firing {
+  const last = (of: readonly Row[]): number => Math.max(-Infinity, ...of.map(({ at }) => Number(at)));
+  return {
+    told: last(
+      alerts.filter(
+        ({ accounts }) => accounts !== null && (JSON.parse(String(accounts)) as string[]).includes(account),
+      ),
+    ),
+    unclear: last(alerts.filter(({ accounts }) => accounts === null)),
   };
 }

@@ -60,7 +60,7 @@ test('every state change is a record, and none contains the data of an entry', a
   await ledger.unpause({ at: 1_400, reason: 'looked', by: 'anna' });
   await ledger.savePlan({ targets: ['a'], plan: planOf(), savedAt: 1, expiresAt: 9_000, state: 'pending' });
   await ledger.decidePlan('9f3c2a', { state: 'approved', at: 2, by: 'anna' });
-  ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
+  await ledger.recordTrigger({ policy: 'p', account: 'production', trigger: { kind: 'callback', key: 'k' }, at: 1 });
   const of = { policy: 'p', account: 'production', group: 'https://u:p@host/' };
   await ledger.changeCampaign(of, () => ({
     ...of,

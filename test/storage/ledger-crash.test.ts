@@ -210,7 +210,7 @@ test('after any sequence of changes and crashes the log is valid and agrees with
             );
             break;
           case 'outcome': {
-            const open = mortal.ledger.recentActions(50);
+            const open = await mortal.ledger.recentActions(50);
             const intent = open[n % Math.max(1, open.length)];
             if (intent !== undefined)
               await mortal.attempt(moment, (ledger) =>
@@ -305,7 +305,7 @@ async function countsAgree(
       default:
     }
   }
-  const actions = ledger.recentActions(1_000);
+  const actions = await ledger.recentActions(1_000);
   expect(actions.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(
     [...intents.keys()].toSorted((a, b) => Number(a) - Number(b)),
   );

@@ -9,7 +9,7 @@ import { historyQueries } from '#storage/ledger-history.ts';
 import { WORK_LIST } from '#storage/ledger-intents.ts';
 import { forgettable } from '#storage/ledger-retention.ts';
 import { LAST_RUNS, LAST_STOPS } from '#storage/ledger-runs.ts';
-import { PENDING_TRIGGERS } from '#storage/ledger-triggers.ts';
+import { PENDING_WITH_KEY, pendingTriggers } from '#storage/ledger-triggers.ts';
 import { usageQueries } from '#storage/ledger-usage.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { createSqliteDatabase } from '#storage/sqlite-database.ts';
@@ -34,7 +34,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(usageQueries(dialect)),
   ...Object.entries(capQueries()),
   ['forgettable', forgettable(dialect)],
-  ['pending triggers', PENDING_TRIGGERS],
+  ['pending triggers', pendingTriggers(dialect)],
 ];
 
 /** Tables that are small by design. */
@@ -60,6 +60,11 @@ test.each(QUERIES)('%s uses an index', (name, sql) => {
   const walks = plan.filter((step) => (step.startsWith('SCAN ') || UNBOUND.test(step)) && !SHORT.test(step));
   expect(walks, plan.join('\n')).toEqual(ENDING[name] ?? []);
   if (name === 'recent') expect(plan).not.toContain('USE TEMP B-TREE FOR ORDER BY');
+});
+
+test('the end of an alert reads the index of the pending triggers, and not the table', () => {
+  const [step] = schema().prepare(`EXPLAIN QUERY PLAN ${PENDING_WITH_KEY}`).all();
+  expect(step?.['detail']).toMatch(/^SCAN triggers USING (?:COVERING )?INDEX triggers_pending$/);
 });
 
 test('a window reads whole slices and a part of one, whatever they contain', () => {

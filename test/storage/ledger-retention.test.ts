@@ -27,7 +27,7 @@ test('actions with a final outcome are removed after 400 days, and not a day bef
   }
   const young = await done('young', NOW - 399 * DAY, 'verified');
   expect(await ledger.prune(NOW)).toEqual({ intents: 5, runs: 5, plans: 0, more: false });
-  expect(ledger.recentActions(9).map(({ id }) => id)).toEqual([young]);
+  expect((await ledger.recentActions(9)).map(({ id }) => id)).toEqual([young]);
   expect(audit.entries.at(-1)).toEqual({ type: 'store.pruned', intents: 5, runs: 5, plans: 0 });
   const told = audit.entries.length;
   expect(await ledger.prune(NOW)).toMatchObject({ intents: 0, runs: 0 });
@@ -96,7 +96,7 @@ test('the last run of a policy stays, and plans are removed by their state', asy
   await save('3', 'draft', NOW - 8 * DAY);
   await save('4', 'draft', NOW - 6 * DAY);
   expect(await ledger.prune(NOW)).toEqual({ intents: 0, runs: 1, plans: 2, more: false });
-  expect(ledger.lastRuns().map(({ id }) => id)).toEqual([last]);
+  expect((await ledger.lastRuns()).map(({ id }) => id)).toEqual([last]);
   expect((await ledger.storedPlans(['expired'], NOW)).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
 });
 

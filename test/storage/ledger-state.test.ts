@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf } from '../support/ledger-facts.ts';
 import { LEDGERS } from '../support/postgres/test-stores.ts';
@@ -128,101 +129,113 @@ const trigger = { kind: 'alert', name: 'Down', key: KEY } as const;
 const recorded = { policy: 'p', account: 'production', trigger, at: 1_000 };
 const firing = { receiver: 'opsd', name: 'Down', key: KEY, accounts: ['production'], isFiring: true, at: 1_000 };
 
-test('a trigger is recorded once for each policy', () => {
+test('a trigger is recorded once for each policy', async () => {
   const ledger = memoryLedger();
-  expect(ledger.recordTrigger(recorded)).toBe(true);
-  expect(ledger.recordTrigger({ ...recorded, at: 2_000 })).toBe(false);
-  expect(ledger.recordTrigger({ ...recorded, policy: 'q' })).toBe(true);
+  expect(await ledger.recordTrigger(recorded)).toBe(true);
+  expect(await ledger.recordTrigger({ ...recorded, at: 2_000 })).toBe(false);
+  expect(await ledger.recordTrigger({ ...recorded, policy: 'q' })).toBe(true);
 });
 
-test('a trigger is pending until it is ended, for its policy and account alone', () => {
+async function pendingOf(ledger: Ledger, name: string, account: string, now: number) {
+  return (await ledger.pendingTriggers([{ name, account }], now)).get(name) ?? [];
+}
+
+async function isFiring(ledger: Ledger, account: string, name: string, now: number): Promise<boolean | undefined> {
+  return (await ledger.alertsFiring(account, now))(name);
+}
+
+test('a trigger is pending until it is ended, for its policy and account alone', async () => {
   const ledger = memoryLedger();
   const callback = { kind: 'callback', key: 'production/dlq-1' } as const;
-  ledger.noteAlert(firing);
-  ledger.recordTrigger(recorded);
-  ledger.recordTrigger({ ...recorded, trigger: callback, at: 500 });
-  ledger.recordTrigger({ ...recorded, policy: 'q' });
-  const pending = ledger.pendingTriggers('p', 'production', 2_000);
+  await ledger.noteAlert(firing);
+  await ledger.recordTrigger(recorded);
+  await ledger.recordTrigger({ ...recorded, trigger: callback, at: 500 });
+  await ledger.recordTrigger({ ...recorded, policy: 'q' });
+  const pending = await pendingOf(ledger, 'p', 'production', 2_000);
   expect(pending).toEqual([
     { trigger: callback, at: 500 },
     { trigger, at: 1_000 },
   ]);
-  expect(ledger.pendingTriggers('p', 'staging', 2_000)).toEqual([]);
-  ledger.endTriggers('p', pending);
-  expect(ledger.pendingTriggers('p', 'production', 2_000)).toEqual([]);
-  expect(ledger.pendingTriggers('q', 'production', 2_000)).toHaveLength(1);
-  expect(ledger.recordTrigger(recorded)).toBe(false);
+  expect(await pendingOf(ledger, 'p', 'staging', 2_000)).toEqual([]);
+  await ledger.endTriggers('p', pending);
+  expect(await pendingOf(ledger, 'p', 'production', 2_000)).toEqual([]);
+  expect(await pendingOf(ledger, 'q', 'production', 2_000)).toHaveLength(1);
+  expect(await ledger.recordTrigger(recorded)).toBe(false);
 });
 
-test('the end of an alert ends its triggers permanently, and no others', () => {
+test('the end of an alert ends its triggers permanently, and no others', async () => {
   const ledger = memoryLedger();
   const callback = { kind: 'callback', key: KEY } as const;
-  ledger.noteAlert(firing);
-  ledger.recordTrigger(recorded);
-  ledger.recordTrigger({ ...recorded, policy: 'q', trigger: callback });
-  ledger.noteAlert({ ...firing, isFiring: false, at: 2_000 });
+  await ledger.noteAlert(firing);
+  await ledger.recordTrigger(recorded);
+  await ledger.recordTrigger({ ...recorded, policy: 'q', trigger: callback });
+  await ledger.noteAlert({ ...firing, isFiring: false, at: 2_000 });
   // A late repetition, such as from another Alertmanager of the cluster.
-  ledger.noteAlert({ ...firing, at: 3_000 });
-  expect(ledger.pendingTriggers('p', 'production', 4_000)).toEqual([]);
-  expect(ledger.pendingTriggers('q', 'production', 4_000)).toHaveLength(1);
+  await ledger.noteAlert({ ...firing, at: 3_000 });
+  expect(await pendingOf(ledger, 'p', 'production', 4_000)).toEqual([]);
+  expect(await pendingOf(ledger, 'q', 'production', 4_000)).toHaveLength(1);
 });
 
-test('the trigger of an alert that was not repeated for a day waits for a repetition', () => {
+test('the trigger of an alert that was not repeated for a day waits for a repetition', async () => {
   const ledger = memoryLedger();
   const day = 86_400_000;
-  ledger.noteAlert(firing);
-  ledger.recordTrigger(recorded);
-  expect(ledger.pendingTriggers('p', 'production', 1_000 + day)).toHaveLength(1);
-  expect(ledger.pendingTriggers('p', 'production', 1_001 + day)).toEqual([]);
-  ledger.noteAlert({ ...firing, at: 2 * day });
-  expect(ledger.pendingTriggers('p', 'production', 2 * day)).toHaveLength(1);
+  await ledger.noteAlert(firing);
+  await ledger.recordTrigger(recorded);
+  expect(await pendingOf(ledger, 'p', 'production', 1_000 + day)).toHaveLength(1);
+  expect(await pendingOf(ledger, 'p', 'production', 1_001 + day)).toEqual([]);
+  await ledger.noteAlert({ ...firing, at: 2 * day });
+  expect(await pendingOf(ledger, 'p', 'production', 2 * day)).toHaveLength(1);
 });
 
-test('an alert fires for its accounts; without an account label it is unknown', () => {
+test('an alert fires for its accounts; without an account label it is unknown', async () => {
   const ledger = memoryLedger();
   const { accounts: _accounts, ...unassigned } = firing;
-  const asked = (name: string, account: string) => ledger.alertFiring(account, name, 2_000);
-  ledger.noteAlert({ ...firing, accounts: ['staging', 'test'] });
-  expect([asked('Down', 'staging'), asked('Down', 'test'), asked('Down', 'production')]).toEqual([true, true, false]);
-  ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1' });
-  expect([asked('Down', 'staging'), asked('Down', 'production')]).toEqual([true, undefined]);
-  expect(asked('Other', 'production')).toBe(false);
-  ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1', isFiring: false });
-  expect(asked('Down', 'production')).toBe(false);
-});
-
-test('an alert is new once, and nothing is known before the first one arrived', () => {
-  const ledger = memoryLedger();
-  expect(ledger.alertFiring('production', 'Down', 3_000)).toBeUndefined();
-  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 1_000 };
-  expect(ledger.noteAlert(alert)).toBe(true);
-  expect(ledger.noteAlert({ ...alert, at: 2_000 })).toBe(false);
-  expect([ledger.alertFiring('production', 'Down', 3_000), ledger.alertFiring('production', 'Other', 3_000)]).toEqual([
+  const asked = (name: string, account: string) => isFiring(ledger, account, name, 2_000);
+  await ledger.noteAlert({ ...firing, accounts: ['staging', 'test'] });
+  expect([await asked('Down', 'staging'), await asked('Down', 'test'), await asked('Down', 'production')]).toEqual([
+    true,
     true,
     false,
   ]);
-  expect(ledger.noteAlert({ ...alert, key: 'f00/2' })).toBe(true);
-  expect(ledger.noteAlert({ ...alert, isFiring: false, at: 3_000 })).toBe(false);
-  expect(ledger.alertFiring('production', 'Down', 3_000)).toBe(true);
-  ledger.noteAlert({ ...alert, key: 'f00/2', isFiring: false, at: 3_000 });
-  expect(ledger.alertFiring('production', 'Down', 3_000)).toBe(false);
+  await ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1' });
+  expect([await asked('Down', 'staging'), await asked('Down', 'production')]).toEqual([true, undefined]);
+  expect(await asked('Other', 'production')).toBe(false);
+  await ledger.noteAlert({ ...unassigned, key: 'opsd/bar/1', isFiring: false });
+  expect(await asked('Down', 'production')).toBe(false);
 });
 
-test('an alert without a reported end fires for a day, is then unknown, and has ended after six', () => {
+test('an alert is new once, and nothing is known before the first one arrived', async () => {
+  const ledger = memoryLedger();
+  expect(await isFiring(ledger, 'production', 'Down', 3_000)).toBeUndefined();
+  const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 1_000 };
+  expect(await ledger.noteAlert(alert)).toBe(true);
+  expect(await ledger.noteAlert({ ...alert, at: 2_000 })).toBe(false);
+  expect([
+    await isFiring(ledger, 'production', 'Down', 3_000),
+    await isFiring(ledger, 'production', 'Other', 3_000),
+  ]).toEqual([true, false]);
+  expect(await ledger.noteAlert({ ...alert, key: 'f00/2' })).toBe(true);
+  expect(await ledger.noteAlert({ ...alert, isFiring: false, at: 3_000 })).toBe(false);
+  expect(await isFiring(ledger, 'production', 'Down', 3_000)).toBe(true);
+  await ledger.noteAlert({ ...alert, key: 'f00/2', isFiring: false, at: 3_000 });
+  expect(await isFiring(ledger, 'production', 'Down', 3_000)).toBe(false);
+});
+
+test('an alert without a reported end fires for a day, is then unknown, and has ended after six', async () => {
   const ledger = memoryLedger();
   const day = 86_400_000;
   const alert = { receiver: 'opsd', name: 'Down', key: 'f00/1', accounts: ['production'], isFiring: true, at: 0 };
-  ledger.noteAlert(alert);
-  ledger.noteAlert({ ...alert, key: 'bar/1', isFiring: false });
-  expect(ledger.alertFiring('production', 'Down', day)).toBe(true);
-  expect(ledger.alertFiring('production', 'Down', day + 1)).toBeUndefined();
-  expect(ledger.alertFiring('production', 'Down', 6 * day)).toBeUndefined();
-  expect(ledger.alertFiring('production', 'Down', 6 * day + 1)).toBe(false);
-  ledger.noteAlert({ ...alert, at: 7 * day });
-  expect(ledger.alertFiring('production', 'Down', 8 * day)).toBe(true);
+  await ledger.noteAlert(alert);
+  await ledger.noteAlert({ ...alert, key: 'bar/1', isFiring: false });
+  expect(await isFiring(ledger, 'production', 'Down', day)).toBe(true);
+  expect(await isFiring(ledger, 'production', 'Down', day + 1)).toBeUndefined();
+  expect(await isFiring(ledger, 'production', 'Down', 6 * day)).toBeUndefined();
+  expect(await isFiring(ledger, 'production', 'Down', 6 * day + 1)).toBe(false);
+  await ledger.noteAlert({ ...alert, at: 7 * day });
+  expect(await isFiring(ledger, 'production', 'Down', 8 * day)).toBe(true);
 });
 
-test('dead letters are learned once, the newest listed oldest first, and forgotten', () => {
+test('dead letters are learned once, the newest listed oldest first, and forgotten', async () => {
   const ledger = memoryLedger();
   const deadLetter = (dlqId: string, learnedAt: number): DeadLetter => ({
     account: 'production',
@@ -237,12 +250,12 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
     deadLetter('c', 3),
     { ...deadLetter('b', 9), account: 'staging' },
   ]) {
-    ledger.noteDeadLetter(known);
+    await ledger.noteDeadLetter(known);
   }
-  ledger.noteDeadLetter(deadLetter('a', 7));
-  expect(ledger.deadLetters('production', 2)).toEqual([deadLetter('b', 2), deadLetter('c', 3)]);
-  ledger.forgetDeadLetter('production', 'a');
-  expect(ledger.deadLetters('production', 9).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
+  await ledger.noteDeadLetter(deadLetter('a', 7));
+  expect(await ledger.deadLetters('production', 2)).toEqual([deadLetter('b', 2), deadLetter('c', 3)]);
+  await ledger.forgetDeadLetter('production', 'a');
+  expect((await ledger.deadLetters('production', 9)).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
 
 test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matches', async (_name, open) => {

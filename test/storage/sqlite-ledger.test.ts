@@ -81,13 +81,13 @@ test('the state after a crash is found at the next opening, and settles through 
     detail: 'the process ended before an answer',
   });
   expect(await ledger.openActions()).toMatchObject([{ id: crashed, outcome: 'unknown', outcomeAt: 5_000 }]);
-  expect(ledger.unknownOutcomes()).toEqual(new Map([['resume-billing', 1]]));
+  expect(await ledger.unknownOutcomes()).toEqual(new Map([['resume-billing', 1]]));
   expect(await ledger.oldestOpenAt()).toBe(1_000);
   await ledger.recordOutcome(crashed, 'production', { at: 9_000, outcome: 'confirmed_applied' });
   expect(await ledger.openActions()).toEqual([]);
-  expect(ledger.unknownOutcomes()).toEqual(new Map());
+  expect(await ledger.unknownOutcomes()).toEqual(new Map());
   expect(await ledger.oldestOpenAt()).toBeUndefined();
-  expect(ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'confirmed_applied' }]);
+  expect(await ledger.recentActions(5)).toMatchObject([{ id: crashed, outcome: 'confirmed_applied' }]);
 });
 
 test('a lineage is identified by the run of a resume, and counts only actions that may have happened', async () => {
@@ -113,7 +113,7 @@ test('a lineage is identified by the run of a resume, and counts only actions th
     lastAttemptAt: 1_000,
   });
   expect((await ledger.histories('production', ['lin-none'])).get('lin-none')).toBeUndefined();
-  expect(ledger.recentActions(2)).toMatchObject([
+  expect(await ledger.recentActions(2)).toMatchObject([
     { id: second },
     { id: first, newRunId: 'wfr_new', outcome: 'failed_again' },
   ]);
@@ -134,7 +134,7 @@ test('the last run of each policy has its result', async () => {
     detail: 'caps',
   });
   const other = await ledger.beginRun(planOf({ policy: 'another' }), 3_000);
-  expect(ledger.lastRuns()).toEqual([
+  expect(await ledger.lastRuns()).toEqual([
     {
       id: other,
       policy: 'another',
@@ -302,8 +302,8 @@ test('raises that may have happened are listed from the oldest', async () => {
   expect(await ledger.raises('staging', 0)).toEqual([]);
   expect(await ledger.lastIntentAt('raise-budget')).toBe(1_002);
   expect(await ledger.lastIntentAt('another')).toBeUndefined();
-  expect(ledger.action(ids[0]!)).toMatchObject({ outcome: 'accepted', done: 1, epoch: 1 });
-  expect(ledger.action(99)).toBeUndefined();
+  expect(await ledger.action(ids[0]!)).toMatchObject({ outcome: 'accepted', done: 1, epoch: 1 });
+  expect(await ledger.action(99)).toBeUndefined();
 });
 
 test.each(LEDGERS)(
@@ -334,9 +334,11 @@ test('runs are listed newest first, of one policy or of all, with their triggers
   const trigger = { kind: 'alert', name: 'Down', key: 'r/f/1' } as const;
   const first = await ledger.beginRun(planOf({ trigger }), 1_000);
   const second = await ledger.beginRun(planOf({ policy: 'another' }), 2_000);
-  expect(ledger.runs({ limit: 5 }).map(({ id }) => id)).toEqual([second, first]);
-  expect(ledger.runs({ limit: 1 }).map(({ id }) => id)).toEqual([second]);
-  expect(ledger.runs({ policy: 'resume-billing', limit: 5 })).toMatchObject([{ id: first, trigger, planId: '9f3c2a' }]);
+  expect((await ledger.runs({ limit: 5 })).map(({ id }) => id)).toEqual([second, first]);
+  expect((await ledger.runs({ limit: 1 })).map(({ id }) => id)).toEqual([second]);
+  expect(await ledger.runs({ policy: 'resume-billing', limit: 5 })).toMatchObject([
+    { id: first, trigger, planId: '9f3c2a' },
+  ]);
 });
 
 test.each(LEDGERS)('%s: an outcome without an intent is rejected', async (_name, open) => {

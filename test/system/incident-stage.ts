@@ -66,7 +66,7 @@ export interface IncidentStage {
   minute(): number;
   run(minutes: number, until?: () => boolean | Promise<boolean>): Promise<void>;
   /** Resumes that were sent, oldest first. */
-  resumes(): readonly ActionRecord[];
+  resumes(): Promise<readonly ActionRecord[]>;
   /** Sends a message to the host, for its traffic. */
   readonly send: (path: string) => Promise<void>;
   /** Starts a workflow run without retries. */
@@ -191,7 +191,7 @@ export async function incidentStage(options: IncidentOptions): Promise<IncidentS
         }
       }
     },
-    resumes: () => ledger.recentActions(100_000).toReversed(),
+    resumes: async () => (await ledger.recentActions(100_000)).toReversed(),
     send: async (path) => void (await publish(service, `https://${HOST}${path}`, { 'Svc-Retries': '0' })),
     start: async (path, headers = {}) =>
       void (await trigger(service, `https://${HOST}${path}`, { 'Svc-Retries': '0', ...headers })),

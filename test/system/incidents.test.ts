@@ -20,9 +20,9 @@ function fourLines(name: string, over: Readonly<Record<string, unknown>> = {}) {
 }
 
 /** Returns the sizes of a group's steps, in their order. */
-function steps(stage: IncidentStage, path: string): number[] {
+async function steps(stage: IncidentStage, path: string): Promise<number[]> {
   const sizes = new Map<string, number>();
-  for (const { proposal } of stage.resumes()) {
+  for (const { proposal } of await stage.resumes()) {
     if (proposal.action !== 'workflow-dlq.resume' || !proposal.workflowUrl.endsWith(path)) continue;
     const key = `${proposal.campaign!.id} ${proposal.campaign!.step}`;
     sizes.set(key, (sizes.get(key) ?? 0) + 1);
@@ -48,29 +48,28 @@ test(
     await stage.run(120);
     expect(failed).toBe(5_000);
     // During the outage nothing or a single canary is sent, with the reason.
-    expect(stage.resumes().length).toBeLessThanOrEqual(3);
+    expect((await stage.resumes()).length).toBeLessThanOrEqual(3);
     const held = stage.engine.conditions().find(({ key }) => key === 'held/resume-billing');
     expect(['destination', 'arrivals', 'ramp']).toContain(held?.guard);
 
     isDown = false;
     await stage.emulator.destinations.script(HOST, [{ status: 200, times: 1_000_000 }]);
     const repairedAt = stage.now();
-    const before = stage.resumes().length;
-    const verifiedAfter = () =>
-      stage
-        .resumes()
-        .slice(before)
-        .find(({ outcome }) => outcome === 'accepted' || outcome === 'verified')?.at;
-    await stage.run(16, () => verifiedAfter() !== undefined);
-    expect(verifiedAfter()! - repairedAt).toBeLessThanOrEqual(15 * MINUTE);
+    const before = (await stage.resumes()).length;
+    const verifiedAfter = async () =>
+      (await stage.resumes()).slice(before).find(({ outcome }) => outcome === 'accepted' || outcome === 'verified')?.at;
+    await stage.run(16, async () => (await verifiedAfter()) !== undefined);
+    expect((await verifiedAfter())! - repairedAt).toBeLessThanOrEqual(15 * MINUTE);
 
     await stage.run(180, () => stage.emulator.workflowDlq('acc-1').length === 0);
     expect(stage.emulator.workflowDlq('acc-1')).toEqual([]);
     expect((stage.now() - repairedAt) / HOUR).toBeLessThanOrEqual(2.1);
-    const sizes = steps(stage, '/invoice');
+    const sizes = await steps(stage, '/invoice');
     expect(sizes.slice(sizes.indexOf(3) - 1, sizes.indexOf(3) + 7)).toEqual([1, 3, 9, 27, 81, 243, 500, 500]);
     // No run was resumed twice, and the destination saw at most the rate of the flow control.
-    expect(new Set(stage.resumes().map(({ proposal }) => proposal.target)).size).toBe(stage.resumes().length);
+    expect(new Set((await stage.resumes()).map(({ proposal }) => proposal.target)).size).toBe(
+      (await stage.resumes()).length,
+    );
   },
   LONG,
 );
@@ -97,8 +96,8 @@ test(
     }
     await stage.run(180);
     // The broken workflow loses one canary in each interval of the breaker.
-    expect(steps(stage, '/a').every((size) => size === 1)).toBe(true);
-    expect(steps(stage, '/a').length).toBeLessThanOrEqual(3);
+    expect((await steps(stage, '/a')).every((size) => size === 1)).toBe(true);
+    expect((await steps(stage, '/a')).length).toBeLessThanOrEqual(3);
     // The condition names the group and the reason.
     expect(stage.engine.conditions()).toContainEqual(
       expect.objectContaining({
@@ -109,7 +108,7 @@ test(
       }),
     );
     // The other workflow of the policy was never stopped.
-    expect(steps(stage, '/b').reduce((sum, size) => sum + size, 0)).toBe(20);
+    expect((await steps(stage, '/b')).reduce((sum, size) => sum + size, 0)).toBe(20);
     expect(stage.emulator.workflowDlq('acc-1').map(({ url }) => url)).toEqual(Array(20).fill(`https://${HOST}/a`));
 
     await destinations.script(`${HOST}/a`, [{ status: 200, times: 1_000_000 }]);
@@ -173,7 +172,7 @@ test(
     // The policy that resumes into the loop was halted, so it cannot burn the budget.
     expect(keys).toContain(`halted/resume-billing/https://${HOST}/loop`);
     expect(
-      stage.resumes().filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,
+      (await stage.resumes()).filter(({ proposal }) => proposal.action === 'workflow-dlq.resume').length,
     ).toBeLessThanOrEqual(2);
 
     await stage.engine.approve(pending!.plan.id, { by: 'tom', reason: 'it is the campaign of the year' });

@@ -45,8 +45,8 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
   }
 }
 
-export function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): void {
-  const unknown = ledger.unknownOutcomes();
+export async function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): Promise<void> {
+  const unknown = await ledger.unknownOutcomes();
   for (const [name, count] of unknown) {
     conditions.raise({
       key: `unknown/${name}`,

@@ -25,7 +25,7 @@ export async function decideDeadLetters(
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
-  const deadLetters = deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
+  const deadLetters = await deps.ledger.deadLetters(policy.account, MAX_DEAD_LETTERS);
   if (deadLetters.length === MAX_DEAD_LETTERS) draft.notes.push(`Only the newest ${MAX_DEAD_LETTERS} are checked.`);
   const claims = await deps.ledger.claims(
     policy.account,

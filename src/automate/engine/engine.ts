@@ -6,7 +6,7 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
-import type { Signals } from '../ledger/signals.ts';
+import type { PendingTrigger, Signals } from '../ledger/signals.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Raises } from '../ledger/usage.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
@@ -99,7 +99,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     await noteAccounts(parts);
     await settleActions(parts, signal);
     const changes = await judgeAndAnnounce(parts);
-    announceUnknown(parts);
+    await announceUnknown(parts);
     await announceApprovals(parts);
     await announcePauses(parts);
     await turns.reviewHolds();
@@ -191,6 +191,7 @@ type StatusDeps = EngineDeps<Campaigns & Signals> & { readonly authority: Author
 interface StatusFacts {
   readonly paused: string | undefined;
   readonly probationLeft: number;
+  readonly pending: readonly PendingTrigger[];
   readonly campaigns: readonly Campaign[];
 }
 
@@ -198,15 +199,18 @@ async function statusesOf(deps: StatusDeps): Promise<readonly PolicyStatus[]> {
   const { policies, authority, ledger } = deps;
   const paused = await authority.allPaused(policies);
   const probations = await authority.probations(policies);
+  const triggers = await pendingTriggers(policies, deps);
   const campaigns = Map.groupBy(await ledger.campaigns(), ({ policy }) => policy);
   return policies.map((policy) => {
     const { name } = policy;
     const probationLeft = probations.get(name) ?? 0;
-    return statusOf(policy, { paused: paused.get(name), probationLeft, campaigns: campaigns.get(name) ?? [] }, deps);
+    const [pending, own] = [triggers.get(name) ?? [], campaigns.get(name) ?? []];
+    return statusOf(policy, { paused: paused.get(name), probationLeft, pending, campaigns: own }, deps);
   });
 }
 
-function statusOf(policy: Policy, { paused, probationLeft, campaigns }: StatusFacts, deps: StatusDeps): PolicyStatus {
+function statusOf(policy: Policy, facts: StatusFacts, deps: StatusDeps): PolicyStatus {
+  const { paused, probationLeft, pending, campaigns } = facts;
   const { authority, conditions } = deps;
   const { mode, reducedBy } = authority.mode(policy);
   const by = paused === undefined ? reducedBy : `paused: ${paused}`;
@@ -224,7 +228,7 @@ function statusOf(policy: Policy, { paused, probationLeft, campaigns }: StatusFa
     ...(by !== undefined && { reducedBy: by }),
     ...(probationLeft > 0 && { probationLeft }),
     ...(held !== undefined && { held: { guard: held.guard ?? '', reason: held.detail, since: held.since } }),
-    ...pendingStatus(pendingTriggers(policy, deps)),
+    ...pendingStatus(pending),
     campaigns: campaigns.map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
   };
 }

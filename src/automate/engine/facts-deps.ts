@@ -14,7 +14,7 @@ export interface FactsDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
-  readonly ledger: Raises & Usage & Pick<Signals, 'alertFiring'> & Pick<Runs, 'lastStops'>;
+  readonly ledger: Raises & Usage & Pick<Signals, 'alertsFiring'> & Pick<Runs, 'lastStops'>;
   /** States of all canaries. */
   canaries?(): readonly Pick<CanaryState, 'account' | 'canary' | 'verdict'>[];
   readonly events: EventBus;

@@ -21,17 +21,21 @@ interface HoldDeps extends EngineDeps<Signals & Campaigns> {
   readonly conditions: Conditions;
 }
 
-/** Pending triggers that the policy, as configured now, waits for; oldest first. */
-export function pendingTriggers(
-  { name, account, mode, when }: Policy,
+/** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
+export async function pendingTriggers(
+  policies: readonly Policy[],
   { ledger, clock }: Pick<EngineDeps<Signals>, 'ledger' | 'clock'>,
-): readonly PendingTrigger[] {
-  const alert = 'alert' in when ? when.alert : undefined;
-  const takesCallbacks = 'failureCallback' in when;
-  if (mode === 'off' || (alert === undefined && !takesCallbacks)) return [];
-  return ledger
-    .pendingTriggers(name, account, clock.now())
-    .filter(({ trigger }) => (trigger.kind === 'alert' ? trigger.name === alert : takesCallbacks));
+): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {
+  const waiting = policies.filter(({ mode, when }) => mode !== 'off' && ('alert' in when || 'failureCallback' in when));
+  const found = await ledger.pendingTriggers(waiting, clock.now());
+  return new Map(
+    waiting.map((policy) => [policy.name, (found.get(policy.name) ?? []).filter((one) => isMeant(policy, one))]),
+  );
+}
+
+function isMeant({ when }: Policy, { trigger }: PendingTrigger): boolean {
+  if (trigger.kind !== 'alert') return 'failureCallback' in when;
+  return 'alert' in when && trigger.name === when.alert;
 }
 
 export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicyStatus, 'pending'> {
@@ -67,24 +71,28 @@ async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: 
 /**
  * Starts the hold of a pending trigger, and ends a hold whose reason is gone.
  *
- * @param approved approved plans of all policies
+ * @param facts.pending oldest pending trigger of the policy
+ * @param facts.approved approved plans of all policies
  * @returns the trigger that can have its run now
  */
 export async function reviewHold(
   policy: Policy,
-  approved: readonly StoredPlan[],
+  { pending, approved }: { readonly pending: PendingTrigger | undefined; readonly approved: readonly StoredPlan[] },
   deps: HoldDeps,
 ): Promise<PendingTrigger | undefined> {
   const { conditions } = deps;
-  const [pending] = pendingTriggers(policy, deps);
-  const hold = conditions.active().find(({ key }) => key === holdKey(policy));
+  const holdNow = () => conditions.active().find(({ key }) => key === holdKey(policy));
+  const hold = holdNow();
   if (pending === undefined && hold === undefined) return undefined;
-  if (pending === undefined && !(await mayRunAgain(policy, approved, deps))) {
+  const isLast = pending === undefined && !(await mayRunAgain(policy, approved, deps));
+  const denial = isLast ? undefined : await denialBefore(policy, pending?.trigger, deps);
+  // A run has started or ended a hold meanwhile: the next review has the facts about it.
+  if (holdNow() !== hold) return undefined;
+  if (isLast) {
     // For a policy that runs only manually, trouble stays visible until its next run.
     if (hold?.severity === 'info' || !('byHand' in policy.when)) conditions.resolve(holdKey(policy));
     return undefined;
   }
-  const denial = await denialBefore(policy, pending?.trigger, deps);
   const isHoldAskedFirst = isAskedFirst(hold?.guard, deps);
   if (denial === undefined) {
     if (isHoldAskedFirst) conditions.resolve(holdKey(policy));

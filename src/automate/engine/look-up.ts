@@ -22,7 +22,8 @@ export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal):
   const { accounts } = deps.actions;
   for (const account of accounts) {
     const known =
-      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ?? deadLetterOf(id, account, deps);
+      named(id, account, deps.board.latest(account, 'workflowDlq')?.rows ?? []) ??
+      (await deadLetterOf(id, account, deps));
     if (known !== undefined) return known;
   }
   const unread: string[] = [];
@@ -58,10 +59,9 @@ function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]
   return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };
 }
 
-function deadLetterOf(id: string, account: string, { ledger }: LookUpDeps): Found | undefined {
-  const deadLetter = ledger
-    .deadLetters(account, MOST_DEAD_LETTERS)
-    .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
+async function deadLetterOf(id: string, account: string, { ledger }: LookUpDeps): Promise<Found | undefined> {
+  const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
+  const deadLetter = deadLetters.find(({ dlqId, messageId }) => dlqId === id || messageId === id);
   if (deadLetter === undefined) return undefined;
   const { dlqId, messageId } = deadLetter;
   return { subject: { account, in: 'message-dlq', dlqId, messageId }, deadLetter };

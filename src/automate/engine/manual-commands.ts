@@ -22,7 +22,7 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
   const selection = { ...request.selection, account };
   const fault = selectionFault(selection, at) ?? (reason.trim() === '' ? 'a manual plan needs a reason' : undefined);
   if (fault !== undefined) return bad(fault);
-  const strange = otherQueue(selection, account, deps);
+  const strange = await otherQueue(selection, account, deps);
   if (strange !== undefined) return strange;
   const manual = { by, reason, selection };
   const id = hash('sha256', JSON.stringify([at, manual]), 'hex').slice(0, ID_LENGTH);
@@ -72,13 +72,19 @@ type LookDeps = Pick<EngineDeps<Signals>, 'board' | 'ledger'>;
 const isRun = (id: string, account: string, { board }: LookDeps): boolean =>
   board.latest(account, 'workflowDlq')?.rows.some(({ dlqId }) => dlqId === id) === true;
 
-const messageIds = (account: string, { ledger }: LookDeps): ReadonlySet<string> =>
-  new Set(ledger.deadLetters(account, MOST_DEAD_LETTERS).map(({ dlqId }) => dlqId));
+async function messageIds(account: string, { ledger }: LookDeps): Promise<ReadonlySet<string>> {
+  const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
+  return new Set(deadLetters.map(({ dlqId }) => dlqId));
+}
 
 /** Refuses ids that are known to be of the other queue, or of both. */
-function otherQueue({ action, ids = [], queue }: Selection, account: string, deps: CommandDeps): Refusal | undefined {
+async function otherQueue(
+  { action, ids = [], queue }: Selection,
+  account: string,
+  deps: CommandDeps,
+): Promise<Refusal | undefined> {
   if (ids.length === 0) return undefined;
-  const messages = messageIds(account, deps);
+  const messages = await messageIds(account, deps);
   const ofRuns = ids.filter((id) => isRun(id, account, deps));
   const ofMessages = ids.filter((id) => messages.has(id));
   const both = ofRuns.find((id) => messages.has(id));
@@ -99,10 +105,13 @@ function otherQueue({ action, ids = [], queue }: Selection, account: string, dep
 }
 
 /** Refusal of ids that do not exist in the DLQ. Names another account that has the first. */
-function unknownIds(ids: readonly string[], account: string, deps: CommandDeps): Refusal {
+async function unknownIds(ids: readonly string[], account: string, deps: CommandDeps): Promise<Refusal> {
   const [first = ''] = ids;
   const others = deps.actions.accounts.filter((name) => name !== account);
-  const other = others.find((name) => isRun(first, name, deps) || messageIds(name, deps).has(first));
+  const known = await Promise.all(
+    others.map(async (name) => isRun(first, name, deps) || (await messageIds(name, deps)).has(first)),
+  );
+  const other = others.find((_name, index) => known[index]);
   const named = ids.slice(0, 10).map((id) => id.slice(0, 200));
   const which = ids.length === 1 ? `The id ${first.slice(0, 200)} is not` : `None of the ids ${named.join(', ')} is`;
   const where = other === undefined ? '' : ` ${first.slice(0, 200)} is in account ${other}.`;

@@ -83,7 +83,7 @@ export class ManualPlans {
     const wanted = new Map<string, StoredPlan>();
     for (const stored of await this.#approved()) {
       const { policy } = stored.plan;
-      if (!unsettled.has(policy) && this.#isDone(stored)) await this.#finish(stored);
+      if (!unsettled.has(policy) && (await this.#isDone(stored))) await this.#finish(stored);
       else wanted.set(policy, stored);
     }
     for (const name of [...unsettled, ...this.#underWay.keys()]) await this.#want(name, wanted);
@@ -144,11 +144,11 @@ export class ManualPlans {
   }
 
   /** Returns true if every target has an action whose effect is known. */
-  #isDone({ plan, targets }: StoredPlan): boolean {
+  async #isDone({ plan, targets }: StoredPlan): Promise<boolean> {
     if (plan.action === 'message-dlq.prune') return false;
+    const actions = await this.#deps.ledger.actionsOf(plan.policy);
     const acted = new Set(
-      this.#deps.ledger
-        .actionsOf(plan.policy)
+      actions
         .filter(({ outcome }) => outcome !== undefined && !hadNoEffect(outcome))
         .map(({ proposal }) => proposal.target),
     );

@@ -9,6 +9,7 @@ export async function preconditionFacts(
   dlqLimit: number | undefined,
   { board, attempts, ledger, clock, canaries }: Pick<FactsDeps, 'board' | 'attempts' | 'ledger' | 'clock' | 'canaries'>,
 ): Promise<PreconditionFacts> {
+  const alertFiring = await ledger.alertsFiring(account, clock.now());
   const trips = await ledger.lastStops('tripwire', 0);
   const flow = (key: string) =>
     board.fresh(account, 'flowControl')?.rows.find(({ flowControlKey }) => flowControlKey === key);
@@ -27,7 +28,7 @@ export async function preconditionFacts(
       const arrived = rows && [...rows, ...board.departed(account)];
       return arrived?.filter(({ createdAt, labels }) => createdAt >= since && labels.includes(label)).length;
     },
-    alertFiring: (name) => ledger.alertFiring(account, name, clock.now()),
+    alertFiring,
     flowWaiting: (key) => flow(key)?.waitListSize,
     flowPaused: (key) => flow(key)?.isPaused,
     canary: (name) => canaries?.().find((canary) => canary.account === account && canary.canary === name)?.verdict,

@@ -15,14 +15,12 @@ type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
 export async function readEngine(deps: ReadingDeps & { readonly authority: Authority }): Promise<EngineReadings> {
   const { authority, clock, ledger, policies } = deps;
   const oldestIntentAt = await ledger.oldestOpenAt();
+  const unknown = await ledger.unknownOutcomes();
   const pending = await ledger.storedPlans(['pending'], clock.now());
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
   const lost = await Promise.all([...deps.accounts.keys()].map(async (account) => ledger.leaseLost(account)));
   return {
-    unknownOutcomes: ledger
-      .unknownOutcomes()
-      .values()
-      .reduce((sum, count) => sum + count, 0),
+    unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
     ...(oldestIntentAt !== undefined && { oldestIntentAt }),
     approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: await capsOf(deps),

@@ -55,12 +55,12 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
       return result;
     }
     const isEvent = 'key' in options.trigger;
-    const triggers = isEvent ? pendingTriggers(policy, deps) : [];
+    const triggers = isEvent ? ((await pendingTriggers([policy], deps)).get(policy.name) ?? []) : [];
     const decided = await decideRun(policy, at, options, deps);
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
     const result = await actOn(policy, { id, ...decided }, options, deps);
-    if (isDealtWith(result, plan)) deps.ledger.endTriggers(policy.name, triggers);
+    if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy.name, triggers);
     await deps.ledger.finishRun(id, policy.account, { at: deps.clock.now(), ...ledgerFields(result, plan) });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);

@@ -6,7 +6,7 @@ import type { Trigger } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Policy } from '../policies/policy.ts';
 import { grantOf } from './grants.ts';
-import { isAskedFirst, reviewHold } from './holds.ts';
+import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
 import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { Turns } from './turns.ts';
@@ -83,8 +83,9 @@ export class RunTurns {
   async reviewHolds(): Promise<void> {
     const { policies, clock, ledger } = this.#deps;
     const approved = await ledger.storedPlans(['approved'], clock.now());
+    const triggers = await pendingTriggers(policies, this.#deps);
     for (const policy of policies) {
-      const pending = await reviewHold(policy, approved, this.#deps);
+      const pending = await reviewHold(policy, { pending: triggers.get(policy.name)?.[0], approved }, this.#deps);
       if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
       // The hook that received a new trigger starts its run.
       if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;

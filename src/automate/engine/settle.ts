@@ -273,7 +273,7 @@ async function record(
   if (!isRecorded) return false;
   const isDone = outcome === 'verified' || outcome === 'confirmed_applied';
   if (isDone && proposal.action === 'message-dlq.delete') {
-    deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
+    await deps.ledger.forgetDeadLetter(proposal.account, proposal.dlqId);
   }
   if (intent.outcome !== outcome) reportOutcome(proposal, { outcome, durationMs: 0, detail }, deps);
   return true;

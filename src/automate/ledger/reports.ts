@@ -19,13 +19,13 @@ export interface RunRecord {
 
 /** Reader of runs and actions for display. */
 export interface Reports {
-  recentActions(limit: number): readonly ActionRecord[];
+  recentActions(limit: number): Promise<readonly ActionRecord[]>;
   /** Actions of a policy, oldest first. */
-  actionsOf(policy: string): readonly ActionRecord[];
-  action(id: number): ActionRecord | undefined;
-  runs(filter: { readonly policy?: string; readonly limit: number }): readonly RunRecord[];
+  actionsOf(policy: string): Promise<readonly ActionRecord[]>;
+  action(id: number): Promise<ActionRecord | undefined>;
+  runs(filter: { readonly policy?: string; readonly limit: number }): Promise<readonly RunRecord[]>;
   /** The last run of each policy. */
-  lastRuns(): readonly RunRecord[];
+  lastRuns(): Promise<readonly RunRecord[]>;
   /** Number of intents with unknown outcome, by policy. */
-  unknownOutcomes(): ReadonlyMap<string, number>;
+  unknownOutcomes(): Promise<ReadonlyMap<string, number>>;
 }

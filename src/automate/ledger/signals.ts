@@ -24,32 +24,37 @@ export interface SignalInbox {
     readonly accounts?: readonly string[];
     readonly isFiring: boolean;
     readonly at: number;
-  }): boolean;
+  }): Promise<boolean>;
   /** Stores a trigger durably as pending. @returns false if the policy already got a trigger with this key */
   recordTrigger(trigger: {
     readonly policy: string;
     readonly account: string;
     readonly trigger: EventTrigger;
     readonly at: number;
-  }): boolean;
-  noteDeadLetter(deadLetter: DeadLetter): void;
+  }): Promise<boolean>;
+  /** Stores a dead letter durably. The first report of one counts. */
+  noteDeadLetter(deadLetter: DeadLetter): Promise<void>;
 }
 
 /** Signals for the engine, as received by the hooks. */
 export interface Signals {
   /**
-   * Returns true if an alert with this name fires for the account. Undefined if unknown: no alert was ever received,
-   * the accounts of a firing alert are unknown, or it was not repeated for a day. After six days it counts as ended.
+   * Returns a function that tells whether an alert with a name fires for the account. Undefined if unknown: no alert was
+   * ever received, the accounts of a firing alert are unknown, or it was not repeated for a day. After six days it counts
+   * as ended.
    */
-  alertFiring(account: string, name: string, now: number): boolean | undefined;
+  alertsFiring(account: string, now: number): Promise<(name: string) => boolean | undefined>;
   /**
-   * Pending triggers of a policy, oldest first. An alert's trigger requires that the alert fired within the last day.
+   * Pending triggers by policy, oldest first. An alert's trigger requires that the alert fired within the last day.
    */
-  pendingTriggers(policy: string, account: string, now: number): readonly PendingTrigger[];
+  pendingTriggers(
+    policies: readonly { readonly name: string; readonly account: string }[],
+    now: number,
+  ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>>;
   /** Ends pending triggers durably, after a run handled them. */
-  endTriggers(policy: string, triggers: readonly PendingTrigger[]): void;
+  endTriggers(policy: string, triggers: readonly PendingTrigger[]): Promise<void>;
   /** Newest dead letters up to the limit, oldest first. */
-  deadLetters(account: string, limit: number): readonly DeadLetter[];
+  deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
   /** Forgets a dead letter. Its claim stays. */
-  forgetDeadLetter(account: string, dlqId: string): void;
+  forgetDeadLetter(account: string, dlqId: string): Promise<void>;
 }

@@ -116,7 +116,7 @@ class Scenario {
       if (!this.#service.entries.delete(dlqId))
         throw new Error(`entry ${dlqId} does not exist, so it cannot be removed`);
     }
-    this.#addDeadLetters(deadLetters ?? []);
+    await this.#addDeadLetters(deadLetters ?? []);
     if (facts !== undefined) this.#tell(facts);
     for (const dlqId of failAgain ?? []) {
       const why = this.#service.failAgain(dlqId);
@@ -165,7 +165,7 @@ class Scenario {
     const past = new Past(this.#ledger, now);
     this.#tell(given.facts);
     await this.#addEntries(given.entries, past);
-    this.#addDeadLetters(given.deadLetters);
+    await this.#addDeadLetters(given.deadLetters);
     for (const one of given.raises) await past.raise(this.#policyOr(one.policy, 'budget.raise'), one);
     for (const one of given.acted) await past.acted(this.#policyOr(one.policy), one);
     for (const one of given.campaigns) await this.#campaign(one, now);
@@ -205,10 +205,10 @@ class Scenario {
     }
   }
 
-  #addDeadLetters(given: PolicyTest['given']['deadLetters']): void {
+  async #addDeadLetters(given: PolicyTest['given']['deadLetters']): Promise<void> {
     for (const deadLetter of given) {
       for (const account of this.#service.actions.accounts) {
-        this.#ledger.noteDeadLetter(deadLetterOf(deadLetter, account, this.#clock.now()));
+        await this.#ledger.noteDeadLetter(deadLetterOf(deadLetter, account, this.#clock.now()));
       }
     }
   }

@@ -47,7 +47,7 @@ export interface IncidentWatchDeps {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
-  deadLetters(account: string, limit: number): readonly DeadLetter[];
+  deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
   openResumes(): Promise<ReadonlyMap<string, readonly OpenResume[]>>;
   readonly conditions: {
     active(): readonly { readonly key: string }[];
@@ -183,7 +183,7 @@ export class IncidentWatch implements AsyncDisposable {
       for (const { name: account } of this.#deps.accounts) {
         if (!this.#changed.has(account) && !this.#hasExpired(account)) continue;
         this.#changed.delete(account);
-        await this.#take(this.#messages(account));
+        await this.#take(await this.#messages(account));
       }
       if (this.#isClosed) return;
       await this.#takeDestinations();
@@ -221,9 +221,9 @@ export class IncidentWatch implements AsyncDisposable {
     };
   }
 
-  #messages(account: string): DeadLetterReading<DeadLetter> {
-    const listed = this.#deps.deadLetters(account, MOST_DEAD_LETTERS);
+  async #messages(account: string): Promise<DeadLetterReading<DeadLetter>> {
     const at = this.#deps.clock.now();
+    const listed = await this.#deps.deadLetters(account, MOST_DEAD_LETTERS);
     const { retentionMs = Infinity } = this.#retention(account);
     // No operation lists the message DLQ. The ledger keeps a dead letter after the service has dropped it.
     const rows = listed.filter(({ learnedAt }) => learnedAt + retentionMs > at).toSorted(byAge);

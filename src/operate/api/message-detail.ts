@@ -108,7 +108,7 @@ class Lookup {
   }
 
   async #message(api: LogApi, id: string): Promise<MessageView | undefined> {
-    const deadLetter = this.#deadLetter(id);
+    const deadLetter = await this.#deadLetter(id);
     const messageId = deadLetter?.messageId ?? id;
     const facts = await this.#factsOf(api, messageId);
     if (facts === undefined && deadLetter === undefined) return undefined;
@@ -126,10 +126,9 @@ class Lookup {
     }
   }
 
-  #deadLetter(id: string): DeadLetter | undefined {
-    return this.#deps.ledger
-      .deadLetters(this.#account, MOST_DEAD_LETTERS)
-      .find(({ dlqId, messageId }) => dlqId === id || messageId === id);
+  async #deadLetter(id: string): Promise<DeadLetter | undefined> {
+    const deadLetters = await this.#deps.ledger.deadLetters(this.#account, MOST_DEAD_LETTERS);
+    return deadLetters.find(({ dlqId, messageId }) => dlqId === id || messageId === id);
   }
 
   /** Actions on any of the ids, oldest first. */

@@ -60,7 +60,7 @@ interface ProgressDeps {
 
 export async function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): Promise<PlanProgress> {
   const { plan, targets } = stored;
-  const actions = ledger.actionsOf(plan.policy);
+  const actions = await ledger.actionsOf(plan.policy);
   const live = (await ledger.campaigns()).filter(({ policy }) => policy === plan.policy);
   const counts = countsOf(actions);
   const isPrune = plan.action === 'message-dlq.prune';

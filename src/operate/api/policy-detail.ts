@@ -45,11 +45,12 @@ export async function readPolicyDetail(
   const policy = policies.find((one) => one.name === name);
   if (policy === undefined) return undefined;
   const stored = await deps.ledger.storedPlans(['draft', 'pending', 'approved'], at);
+  const runs = await deps.ledger.runs({ policy: name, limit: MOST_RUNS });
   const scopes = await deps.policyScopes(name);
   return {
     at,
     policy,
-    runs: deps.ledger.runs({ policy: name, limit: MOST_RUNS }).map(runView),
+    runs: runs.map(runView),
     plans: stored
       .filter(({ plan }) => plan.policy === name)
       .slice(0, MOST_PLANS)

@@ -109,14 +109,12 @@ interface LedgerFacts {
  */
 async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): Promise<LedgerFacts> {
   try {
-    const runs = ledger.lastRuns();
+    const runs = await ledger.lastRuns();
+    const unknown = await ledger.unknownOutcomes();
     return {
       policies: (await policies()).map((policy) => policyView(policy, runs)),
-      actions: limit === 0 ? [] : ledger.recentActions(limit).map(actionView),
-      unknown: ledger
-        .unknownOutcomes()
-        .values()
-        .reduce((sum, count) => sum + count, 0),
+      actions: limit === 0 ? [] : (await ledger.recentActions(limit)).map(actionView),
+      unknown: unknown.values().reduce((sum, count) => sum + count, 0),
       pauses: await ledger.pauses(),
       plans: (await ledger.storedPlans(['pending'], at)).map(storedPlanView),
     };

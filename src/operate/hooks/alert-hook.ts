@@ -50,7 +50,7 @@ export async function takeAlerts(
     const isFiring = status === 'firing';
     const at = deps.clock.now();
     const accounts = accountsOf(labels.account, withoutAccount);
-    const isNew = deps.ledger.noteAlert({ receiver, name, key, ...(accounts && { accounts }), isFiring, at });
+    const isNew = await deps.ledger.noteAlert({ receiver, name, key, ...(accounts && { accounts }), isFiring, at });
     if (!isFiring) continue;
     const named = deps.policies().filter(({ when }) => 'alert' in when && when.alert === name);
     if (accounts === undefined && isNew && named.length > 0)
@@ -58,7 +58,7 @@ export async function takeAlerts(
     for (const { name: policy, account } of named) {
       if (accounts?.includes(account) !== true) continue;
       const trigger = { kind: 'alert', name, key } as const;
-      if (!deps.ledger.recordTrigger({ policy, account, trigger, at })) continue;
+      if (!(await deps.ledger.recordTrigger({ policy, account, trigger, at }))) continue;
       if (!runs.has(policy)) runs.set(policy, trigger);
     }
   }

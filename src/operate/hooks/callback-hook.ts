@@ -48,14 +48,14 @@ export interface CallbackRequest {
  * @returns the dead letter of a failure callback about a message in the DLQ
  * @throws {HttpError} 400
  */
-export function takeCallback(deps: HookDeps, request: CallbackRequest): DeadLetter | undefined {
+export async function takeCallback(deps: HookDeps, request: CallbackRequest): Promise<DeadLetter | undefined> {
   const read = callback.safeParse(request.value);
   if (!read.success) throw malformed('The body must be a callback of the service with sourceMessageId.');
   const { status, dlqId } = read.data;
   const told = dlqId === undefined ? undefined : deadLetterOf(read.data, dlqId, request, deps.clock.now());
   // Canaries trigger no policy and are no incident.
   const deadLetter = told?.labels.includes(CANARY_LABEL) === true ? undefined : told;
-  if (deadLetter !== undefined) deps.ledger.noteDeadLetter(deadLetter);
+  if (deadLetter !== undefined) await deps.ledger.noteDeadLetter(deadLetter);
   deps.events.emit({
     type: 'callback.received',
     account: request.account,

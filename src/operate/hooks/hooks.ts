@@ -101,8 +101,8 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
           requireBearer(headers.authorization, token);
           const { bytes, value } = await read(asked, maxBodyBytes);
           const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
-          const deadLetter = takeCallback(deps, { account, headerPrefix, headers, value });
-          if (deadLetter !== undefined) gathering.add(deadLetter);
+          const deadLetter = await takeCallback(deps, { account, headerPrefix, headers, value });
+          if (deadLetter !== undefined) await gathering.add(deadLetter);
           taken?.();
         },
       });
@@ -184,22 +184,24 @@ const REFUSALS: { readonly [C in ErrorCode]?: HookRefusal } = {
 };
 
 interface Gatherer extends Disposable {
-  add(deadLetter: { readonly account: string; readonly dlqId: string }): void;
+  add(deadLetter: { readonly account: string; readonly dlqId: string }): Promise<void>;
 }
 
 /** Runs the policies that wait for failure callbacks, once for all callbacks in a window. */
 function gatherer(deps: HookDeps): Gatherer {
   const { ledger, clock } = deps;
   const waiting = new Map<string, Disposable>();
+  let isClosed = false;
   return {
-    add({ account, dlqId }) {
+    async add({ account, dlqId }) {
       const key = `${account}/${dlqId}`;
       const trigger = { kind: 'callback', key } as const;
       for (const { name: policy, account: of, when } of deps.policies()) {
         if (of !== account || !('failureCallback' in when)) continue;
         // The service sends a callback again if it got no response.
-        if (!ledger.recordTrigger({ policy, account, trigger, at: clock.now() })) continue;
-        if (waiting.has(policy)) continue;
+        if (!(await ledger.recordTrigger({ policy, account, trigger, at: clock.now() }))) continue;
+        // A stored trigger whose run does not start here has it at the next review.
+        if (isClosed || waiting.has(policy)) continue;
         const timer = clock.after(GATHER_MS, () => {
           waiting.delete(policy);
           deps.run(policy, trigger);
@@ -208,6 +210,7 @@ function gatherer(deps: HookDeps): Gatherer {
       }
     },
     [Symbol.dispose]() {
+      isClosed = true;
       for (const timer of waiting.values()) timer[Symbol.dispose]();
       waiting.clear();
     },

@@ -252,11 +252,11 @@ describe('a possibly outdated amount', () => {
     const a = await watched();
     const { facts } = a.w;
     // The second run is recorded between plan and request.
-    const isPlanned = (): boolean => a.ledger().runs({ limit: 9 }).length === 2;
+    const isPlanned = async (): Promise<boolean> => (await a.ledger().runs({ limit: 9 })).length === 2;
     a.w.facts = {
       async budget(of) {
         const { known, ...found } = await facts.budget!(of);
-        return { ...found, known: { ...known!, knownUsd: isPlanned() ? 150 : 100 } };
+        return { ...found, known: { ...known!, knownUsd: (await isPlanned()) ? 150 : 100 } };
       },
     };
     expect(await a.raise()).toEqual([]);

@@ -50,10 +50,10 @@ test('a clock jump during a request does not shorten the wait for its outcome', 
   await run(w);
   w.clock.jump(DAY);
   await w.engine.settle(NEVER);
-  expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
+  expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
   await w.clock.advance(SETTLE);
   await w.engine.settle(NEVER);
-  expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
+  expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
 });
 
 test.each([-31 * DAY, 31 * DAY])(
@@ -75,10 +75,10 @@ test.each([-31 * DAY, 31 * DAY])(
     w.facts = {};
     await w.clock.advance(SETTLE - 1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
+    expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
     await w.clock.advance(1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
+    expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   },
 );
 

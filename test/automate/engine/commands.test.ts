@@ -220,7 +220,7 @@ test('a plan writes nothing, whatever it finds', async () => {
   expect(plan.chosen).toHaveLength(3);
   expect(await w.ledger.storedPlans(['draft', 'pending'], w.clock.now())).toEqual([]);
   expect(await w.ledger.campaigns()).toEqual([]);
-  expect(w.ledger.runs({ limit: 10 })).toEqual([]);
+  expect(await w.ledger.runs({ limit: 10 })).toEqual([]);
 });
 
 describe('an engine that replaces another in the same process', () => {

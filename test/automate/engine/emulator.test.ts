@@ -92,8 +92,8 @@ async function failed(s: Stage, count: number): Promise<void> {
   await until({ what: `${count} failed runs` }, () => s.emulator.workflowDlq(ACCOUNT).length === count);
 }
 
-function outcomes(s: Stage): readonly (string | undefined)[] {
-  return s.ledger.recentActions(100).map((action) => action.outcome);
+async function outcomes(s: Stage): Promise<readonly (string | undefined)[]> {
+  return (await s.ledger.recentActions(100)).map((action) => action.outcome);
 }
 
 describe('over the embedded service', () => {
@@ -110,7 +110,7 @@ describe('over the embedded service', () => {
     expect(resumed.labels).toEqual([expect.stringMatching(/^opsd:here:[0-9a-f]{16}:1$/), 'billing', 'tenant:14']);
     await until({ what: 'the verified act' }, async () => {
       await s.engine.settle(NEVER);
-      return outcomes(s)[0] === 'verified';
+      return (await outcomes(s))[0] === 'verified';
     });
   });
 
@@ -134,7 +134,7 @@ describe('over the embedded service', () => {
     await s.engine.settle(NEVER);
     await until({ what: 'both acts judged' }, async () => {
       await s.engine.settle(NEVER);
-      return outcomes(s).every((outcome) => outcome === 'failed_again');
+      return (await outcomes(s)).every((outcome) => outcome === 'failed_again');
     });
   });
 
@@ -156,7 +156,7 @@ describe('over the embedded service', () => {
       expect(planned.ok && planned.plan.chosen).toMatchObject([{ attempt: 1 }]);
       await until({ what: 'the verified act' }, async () => {
         await s.engine.settle(NEVER);
-        return outcomes(s)[0] === 'verified';
+        return (await outcomes(s))[0] === 'verified';
       });
     },
   );
@@ -168,11 +168,11 @@ describe('over the embedded service', () => {
     s.workflows.answerWith((_request, response) => void response.end('ok'));
     s.lose = 1;
     await s.engine.run('resume-billing', NEVER);
-    expect(outcomes(s)).toEqual(['unknown']);
+    expect(await outcomes(s)).toEqual(['unknown']);
     await s.engine.run('resume-billing', NEVER);
     await until({ what: 'the resolved act' }, async () => {
       await s.engine.settle(NEVER);
-      return outcomes(s)[0] === 'confirmed_applied';
+      return (await outcomes(s))[0] === 'confirmed_applied';
     });
     await s.engine.run('resume-billing', NEVER);
     const resumes = s.events.filter((e) => e.type === 'api.request' && e.operation === 'resume-workflow-dlq');

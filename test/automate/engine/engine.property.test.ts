@@ -116,7 +116,7 @@ test('no id is sent twice unless proven not done, no cap is exceeded, the outcom
       // Each id has one effect, whatever the responses.
       expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
       // An id is sent again only after proof that the previous request had no effect.
-      const intents = w.ledger.recentActions(1_000);
+      const intents = await w.ledger.recentActions(1_000);
       for (const [dlqId, same] of Map.groupBy(intents, (intent) => intent.proposal.target)) {
         const open = same.filter((intent) => !['rejected', 'confirmed_not_applied'].includes(intent.outcome ?? ''));
         expect(open.length, dlqId).toBeLessThanOrEqual(1);

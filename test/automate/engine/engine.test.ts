@@ -38,8 +38,8 @@ describe('a run in enforce', () => {
     });
     expect([...w.dlq.entries.values()].map((entry) => entry.labels)).toEqual([['other']]);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 7, acted: 7, backlog: 0, denials: [] });
-    expect(w.ledger.lastRuns()).toMatchObject([{ outcome: 'acted', acted: 7, detail: '7 acted' }]);
-    expect(w.ledger.recentActions(10).map((action) => action.outcome)).toEqual(Array(7).fill('accepted'));
+    expect(await w.ledger.lastRuns()).toMatchObject([{ outcome: 'acted', acted: 7, detail: '7 acted' }]);
+    expect((await w.ledger.recentActions(10)).map((action) => action.outcome)).toEqual(Array(7).fill('accepted'));
   });
 
   test('requests no more than the selection from the service', async () => {
@@ -111,7 +111,7 @@ describe('a run in enforce', () => {
     w.dlq.add({ labels: ['b', 'opsd:here:abc:1'], createdAt: START - HOUR });
     await Promise.all(policies.map((policy) => run(w, NEVER, policy.name)));
     expect(w.dlq.sent).toHaveLength(1);
-    expect(w.ledger.lastRuns().map((last) => last.detail)).toEqual(['1 acted', '1 skipped']);
+    expect((await w.ledger.lastRuns()).map((last) => last.detail)).toEqual(['1 acted', '1 skipped']);
   });
 
   test('stays within the limit of a run, and reports the rest', async () => {
@@ -139,7 +139,7 @@ describe('modes', () => {
     expect(w.dlq.listings).toHaveLength(listings);
     expect(w.lastRun()).toMatchObject({ outcome, acted: 0 });
     expect(w.lastRun().stopped?.guard).toBe(guard);
-    expect(w.ledger.recentActions(1)).toEqual([]);
+    expect(await w.ledger.recentActions(1)).toEqual([]);
   });
 
   test('the lowest mode of policy, engine and environment applies, and the run names its source', async () => {
@@ -210,7 +210,7 @@ describe('a plan', () => {
     expect(plan.chosen[0]).toMatchObject({ dlqId: 'dlq-004', attempt: 1, cause: 'transient', status: 503 });
     expect(w.dlq.sent).toEqual([]);
     expect(w.events).toEqual([]);
-    expect(w.ledger.lastRuns()).toEqual([]);
+    expect(await w.ledger.lastRuns()).toEqual([]);
     expect((await planOf(w)).id).toBe(plan.id);
     await run(w);
     expect(sentIds(w)).toEqual(plan.chosen.map((proposal) => proposal.target));
@@ -438,7 +438,7 @@ describe('conditions that end a run', () => {
     await run(w);
     expect(w.dlq.sent).toHaveLength(1 + sent);
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 1, backlog: 5 - sent, stopped: { guard } });
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe(outcome);
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe(outcome);
   });
 
   test('an unreadable store is a pause, not a crash', async () => {
@@ -462,7 +462,7 @@ describe('conditions that end a run', () => {
     w.dlq.add({ labels: ['billing', 'opsd:elsewhere:lin:1'] });
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     await run(w);
-    expect(w.ledger.lastRuns()).toMatchObject([
+    expect(await w.ledger.lastRuns()).toMatchObject([
       { outcome: 'nothing_to_do', detail: 'denied: 2 protected, 1 other_instance' },
     ]);
   });
@@ -542,7 +542,7 @@ describe('conditions that end a run', () => {
     w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && stop.abort(new Error('SIGTERM')));
     await run(w, stop.signal);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
-    expect(w.ledger.recentActions(5).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
+    expect((await w.ledger.recentActions(5)).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     expect(w.lastRun()).toMatchObject({
       outcome: 'halted',
       acted: 2,
@@ -580,7 +580,7 @@ describe('conditions that end a run', () => {
     w.restart({
       ledger: {
         ...w.ledger,
-        reserve: () => {
+        reserve: async () => {
           throw new Error('disk full');
         },
       },
@@ -592,7 +592,7 @@ describe('conditions that end a run', () => {
     w.restart({
       ledger: {
         ...w.ledger,
-        beginRun: () => {
+        beginRun: async () => {
           throw new Error('disk full');
         },
       },
@@ -615,7 +615,7 @@ describe('unknown outcomes', () => {
     expect(w.dlq.sent).toHaveLength(2);
     expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
     await w.engine.settle(NEVER);
-    const outcomes = w.ledger.recentActions(2).map((action) => [action.proposal.target, action.outcome]);
+    const outcomes = (await w.ledger.recentActions(2)).map((action) => [action.proposal.target, action.outcome]);
     expect(outcomes).toEqual([
       ['dlq-002', 'confirmed_not_applied'],
       ['dlq-001', 'confirmed_applied'],
@@ -653,7 +653,7 @@ describe('unknown outcomes', () => {
     const w = world();
     w.dlq.add();
     await run(w);
-    const { proposal } = w.ledger.recentActions(1)[0]!;
+    const { proposal } = (await w.ledger.recentActions(1))[0]!;
     const listings = w.dlq.listings.length;
     w.facts = {
       resumeEnded: (account, { instance, lineage, attempt, url }, end) =>
@@ -663,7 +663,7 @@ describe('unknown outcomes', () => {
           ['production', w.ledger.instance, proposal.lineage, 1, proposal.workflowUrl].join(' '),
     };
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
     expect(w.dlq.listings).toHaveLength(listings);
   });
 
@@ -676,7 +676,7 @@ describe('unknown outcomes', () => {
     w.dlq.failAgain(0);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
   });
 
   test('a changed clock does not end the wait for a lost response', async () => {
@@ -687,10 +687,10 @@ describe('unknown outcomes', () => {
     await w.clock.advance(SETTLE);
     w.facts = { clockSkewMs: () => SETTLE };
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
+    expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
     w.facts = {};
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
+    expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   });
 
   test('a response that names no run is unknown', async () => {
@@ -698,7 +698,7 @@ describe('unknown outcomes', () => {
     w.dlq.add();
     w.dlq.answers = ['no_run'];
     await run(w);
-    expect(w.ledger.recentActions(1)[0]).toMatchObject({
+    expect((await w.ledger.recentActions(1))[0]).toMatchObject({
       outcome: 'unknown',
       detail: 'the response names no resumed run',
     });
@@ -731,7 +731,7 @@ describe('unknown outcomes', () => {
     w.restart({
       ledger: {
         ...w.ledger,
-        recordOutcome: () => {
+        recordOutcome: async () => {
           throw new Error('disk full');
         },
       },
@@ -743,7 +743,7 @@ describe('unknown outcomes', () => {
     await w.engine.settle(NEVER);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('confirmed_applied');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('confirmed_applied');
   });
 });
 
@@ -756,10 +756,10 @@ describe('settling', () => {
     await w.clock.advance(SETTLE - 1);
     await w.engine.settle(NEVER);
     expect(w.dlq.listings).toHaveLength(1);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     await w.clock.advance(1);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'verified']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['verified', 'verified']);
     expect(w.dlq.listings).toHaveLength(2);
     await w.engine.settle(NEVER);
     expect(w.dlq.listings).toHaveLength(2);
@@ -773,7 +773,7 @@ describe('settling', () => {
     await w.clock.advance(SETTLE);
     w.board.publish({ ...w.board.latest('production', 'workflowDlq')!, at: w.clock.now() }, 10);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('verified');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('verified');
   });
 
   test('an account is listed at most once per interval to learn the outcomes of actions', async () => {
@@ -798,12 +798,12 @@ describe('settling', () => {
     await run(w);
     await w.clock.advance(MINUTE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['accepted', 'accepted']);
     w.dlq.failAgain(0, { labels: [] });
     w.dlq.failAgain(1, { workflowRunId: 'wfr-renamed' });
     w.observe();
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['failed_again', 'failed_again']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['failed_again', 'failed_again']);
     expect(w.dlq.listings).toHaveLength(1);
   });
 
@@ -815,7 +815,7 @@ describe('settling', () => {
     w.dlq.add({ workflowRunId: 'wfr-again-0', createdAt: first.createdAt + MINUTE });
     await run(w);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('accepted');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('accepted');
   });
 
   test('an action failed again when its run is in the listing, though the board has not seen it', async () => {
@@ -825,7 +825,7 @@ describe('settling', () => {
     w.dlq.failAgain(0);
     await w.clock.advance(SETTLE);
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(1)[0]!.outcome).toBe('failed_again');
+    expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
   });
 
   test('an action failed again when its run has been resumed again since', async () => {
@@ -838,7 +838,7 @@ describe('settling', () => {
     await w.clock.advance(SETTLE);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['verified', 'failed_again']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['verified', 'failed_again']);
   });
 
   test('an accepted entry that stays listed is neither verified nor sent again', async () => {
@@ -850,7 +850,7 @@ describe('settling', () => {
     w.observe();
     await w.engine.settle(NEVER);
     await run(w);
-    expect(w.ledger.recentActions(2).map((action) => action.outcome)).toEqual(['accepted']);
+    expect((await w.ledger.recentActions(2)).map((action) => action.outcome)).toEqual(['accepted']);
     expect(w.dlq.sent).toHaveLength(1);
   });
 });

@@ -108,9 +108,9 @@ describe('a message', () => {
       select: { resource: 'message-dlq', ...select },
     });
 
-  function withDeadLetter(select?: object): World {
+  async function withDeadLetter(select?: object): Promise<World> {
     const w = world({ policies: [policyOf(), deleting(select)] });
-    w.ledger.noteDeadLetter({
+    await w.ledger.noteDeadLetter({
       account: 'production',
       dlqId: 'dlq-m1',
       messageId: 'msg-1',
@@ -123,7 +123,7 @@ describe('a message', () => {
   }
 
   test.each(['msg-1', 'dlq-m1'])('that a failure callback named is explained by %s', async (id) => {
-    const w = withDeadLetter({ url: ['https://b.example/hook'] });
+    const w = await withDeadLetter({ url: ['https://b.example/hook'] });
     expect(await explained(w, id)).toMatchObject({
       subject: { account: 'production', in: 'message-dlq', dlqId: 'dlq-m1', messageId: 'msg-1' },
       policies: [{ policy: 'delete-gone', verdict: 'left_out', denial: { guard: 'select', reason: 'url' } }],

@@ -220,7 +220,7 @@ test('the fill of the DLQ follows from the statistics and the configured limit',
 test('an alert fires when one is known to, and is unknown before any arrived', async () => {
   const { ledger, asked } = await world();
   expect((await asked()).alertFiring('Down')).toBeUndefined();
-  ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
+  await ledger.noteAlert({ receiver: 'r', name: 'Down', key: 'k', accounts: [ACCOUNT], isFiring: true, at: NOW });
   expect([(await asked()).alertFiring('Down'), (await asked()).alertFiring('Other')]).toEqual([true, false]);
 });
 

@@ -64,7 +64,7 @@ describe('an approved prune', () => {
     const wider = prune({ select: { failedBefore: '1h' }, limits: { maxPerRun: 500, maxPerHour: 1_000 } });
     w.restart({ policies: [wider] });
     await w.engine.run('prune', NEVER);
-    for (const { proposal } of w.ledger.recentActions(9)) {
+    for (const { proposal } of await w.ledger.recentActions(9)) {
       if (proposal.action === 'message-dlq.prune') toDates.push(proposal.filter.toDate);
     }
     expect(w.dlq.pruned).toEqual([1, 49]);

@@ -170,7 +170,7 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
         for (const action of steps) {
           await perform(w, action, plans, returned);
           for (const id of plans) {
-            const acts = w.ledger.actionsOf(`manual:${id}`).length;
+            const acts = (await w.ledger.actionsOf(`manual:${id}`)).length;
             if ((await w.ledger.storedPlan(id, w.clock.now()))?.state !== 'cancelled') continue;
             if (!cancelled.has(id)) cancelled.set(id, acts);
             expect(acts).toBe(cancelled.get(id));
@@ -179,9 +179,13 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
         expect(w.dlq.effects).toHaveLength(new Set(w.dlq.effects).size);
         for (const id of plans) {
           const { targets } = (await w.ledger.storedPlan(id, START))!;
-          for (const { proposal } of w.ledger.actionsOf(`manual:${id}`)) expect(targets).toContain(proposal.target);
+          for (const { proposal } of await w.ledger.actionsOf(`manual:${id}`))
+            expect(targets).toContain(proposal.target);
         }
-        for (const [target, same] of Map.groupBy(w.ledger.recentActions(1_000), ({ proposal }) => proposal.target)) {
+        for (const [target, same] of Map.groupBy(
+          await w.ledger.recentActions(1_000),
+          ({ proposal }) => proposal.target,
+        )) {
           const active = same.filter(({ outcome = '' }) => !['rejected', 'confirmed_not_applied'].includes(outcome));
           expect(active.length, target).toBeLessThanOrEqual(1);
         }

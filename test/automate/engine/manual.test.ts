@@ -159,9 +159,9 @@ describe('an applied plan of resumes', () => {
     await follow(w, 30);
     expect(sentIds(w)).toHaveLength(6);
     expect(
-      w.ledger
-        .actionsOf(plan.policy)
-        .map(({ proposal }) => (proposal as { campaign?: { step: number } }).campaign?.step),
+      (await w.ledger.actionsOf(plan.policy)).map(
+        ({ proposal }) => (proposal as { campaign?: { step: number } }).campaign?.step,
+      ),
     ).toEqual([1, 2, 2, 2, 3, 3]);
     expect(await stateOf(w, plan)).toBe('applied');
     expect(await w.ledger.campaigns()).toEqual([]);
@@ -354,7 +354,7 @@ describe('cancel', () => {
     await w.engine.recover(NEVER);
     await follow(w, 30);
     expect(sentIds(w)).toHaveLength(2);
-    expect(w.ledger.actionsOf(plan.policy).map(({ outcome }) => outcome)).toEqual(['verified', 'verified']);
+    expect((await w.ledger.actionsOf(plan.policy)).map(({ outcome }) => outcome)).toEqual(['verified', 'verified']);
     expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
     expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
   });
@@ -424,8 +424,8 @@ describe('deletes and prunes', () => {
   test('of messages go by the ids of failure callbacks', async () => {
     const w = quiet();
     const dead = { account: 'production', messageId: 'm', learnedAt: START - HOUR, labels: ['billing'] };
-    w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-1', url: 'https://a.example.com' });
-    w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-2' });
+    await w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-1', url: 'https://a.example.com' });
+    await w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-2' });
     const plan = await make(w, { selection: { action: 'delete-messages', ids: ['d-1', 'd-9'] } });
     expect(plan.notes.join()).toContain('d-9');
     await w.engine.apply(plan.id, ME, NEVER);
@@ -450,7 +450,9 @@ describe('deletes and prunes', () => {
     await w.engine.recover(NEVER);
     await follow(w, 30);
     expect(w.dlq.pruned).toEqual([1, 49]);
-    expect(w.ledger.actionsOf(plan.policy).map(({ proposal }) => 'filter' in proposal && proposal.filter)).toEqual([
+    expect(
+      (await w.ledger.actionsOf(plan.policy)).map(({ proposal }) => 'filter' in proposal && proposal.filter),
+    ).toEqual([
       { label: ['newsletter'], toDate: START - HOUR },
       { label: ['newsletter'], toDate: START - HOUR },
     ]);

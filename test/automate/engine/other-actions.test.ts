@@ -6,11 +6,8 @@ import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
 
 const DAY = 24 * HOUR;
 
-function outcomes(w: World): (string | undefined)[] {
-  return w.ledger
-    .recentActions(100)
-    .map(({ outcome }) => outcome)
-    .toReversed();
+async function outcomes(w: World): Promise<(string | undefined)[]> {
+  return (await w.ledger.recentActions(100)).map(({ outcome }) => outcome).toReversed();
 }
 
 describe('a prune', () => {
@@ -38,8 +35,11 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1, 100, 49]);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 3, backlog: 0 });
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['verified', 'verified', 'verified']);
-    expect(w.ledger.recentActions(1)[0]).toMatchObject({ done: 49, proposal: { target: 'prune/2/3', items: 99 } });
+    expect(await outcomes(w)).toEqual(['verified', 'verified', 'verified']);
+    expect((await w.ledger.recentActions(1))[0]).toMatchObject({
+      done: 49,
+      proposal: { target: 'prune/2/3', items: 99 },
+    });
   });
 
   test('that finds nothing does nothing, and uses no cap', async () => {
@@ -89,7 +89,7 @@ describe('a prune', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'cool_down' } });
     await w.clock.advance(HOUR);
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['verified', 'unresolvable']);
+    expect(await outcomes(w)).toEqual(['verified', 'unresolvable']);
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
 
@@ -144,7 +144,7 @@ describe('a delete of messages', () => {
       ['m-3', 404, ['legal-hold']],
       ['m-4', 404, []],
     ] as const) {
-      w.ledger.noteDeadLetter({
+      await w.ledger.noteDeadLetter({
         account: 'production',
         dlqId,
         messageId: `msg-${dlqId}`,
@@ -164,18 +164,18 @@ describe('a delete of messages', () => {
         { guard: 'protected', count: 1 },
       ]),
     );
-    expect(outcomes(w)).toEqual(['unknown', 'accepted']);
+    expect(await outcomes(w)).toEqual(['unknown', 'accepted']);
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(2);
     // Repeating the delete of the same id has no further effect.
     await w.clock.advance(6 * MINUTE);
     await w.engine.settle(NEVER);
     expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
-    expect(outcomes(w)).toEqual(['confirmed_applied', 'verified']);
+    expect(await outcomes(w)).toEqual(['confirmed_applied', 'verified']);
     // Deleted entries are not read again. A repeated callback deletes nothing twice.
-    expect(w.ledger.deadLetters('production', 10).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
+    expect((await w.ledger.deadLetters('production', 10)).map(({ dlqId }) => dlqId)).toEqual(['m-2', 'm-3']);
     const again = { account: 'production', messageId: 'msg-m-1', learnedAt: w.clock.now(), status: 404, labels: [] };
-    w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
+    await w.ledger.noteDeadLetter({ ...again, dlqId: 'm-1' });
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(3);
   });
@@ -184,7 +184,7 @@ describe('a delete of messages', () => {
     const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
     const w = world({ policies: [policy], guards: GUARDS });
     const deadLetter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
-    w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
+    await w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
     w.facts = { clockSkewMs: () => DAY };
     await w.engine.run('delete-dead', NEVER);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
@@ -195,7 +195,7 @@ describe('a delete of messages', () => {
     const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production' });
     const w = world({ policies: [policy], guards: GUARDS });
     for (let i = 0; i <= 10_000; i++) {
-      w.ledger.noteDeadLetter({
+      await w.ledger.noteDeadLetter({
         account: 'production',
         dlqId: `m-${i}`,
         messageId: `msg-${i}`,
@@ -223,7 +223,7 @@ test('a delete of a message with a lost response is not sent again after an oper
   });
   const w = world({ policies: [policy], guards: GUARDS });
   const deadLetter = { account: 'production', messageId: 'msg-1', learnedAt: w.clock.now(), status: 404, labels: [] };
-  w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
+  await w.ledger.noteDeadLetter({ ...deadLetter, dlqId: 'm-1' });
   await w.engine.run('delete-dead', NEVER);
   w.dlq.answers = ['lost'];
   await w.engine.run('delete-dead', NEVER);
@@ -253,7 +253,7 @@ describe('entries whose delete the service rejects', () => {
     const w = world({ policies: [policyOf('message-dlq.delete', common)], guards: GUARDS });
     for (let i = 1; i <= 4; i++) {
       const deadLetter = { account: 'production', messageId: `msg-${i}`, status: 404, labels: [] };
-      w.ledger.noteDeadLetter({ ...deadLetter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
+      await w.ledger.noteDeadLetter({ ...deadLetter, dlqId: `m-${i}`, learnedAt: w.clock.now() + i });
     }
     await w.engine.run('delete', NEVER);
     refuse(w);
@@ -305,7 +305,7 @@ describe('a delete of runs', () => {
     expect(w.dlq.deleted).toEqual(['dlq-001']);
     await w.clock.advance(6 * MINUTE);
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['verified']);
+    expect(await outcomes(w)).toEqual(['verified']);
   });
 });
 
@@ -426,10 +426,10 @@ describe('a raise of the budget', () => {
     near(w);
     w.dlq.answers = ['lost'];
     await readings(w, 2);
-    expect(outcomes(w)).toEqual(['unknown']);
+    expect(await outcomes(w)).toEqual(['unknown']);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120, 120]);
-    expect(outcomes(w)).toEqual(['confirmed_applied']);
+    expect(await outcomes(w)).toEqual(['confirmed_applied']);
   });
 
   test.each<[string, (w: World) => void]>([
@@ -447,11 +447,11 @@ describe('a raise of the budget', () => {
     await w.engine.settle(NEVER);
     await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
     expect(w.dlq.budgets).toEqual([120]);
-    expect(outcomes(w)).toEqual(['unknown']);
+    expect(await outcomes(w)).toEqual(['unknown']);
     await w.clock.advance(HOUR);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120]);
-    expect(outcomes(w)).toEqual(['unresolvable']);
+    expect(await outcomes(w)).toEqual(['unresolvable']);
   });
 
   test('with a lost response is not set over a later budget of the configuration', async () => {
@@ -463,7 +463,7 @@ describe('a raise of the budget', () => {
     w.facts = { budget: () => ({ spend: { fresh: false }, asserted }) };
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120]);
-    expect(outcomes(w)).toEqual(['unresolvable']);
+    expect(await outcomes(w)).toEqual(['unresolvable']);
   });
 
   test('requires approval when the spend is unusual, and shows the remaining hours', async () => {

@@ -12,13 +12,13 @@ const firing = { receiver: 'opsd', name: 'BillingDown', key: KEY, accounts: ['pr
 /** Effect of the hook when the alert begins to fire. */
 async function fire(w: World, trigger = ALERT): Promise<void> {
   const at = w.clock.now();
-  w.ledger.noteAlert({ ...firing, key: trigger.key, at });
-  if (!w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger, at })) return;
+  await w.ledger.noteAlert({ ...firing, key: trigger.key, at });
+  if (!(await w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger, at }))) return;
   await w.engine.run(POLICY, NEVER, trigger);
 }
 
-function resolve(w: World): void {
-  w.ledger.noteAlert({ ...firing, isFiring: false, at: w.clock.now() });
+async function resolve(w: World): Promise<void> {
+  await w.ledger.noteAlert({ ...firing, isFiring: false, at: w.clock.now() });
 }
 
 /** Time passes, the engine settles, and the requested runs start. */
@@ -158,7 +158,7 @@ describe.each(HOLDS)('a trigger that is held by $what', ({ guard, options, hold,
     await hold(w);
     await fire(w);
     await pass(w, MINUTE);
-    resolve(w);
+    await resolve(w);
     await pass(w, MINUTE);
     expect([await pending(w), await held(w)]).toEqual([undefined, undefined]);
     await release(w);
@@ -223,8 +223,8 @@ test('repeats of the alert add nothing', async () => {
 test('a crash before the run loses no trigger, even while paused', async () => {
   const w = triggered();
   w.pause = 'PAUSE exists';
-  w.ledger.noteAlert({ ...firing, at: START });
-  w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at: START });
+  await w.ledger.noteAlert({ ...firing, at: START });
+  await w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at: START });
   w.restart();
   await pass(w, MINUTE);
   expect(await held(w)).toBe('kill_switch');
@@ -236,8 +236,8 @@ test('a crash before the run loses no trigger, even while paused', async () => {
 test('a run that a stop interrupts leaves its trigger pending', async () => {
   const w = triggered();
   const at = w.clock.now();
-  w.ledger.noteAlert({ ...firing, at });
-  w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at });
+  await w.ledger.noteAlert({ ...firing, at });
+  await w.ledger.recordTrigger({ policy: POLICY, account: 'production', trigger: ALERT, at });
   await w.engine.run(POLICY, AbortSignal.abort(new Error('the daemon stops')), ALERT);
   expect(await pending(w)).toMatchObject({ count: 1 });
   w.restart();

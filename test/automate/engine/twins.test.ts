@@ -10,7 +10,8 @@ import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World } 
 /** One policy run resumes one entry. */
 const ONE = { policy: { limits: { maxPerRun: 1 } } };
 
-const outcomes = (w: World): readonly unknown[] => w.ledger.recentActions(10).map(({ outcome }) => outcome);
+const outcomes = async (w: World): Promise<readonly unknown[]> =>
+  (await w.ledger.recentActions(10)).map(({ outcome }) => outcome);
 
 async function settled(w: World): Promise<void> {
   await w.clock.advance(SETTLE);
@@ -25,11 +26,11 @@ describe('of two runs that look the same', () => {
     await run(w);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['accepted']);
+    expect(await outcomes(w)).toEqual(['accepted']);
     expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     w.restart();
     await settled(w);
-    expect(outcomes(w)).toEqual(['verified']);
+    expect(await outcomes(w)).toEqual(['verified']);
   });
 
   test('the one that fails after the other was resumed is distinguished by its run id', async () => {
@@ -40,7 +41,7 @@ describe('of two runs that look the same', () => {
     w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
     expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     await settled(w);
-    expect(outcomes(w)).toEqual(['verified']);
+    expect(await outcomes(w)).toEqual(['verified']);
   });
 
   test('a group with a ramp continues', async () => {
@@ -69,7 +70,7 @@ describe('of two runs that look the same', () => {
       const w = await lost({ ...ONE, guards: GUARDS });
       await settled(w);
       const detail = 'the entry is gone, and a run that looks the same has failed since; it may be another run';
-      expect(w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unresolvable', detail }]);
+      expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unresolvable', detail }]);
       expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, size: 1, judged: 0, halts: 0 }]);
       expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
     });
@@ -82,7 +83,7 @@ describe('of two runs that look the same', () => {
       [
         'the other one is the return of another resume',
         async (w: World) => {
-          const { proposal, runId } = w.ledger.recentActions(1)[0]!;
+          const { proposal, runId } = (await w.ledger.recentActions(1))[0]!;
           const other = { ...proposal, target: 'dlq-900', lineage: 'another' } as typeof proposal;
           const reserved = await w.ledger.reserve(runId, other, w.clock.now(), []);
           if (!reserved.ok) throw new Error(reserved.reason);
@@ -105,7 +106,7 @@ describe('of two runs that look the same', () => {
       const w = await lost();
       also(w);
       await settled(w);
-      expect(w.ledger.recentActions(10).find(({ proposal }) => proposal.target === 'dlq-001')).toMatchObject({
+      expect((await w.ledger.recentActions(10)).find(({ proposal }) => proposal.target === 'dlq-001')).toMatchObject({
         outcome: 'confirmed_applied',
       });
     });
@@ -114,7 +115,7 @@ describe('of two runs that look the same', () => {
       const w = await lost();
       w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
       await settled(w);
-      expect(outcomes(w)).toEqual(['failed_again']);
+      expect(await outcomes(w)).toEqual(['failed_again']);
     });
 
     test('a run that looked the same when it was resumed proves nothing', async () => {
@@ -126,7 +127,7 @@ describe('of two runs that look the same', () => {
       await run(w);
       w.restart();
       await settled(w);
-      expect(outcomes(w)).toEqual(['confirmed_applied']);
+      expect(await outcomes(w)).toEqual(['confirmed_applied']);
     });
   });
 });
@@ -142,9 +143,9 @@ describe('of the entries of one run that keeps its id', () => {
     w.restart();
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['accepted']);
+    expect(await outcomes(w)).toEqual(['accepted']);
     await settled(w);
-    expect(outcomes(w)).toEqual(['verified']);
+    expect(await outcomes(w)).toEqual(['verified']);
   });
 
   test('one that was resumed later, though it was listed before, is not a repeated failure', async () => {
@@ -158,7 +159,7 @@ describe('of the entries of one run that keeps its id', () => {
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['accepted', 'verified']);
+    expect(await outcomes(w)).toEqual(['accepted', 'verified']);
   });
 
   test('one that the board showed while the plan was executed is not a repeated failure', async () => {
@@ -174,7 +175,7 @@ describe('of the entries of one run that keeps its id', () => {
     await run(w);
     w.observe();
     await w.engine.settle(NEVER);
-    expect(outcomes(w)).toEqual(['accepted', 'accepted']);
+    expect(await outcomes(w)).toEqual(['accepted', 'accepted']);
   });
 
   test.each([['good'], ['lost']] as const)(
@@ -189,7 +190,7 @@ describe('of the entries of one run that keeps its id', () => {
       await w.clock.advance(MINUTE);
       w.dlq.failAgain(0);
       await settled(w);
-      expect(outcomes(w)).toEqual(['failed_again']);
+      expect(await outcomes(w)).toEqual(['failed_again']);
     },
   );
 });
@@ -291,7 +292,7 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
           rejections: new Rejections(),
         });
         for (const { entry, attempts } of known) if (untried.has(entry.dlqId)) expect(attempts, entry.dlqId).toBe(0);
-        for (const { proposal, outcome } of w.ledger.recentActions(100)) {
+        for (const { proposal, outcome } of await w.ledger.recentActions(100)) {
           if (outcome !== 'failed_again') continue;
           const sent = w.dlq.sent.findIndex(
             ({ dlqIds, newRunId }) => dlqIds[0] === proposal.target && newRunId !== undefined,

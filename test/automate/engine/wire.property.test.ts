@@ -284,7 +284,7 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
   const ledger = memoryLedger();
   for (const { dlqId, labels, responseStatus, ageMs } of given.rows) {
     const learnedAt = clock.now() - Number(ageMs);
-    ledger.noteDeadLetter({
+    await ledger.noteDeadLetter({
       account: 'main',
       dlqId: String(dlqId),
       messageId: 'm',

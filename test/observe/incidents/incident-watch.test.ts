@@ -66,7 +66,7 @@ function world() {
       clock,
       events,
       accounts: [{ name: account, dlqRetentionMs: DAY }],
-      deadLetters: () => facts.deadLetters,
+      deadLetters: async () => facts.deadLetters,
       openResumes: async () => new Map([[account, facts.openResumes]]),
       conditions: {
         active: () => conditions.active(),

@@ -391,7 +391,7 @@ describe('/api/v1/messages/{id}', () => {
       status: 500,
       labels: ['x'],
     };
-    const deps = readingWorld(logOf([]), { overrides: { ledger: ledger({ deadLetters: () => [deadLetter] }) } });
+    const deps = readingWorld(logOf([]), { overrides: { ledger: ledger({ deadLetters: async () => [deadLetter] }) } });
     for (const id of ['d1', 'm9']) {
       const { message } = await get<MessageDetail>(deps, `/api/v1/messages/${id}`);
       expect(message).toMatchObject({ messageId: 'm9', labels: ['x'] });

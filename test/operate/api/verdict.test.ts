@@ -33,7 +33,7 @@ function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'
   } as const;
   const run = { id: 1, ...of, at: NOW, matched: 3, acted: 0, backlog: 3 };
   const full = { ...run, ...(outcome !== undefined && { outcome }), ...(detail !== undefined && { detail }) };
-  return ledger({ lastRuns: () => [full] });
+  return ledger({ lastRuns: async () => [full] });
 }
 
 describe('the verdict', () => {
@@ -161,8 +161,8 @@ describe('the verdict', () => {
     const actions = [action({ id: 2, outcome: 'accepted' })];
     const deps = world({
       ledger: ledger({
-        recentActions: () => actions,
-        unknownOutcomes: () =>
+        recentActions: async () => actions,
+        unknownOutcomes: async () =>
           new Map([
             ['p', 20],
             ['q', 4],
@@ -213,7 +213,7 @@ describe('the verdict', () => {
     const condition = { ...HELD, key: 'unknown/resume-billing', summary: 'outcomes of resume-billing are unknown' };
     const deps = world({
       engine: engine({ conditions: () => [condition] }),
-      ledger: ledger({ unknownOutcomes: () => new Map([['resume-billing', 3]]) }),
+      ledger: ledger({ unknownOutcomes: async () => new Map([['resume-billing', 3]]) }),
     });
     expect((await verdict(deps)).problems).toHaveLength(1);
   });

@@ -38,7 +38,7 @@ async function daemon(given: Given = {}): Promise<Daemon> {
     action({ proposal: proposal({ policy: 'manual:9f3c2a', target: 'a' }), outcome: given.known ?? 'verified' }),
   ];
   const deps = world({
-    ledger: ledger({ storedPlan: async () => stored, actionsOf: () => acted }),
+    ledger: ledger({ storedPlan: async () => stored, actionsOf: async () => acted }),
     engine: engine({
       planManually: async (request) => {
         asked.push(request);

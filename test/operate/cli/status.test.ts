@@ -44,8 +44,8 @@ const NIGHT: Partial<ServerDeps> = {
       { scope: 'policy/delete-old', reason: 'audit first', at: NOW - 7_200_000, by: 'ann' },
     ],
     storedPlans: async () => [storedPlan()],
-    recentActions: () => [action({ outcome: 'failed_again', outcomeAt: NOW })],
-    lastRuns: () => [
+    recentActions: async () => [action({ outcome: 'failed_again', outcomeAt: NOW })],
+    lastRuns: async () => [
       {
         id: 7,
         policy: 'resume-billing',

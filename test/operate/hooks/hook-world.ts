@@ -41,19 +41,19 @@ export async function hookWorld(options: HookWorldOptions = {}) {
     if (store.isBroken) throw new Error('disk full');
   };
   const ledger: HookDeps['ledger'] = {
-    noteAlert(alert) {
+    async noteAlert(alert) {
       check();
       const isNew = !alerts.some(({ key }) => key === alert.key);
       alerts.push(alert);
       return isNew;
     },
-    recordTrigger({ policy, account, trigger: { key } }) {
+    async recordTrigger({ policy, account, trigger: { key } }) {
       check();
       const isNew = !triggers.has(`${policy} ${account} ${key}`);
       triggers.add(`${policy} ${account} ${key}`);
       return isNew;
     },
-    noteDeadLetter(deadLetter) {
+    async noteDeadLetter(deadLetter) {
       check();
       deadLetters.push(deadLetter);
     },

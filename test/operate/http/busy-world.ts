@@ -43,8 +43,8 @@ export function busyWorld(overrides: Partial<World> = {}): World {
     policies: async () => [POLICY],
     engine: engine(PLANNED),
     ledger: ledger({
-      lastRuns: () => [RUN],
-      recentActions: (limit) =>
+      lastRuns: async () => [RUN],
+      recentActions: async (limit) =>
         [
           action({ id: 2 }),
           action({ outcome: 'accepted', outcomeAt: NOW - 59_000, detail: 'ok', newRunId: 'wfr_2' }),

@@ -352,8 +352,8 @@ describe('kept records are readable', () => {
         pauses: async () => [{ scope: 'policy/p', reason: 'odd', at: NOW, by: 'local' }],
         storedPlans: async (states) => (asked.push(states), [stored, storedPlan({ plan: plan({ policy: 'other' }) })]),
         storedPlan: async (id) => (id === '9f3c2a' ? stored : undefined),
-        runs: (filter) => (asked.push(filter), [run]),
-        action: (id) => (id === 1 ? action() : undefined),
+        runs: async (filter) => (asked.push(filter), [run]),
+        action: async (id) => (id === 1 ? action() : undefined),
       }),
     });
 

@@ -132,7 +132,7 @@ test('a plan shows its progress: counts, what is left, and until when it settles
     action({ id: 4, proposal: resume('d'), outcome: 'rejected' }),
     action({ id: 5, proposal: resume('e'), outcome: 'accepted' }),
   ];
-  const over = { storedPlan: async () => stored, actionsOf: () => actions, campaigns: async () => [CAMPAIGN] };
+  const over = { storedPlan: async () => stored, actionsOf: async () => actions, campaigns: async () => [CAMPAIGN] };
   const { body } = await call(asking({ ledger: ledger(over) }).deps, '/api/v1/plans/9f3c2a');
   const counts = { sent: 4, verified: 1, failedAgain: 1, rejected: 1, unknown: 1 };
   expect(body['plan']).toMatchObject({
@@ -161,7 +161,7 @@ test.each([
 ] as const)('a plan that is %s with an outcome %s', async (state, outcome, progress) => {
   const stored = storedPlan({ plan: SHOWN, state, targets: ['a'] });
   const actions = outcome === undefined ? [] : [action({ proposal: resume('a'), outcome })];
-  const { deps } = asking({ ledger: ledger({ storedPlan: async () => stored, actionsOf: () => actions }) });
+  const { deps } = asking({ ledger: ledger({ storedPlan: async () => stored, actionsOf: async () => actions }) });
   expect((await call(deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({ progress });
 });
 

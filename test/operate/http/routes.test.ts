@@ -214,7 +214,7 @@ describe('the JSON API', () => {
   test('a run without an end is running', async () => {
     const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;
     const deps = busyWorld({
-      ledger: ledger({ lastRuns: () => [running] }),
+      ledger: ledger({ lastRuns: async () => [running] }),
     });
     expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun: { outcome: 'running' } }] });
   });

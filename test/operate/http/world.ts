@@ -70,19 +70,19 @@ export function world(overrides: Partial<ServerDeps> = {}): World {
 /** An empty ledger, except for the overrides. */
 export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDeps['ledger'] {
   return {
-    recentActions: () => [],
-    actionsOf: () => [],
+    recentActions: async () => [],
+    actionsOf: async () => [],
     campaigns: async () => [],
-    lastRuns: () => [],
-    unknownOutcomes: () => new Map(),
+    lastRuns: async () => [],
+    unknownOutcomes: async () => new Map(),
     pauses: async () => [],
     storedPlans: async () => [],
     storedPlan: async () => undefined,
-    runs: () => [],
-    action: () => undefined,
+    runs: async () => [],
+    action: async () => undefined,
     actionsOn: async () => [],
     resumedFrom: async () => new Map(),
-    deadLetters: () => [],
+    deadLetters: async () => [],
     ...overrides,
   };
 }

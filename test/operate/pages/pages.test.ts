@@ -173,8 +173,8 @@ describe('the page', () => {
         { ...POLICY, name: CANARY, owner: CANARY, description: CANARY, source: CANARY, reducedBy: CANARY },
       ],
       ledger: ledger({
-        lastRuns: () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
-        recentActions: () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
+        lastRuns: async () => [{ ...RUN, policy: CANARY, outcome: 'held', detail: CANARY }],
+        recentActions: async () => [action({ proposal: proposal(hostile), detail: CANARY, newRunId: CANARY })],
       }),
       accounts: [{ name: CANARY, messageApiUrl: CANARY, managementApiUrl: CANARY }],
       links: [{ label: CANARY, href: CANARY }],
@@ -266,7 +266,7 @@ describe('the page', () => {
       ['/policies', 1],
       ['/policies/resume-billing', 1],
     ] as const) {
-      const ran = ledger({ runs: () => [RUN], recentActions: () => [action()] });
+      const ran = ledger({ runs: async () => [RUN], recentActions: async () => [action()] });
       const markup = await page(busyWorld({ ledger: ran }), path);
       const count = (pattern: RegExp): number => markup.match(pattern)?.length ?? 0;
       expect(count(/<table/g), path).toBe(tables);

@@ -121,9 +121,9 @@ function fullWorld(text: (plain: string) => string): World {
     policies: async () => policies,
     engine: engine({ conditions: () => conditions, plan: () => Promise.resolve({ ok: true, plan: made }) }),
     ledger: ledger({
-      runs: () => runs,
-      lastRuns: () => [RUN, { ...RUN, policy: 'prune-old', outcome: 'held', detail: text('arrivals') }],
-      recentActions: () => actions,
+      runs: async () => runs,
+      lastRuns: async () => [RUN, { ...RUN, policy: 'prune-old', outcome: 'held', detail: text('arrivals') }],
+      recentActions: async () => actions,
       storedPlans: async () => [waiting],
       storedPlan: async (id) => (id === 'gone' ? undefined : waiting),
       pauses: async () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
