@@ -152,3 +152,22 @@ test('an approval that comes while an earlier one is used up is not used up with
   expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'applied' });
   expect(await w.ledger.storedPlan(other.id, w.clock.now())).toMatchObject({ state: 'approved' });
 });
+
+test('a hold that a run starts during a review is not resolved by the review', async () => {
+  let reads = -Infinity;
+  // The reviews of manual plans and of pauses read the pauses first.
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => ++reads === 3);
+  const w = world({ ledger, policy: { every: '1d' } });
+  w.dlq.add();
+  await w.engine.pause(KIM);
+  await run(w);
+  await w.engine.unpause(KIM);
+  reads = 0;
+  const settled = w.engine.settle(NEVER);
+  await expect.poll(() => waiting.length).toBe(1);
+  w.dlq.failOnPage = 0;
+  await run(w);
+  release();
+  await settled;
+  expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing', guard: 'incomplete_read' }]);
+});

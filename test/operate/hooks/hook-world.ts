@@ -36,25 +36,28 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   const deadLetters: DeadLetter[] = [];
   const triggers = new Set<string>();
   const runs: string[] = [];
-  const store = { isBroken: false };
-  const check = (): void => {
+  /** `until`: promise that the store waits for before it answers. `asked`: number of its calls. */
+  const store = { isBroken: false, until: Promise.resolve(), asked: 0 };
+  const check = async (): Promise<void> => {
+    store.asked += 1;
+    await store.until;
     if (store.isBroken) throw new Error('disk full');
   };
   const ledger: HookDeps['ledger'] = {
     async noteAlert(alert) {
-      check();
+      await check();
       const isNew = !alerts.some(({ key }) => key === alert.key);
       alerts.push(alert);
       return isNew;
     },
     async recordTrigger({ policy, account, trigger: { key } }) {
-      check();
+      await check();
       const isNew = !triggers.has(`${policy} ${account} ${key}`);
       triggers.add(`${policy} ${account} ${key}`);
       return isNew;
     },
     async noteDeadLetter(deadLetter) {
-      check();
+      await check();
       deadLetters.push(deadLetter);
     },
   };

@@ -158,6 +158,34 @@ describe('callbacks', () => {
     ]);
   });
 
+  test('are answered after the store has them, and not before', async () => {
+    const { callback, store, deadLetters, said } = await hookWorld();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.until = promise;
+    const answer = callback(failureCallback());
+    await expect.poll(() => store.asked).toBe(1);
+    await new Promise(setImmediate);
+    expect(said.filter(({ type }) => type === 'hook.answered')).toEqual([]);
+    resolve();
+    expect((await answer).status).toBe(202);
+    expect(deadLetters).toHaveLength(1);
+  });
+
+  test('that are stored while the hooks end start no run later', async () => {
+    const { callback, store, server, clock, triggers, runs } = await hookWorld();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    store.until = promise;
+    const answer = callback(failureCallback());
+    await expect.poll(() => store.asked).toBe(1);
+    const closed = server.close();
+    resolve();
+    expect((await answer).status).toBe(202);
+    await clock.advance(60_000);
+    await closed;
+    expect([...triggers]).toHaveLength(1);
+    expect(runs).toEqual([]);
+  });
+
   test('with invalid details keep the valid ones', async () => {
     const { callback, deadLetters } = await hookWorld();
     const odd = { status: 0, retried: -1, url: 'nowhere', topicName: 7, createdAt: '12', sourceHeader: [] };
