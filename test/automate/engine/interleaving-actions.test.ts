@@ -43,8 +43,8 @@ test.each(['a stop', 'a pause that cannot be stored'])(
     release();
     await ended;
     expect(sentIds(w)).toEqual([]);
-    expect(w.ledger.recentActions(9)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
-    expect(w.ledger.recentActions(9)[0]!.detail).toMatch(/^not sent: (?:the daemon stops|release night)/);
+    expect(await w.ledger.recentActions(9)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
+    expect((await w.ledger.recentActions(9))[0]!.detail).toMatch(/^not sent: (?:the daemon stops|release night)/);
     expect((await w.ledger.claims('production', [dlqId])).size).toBe(0);
     expect(await w.ledger.used([{ scope: {}, since: 0 }])).toEqual([0]);
   },
@@ -105,7 +105,9 @@ test('a lost raise is not repeated if an operator sets the budget while its guar
   release();
   await settled;
   expect(w.dlq.budgets).toHaveLength(1);
-  expect(w.ledger.recentActions(9)).toMatchObject([{ outcome: 'unresolvable', detail: 'a later change replaced it' }]);
+  expect(await w.ledger.recentActions(9)).toMatchObject([
+    { outcome: 'unresolvable', detail: 'a later change replaced it' },
+  ]);
 });
 
 test('settling does not give up an action between its intent and its request', async () => {
@@ -119,7 +121,7 @@ test('settling does not give up an action between its intent and its request', a
   expect((await w.ledger.openActions())[0]).not.toHaveProperty('outcome');
   release();
   await ended;
-  expect(w.ledger.recentActions(9)).toMatchObject([{ outcome: 'accepted' }]);
+  expect(await w.ledger.recentActions(9)).toMatchObject([{ outcome: 'accepted' }]);
 });
 
 test('settling does not replace an outcome that is recorded while it reads the open actions', async () => {
@@ -140,7 +142,7 @@ test('settling does not replace an outcome that is recorded while it reads the o
   await ended;
   release();
   await settled;
-  expect(w.ledger.recentActions(9)).toMatchObject([{ outcome: 'accepted' }]);
+  expect(await w.ledger.recentActions(9)).toMatchObject([{ outcome: 'accepted' }]);
   expect(w.events.flatMap((event) => (event.type === 'action.outcome' ? [event.outcome] : []))).toEqual(['accepted']);
 });
 

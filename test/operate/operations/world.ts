@@ -79,7 +79,12 @@ export async function operationsWorld(options: WorldOptions = {}): Promise<Opera
       method: request.method,
       headers: headers as Record<string, string>,
       ...(request.body.length > 0 && { body: request.body }),
-    });
+    }).catch(() => undefined);
+    // The service may end before a request of the daemon's collectors.
+    if (answer === undefined) {
+      response.socket?.resetAndDestroy();
+      return;
+    }
     const body = await answer.text();
     const one = { method: request.method, url: request.url, status: answer.status, body };
     exchanged.push(one);
