@@ -191,7 +191,7 @@ async function ingest(
     clock,
     events,
     headOf: (account) => ({ resource: [['service.name', account]], scope: { name: 'bench', version: '1' } }),
-    failedRun: () => undefined,
+    failedRuns: async () => new Map(),
   });
   const started = performance.now();
   for (;;) {

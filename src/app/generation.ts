@@ -8,7 +8,7 @@ import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import { createFacts } from '#automate/engine/facts.ts';
-import { applyOwnDepartures, departureBy } from '#observe/collectors/own-departures.ts';
+import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
@@ -213,7 +213,7 @@ function hearDepartures({ options, events, storage }: GenerationDeps, board: Obs
     events,
     clock: options.clock,
     store: storage.aggregations.workflowDlq,
-    actedOn: (account, dlqId) => departureBy(storage.ledger.now.actionOn(account, dlqId)),
+    actedOn: async (account, dlqIds) => departuresBy(await storage.ledger.claims(account, dlqIds)),
     depart: (account, dlqIds) => board.depart(account, dlqIds),
   });
 }

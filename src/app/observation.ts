@@ -5,12 +5,12 @@ import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observat
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
+import type { Ledger } from '#automate/ledger/ledger.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
-import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import type { CollectorContext } from '#observe/collectors/collector.ts';
 import { collectors, timing, type Collector, type CollectorTarget } from '#observe/collectors/index.ts';
-import { departureBy } from '#observe/collectors/own-departures.ts';
+import { departuresBy } from '#observe/collectors/own-departures.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
@@ -35,7 +35,7 @@ interface ObservationDeps {
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly resumeEnds: ResumeEnds;
-  readonly ledger: SqliteLedger;
+  readonly ledger: Ledger;
   readonly aggregations: AggregationStores;
   readonly metrics: Pick<Metrics, 'admit'>;
   readonly spans: SpanExport | undefined;
@@ -128,7 +128,7 @@ async function collection(
     onSetBack: (from, to) => events.emit({ type: 'log.set_back', account, from, to }),
     ...(knownUsd !== undefined && { budgetUsd: knownUsd }),
     admit: (label, value, amount) => metrics.admit(account, label, value, amount),
-    actedOn: (dlqId) => departureBy(ledger.now.actionOn(account, dlqId)),
+    actedOn: async (dlqIds) => departuresBy(await ledger.claims(account, dlqIds)),
   };
 }
 

@@ -35,7 +35,7 @@ export async function startTracing(deps: OutgoingDeps, parts: Parts): Promise<Tr
     clock: options.clock,
     version: options.version,
     outbox: storage.spans,
-    failedRun: (account, workflowRunId) => storage.ledger.now.resumedFrom(account, workflowRunId),
+    failedRuns: async (account, workflowRunIds) => storage.ledger.resumedFrom(account, workflowRunIds),
   });
   options.onSpans(() => spans?.own.current());
   if (spans === undefined) return { spans, within: (_undertaking, work) => work() };

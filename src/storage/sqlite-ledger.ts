@@ -2,7 +2,7 @@
 import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { createAcknowledgments } from './ledger-acknowledgments.ts';
-import { createActionReads, type ActionReads } from './ledger-actions.ts';
+import { createActionReads } from './ledger-actions.ts';
 import { createBudgets } from './ledger-budgets.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps } from './ledger-caps.ts';
@@ -21,7 +21,7 @@ import { createTrust, recordOpening, type Opening } from './ledger-trust.ts';
 import { createUsage } from './ledger-usage.ts';
 import type { Store } from './sqlite.ts';
 
-export interface SqliteLedger extends Ledger, Pick<ActionReads, 'now'> {
+export interface SqliteLedger extends Ledger {
   /** Deletes one batch of rows that are older than 400 days and no longer needed. The scheduler calls it. */
   prune(now: number): Promise<Pruned>;
 }

@@ -22,7 +22,10 @@ async function world() {
   waiting.shift()!.proceed();
   await known;
   const depart = (memory: WorkflowDlqMemory) =>
-    aggregateOwnDepartures({ account: ACCOUNT, dlqIds: ['d'] }, memory, { actedOn: () => 'resumed', at: 2 });
+    aggregateOwnDepartures({ account: ACCOUNT, dlqIds: ['d'] }, memory, {
+      actedOn: new Map([['d', 'resumed']]),
+      at: 2,
+    });
   const left = () => storedCounters(store, ACCOUNT).find(({ labels }) => labels.join() === 'w,resumed')?.value;
   return { store, dlq, waiting, release, depart, left };
 }

@@ -47,6 +47,8 @@ interface CommitNews {
   readonly progress: readonly MessageProgress[];
   /** Known facts about the messages that `due` returned, including this commit. */
   readonly due: readonly MessageProgress[];
+  /** Failed runs that were resumed as runs of these messages, by the id of the new run. */
+  readonly failedRuns: ReadonlyMap<string, string>;
 }
 
 /**
@@ -56,5 +58,7 @@ interface CommitNews {
 export interface SpanSource {
   /** Returns the messages that have been open for too long as of this commit. */
   due(facts: CommitFacts): readonly string[];
+  /** Reads `failedRuns`. It never rejects. */
+  failedRuns(account: string, messages: readonly MessageProgress[]): Promise<ReadonlyMap<string, string>>;
   make(facts: CommitFacts, news: CommitNews): SpansOfCommit;
 }

@@ -52,11 +52,14 @@ export interface DlqReading {
   readonly canAsk?: boolean;
 }
 
+/** The daemon's own recorded actions on entries, by dlqId. */
+export type OwnActions = ReadonlyMap<string, 'resumed' | 'deleted'>;
+
 export interface DlqAggregationOptions {
   /** Returns the label to count a workflow under. */
   readonly admit: (label: 'workflow', value: string) => string;
-  /** Returns the daemon's own recorded action on an entry. Undefined if there was none, or none that had an effect. */
-  readonly actedOn: (dlqId: string) => 'resumed' | 'deleted' | undefined;
+  /** Actions on the entries that `departing` returned. An action without an effect is none. */
+  readonly actedOn: OwnActions;
   /** Retention of runs in the service; undefined if unknown. */
   readonly retentionMs?: number;
   /** Usual time between two readings of a run. */
@@ -101,12 +104,24 @@ export function aggregateOwnDepartures(
   const commits = new Commits(account, memory);
   for (const dlqId of dlqIds) {
     const run = memory.runs.get(dlqId);
-    const cause = actedOn(dlqId);
+    const cause = actedOn.get(dlqId);
     if (run === undefined || run.leftAt !== undefined || cause === undefined) continue;
     commits.left(run, cause);
     commits.change({ ...withoutMiss(run), leftAt: at });
   }
   return commits.hasAny ? commits.take() : undefined;
+}
+
+/** Returns the known runs that a reading shows as departed, by whatever removed them: missing, or failed again later. */
+export function departing(
+  { rows, isWhole }: Pick<DlqReading, 'rows' | 'isWhole'>,
+  { runs }: Pick<WorkflowDlqMemory, 'runs'>,
+): readonly string[] {
+  const listed = new Map(rows.map(({ dlqId, createdAt }) => [dlqId, createdAt]));
+  const missing = isWhole ? Infinity : -Infinity;
+  return [...runs.values()]
+    .filter((run) => run.leftAt === undefined && (listed.get(run.dlqId) ?? missing) > run.createdAt)
+    .map(({ dlqId }) => dlqId);
 }
 
 /**
@@ -146,7 +161,7 @@ function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefi
     return;
   }
   // The id now belongs to a later failure. The earlier failure has left, by whatever restarted the run.
-  if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn(dlqId) ?? 'other');
+  if (known !== undefined && known.leftAt === undefined) commits.left(known, options.actedOn.get(dlqId) ?? 'other');
   const workflow = options.admit('workflow', labelOf(row.workflowUrl));
   commits.change({ dlqId, workflow, createdAt, workflowRunId });
   if (!options.isBaseline) commits.entered(workflow, row);
@@ -181,7 +196,7 @@ function lastSeen({ missedSince, createdAt }: KnownRun, { listedAt }: MissOption
 }
 
 function causeOf(run: KnownRun, options: MissOptions): LeftCause {
-  return options.actedOn(run.dlqId) ?? causeOfAge(run.createdAt, lastSeen(run, options), options);
+  return options.actedOn.get(run.dlqId) ?? causeOfAge(run.createdAt, lastSeen(run, options), options);
 }
 
 /** Returns true if the cause proves that a missing run has left. */

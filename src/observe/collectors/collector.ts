@@ -7,6 +7,7 @@ import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { SpanSource } from '../aggregation/span-outbox.ts';
+import type { OwnActions } from '../aggregation/workflow-dlq.ts';
 import type { AggregationStores } from '../aggregation/stores.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api } from '#foundation/events/events.ts';
@@ -54,8 +55,8 @@ export interface CollectorContext<N extends CollectorName = CollectorName> {
     value: string,
     amount?: number,
   ): string;
-  /** Returns the daemon's own action on an entry of the workflow DLQ; undefined if none had an effect. */
-  actedOn?(dlqId: string): 'resumed' | 'deleted' | undefined;
+  /** Returns the daemon's own actions on entries of the workflow DLQ, except those without an effect. */
+  actedOn?(dlqIds: Iterable<string>): Promise<OwnActions>;
   /** Known monthly budget in US dollars; Infinity if unlimited. */
   readonly budgetUsd?: number;
   /** Latest batch of this collector for this account, regardless of age. */

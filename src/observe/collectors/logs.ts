@@ -272,8 +272,9 @@ class Run {
     const { lines: linesOf, spans: source } = this.#context;
     const due = source === undefined ? [] : await openProgress(store, account, source.due(facts), opened);
     const news = linesOf === undefined && source === undefined ? [] : progress();
+    const failedRuns = (await source?.failedRuns(account, [...news, ...due])) ?? new Map();
     // Nothing is awaited between the making of the spans and their commit.
-    const spans = source?.make(facts, { progress: news, due });
+    const spans = source?.make(facts, { progress: news, due, failedRuns });
     const lines = linesOf?.(news);
     await this.#save({
       ...added,

@@ -4,7 +4,7 @@
  * counts it.
  */
 import type { ActionType } from '#foundation/domain/plan.ts';
-import { aggregateOwnDepartures, type DlqAggregationOptions } from '../aggregation/workflow-dlq.ts';
+import { aggregateOwnDepartures, type OwnActions } from '../aggregation/workflow-dlq.ts';
 import type { WorkflowDlqAggregationStore } from '../aggregation/workflow-dlq-store.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -21,8 +21,8 @@ export interface OwnDeparturesDeps {
   readonly events: EventBus;
   readonly clock: Clock;
   readonly store: WorkflowDlqAggregationStore;
-  /** Returns how the daemon removed an entry from the DLQ, from the ledger. */
-  readonly actedOn: (account: string, dlqId: string) => ReturnType<DlqAggregationOptions['actedOn']>;
+  /** Returns how the daemon removed entries from the DLQ, from the ledger. */
+  readonly actedOn: (account: string, dlqIds: Iterable<string>) => Promise<OwnActions>;
   /** Removes runs from the latest batch. */
   readonly depart: (account: string, dlqIds: ReadonlySet<string>) => void;
 }
@@ -34,8 +34,8 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
     const { dlqIds } = waiting.get(account)!;
     waiting.delete(account);
     depart(account, dlqIds);
-    const options = { actedOn: (dlqId: string) => actedOn(account, dlqId), at: clock.now() };
     try {
+      const options = { actedOn: await actedOn(account, dlqIds), at: clock.now() };
       await store.commitWorkflowDlq(account, (memory) => aggregateOwnDepartures({ account, dlqIds }, memory, options));
     } catch (error) {
       // The next complete listing counts them.
@@ -58,8 +58,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
   };
 }
 
-/** Returns how an action removes an entry from the workflow DLQ. */
-export function departureBy(action: ActionType | undefined): 'resumed' | 'deleted' | undefined {
-  if (action === undefined) return undefined;
-  return action === 'workflow-dlq.delete' ? 'deleted' : 'resumed';
+/** Returns how actions remove their entries from the workflow DLQ. */
+export function departuresBy(actions: ReadonlyMap<string, ActionType>): OwnActions {
+  return new Map([...actions].map(([id, action]) => [id, action === 'workflow-dlq.delete' ? 'deleted' : 'resumed']));
 }

@@ -15,6 +15,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import {
   aggregateWorkflowDlq,
   unexplained,
+  departing,
   type DlqAggregationOptions,
   type DlqReading,
 } from '../aggregation/workflow-dlq.ts';
@@ -69,13 +70,13 @@ async function count(
   const keys = stores.flowControl.memory(account).seen;
   const seenAt = clock.monotonic();
   for (const { flowControlKey } of listing.rows) if (flowControlKey !== undefined) keys.add(flowControlKey, seenAt);
+  const memory = await stores.workflowDlq.memory(account);
   const options: DlqAggregationOptions = {
     admit: (label, value) => context.admit(label, value, 0),
-    actedOn: (dlqId) => context.actedOn?.(dlqId),
+    actedOn: (await context.actedOn?.(departing(listing, memory))) ?? new Map(),
     ...(dlqRetentionMs !== undefined && { retentionMs: dlqRetentionMs }),
     unseenMs: 2 * settings.workflowDlq.full,
   };
-  const memory = await stores.workflowDlq.memory(account);
   const missing = unexplained({ account, ...listing, at: clock.now() }, memory, options);
   const { found, ...asked } = await askFor(api, context.signal, missing);
   const rows = found.length === 0 ? listing.rows : withAdded(listing.rows, found);

@@ -16,7 +16,7 @@ export interface SpanFrame {
   /** Maximum length of a span in milliseconds. A longer one is shortened at its start. */
   readonly maxOpenMs: number;
   /** Returns the failed run that was resumed as this run; undefined if unknown. */
-  readonly failedRun: (account: string, workflowRunId: string) => string | undefined;
+  readonly failedRun: (workflowRunId: string) => string | undefined;
 }
 
 /** Selection of a message's spans. */
@@ -236,7 +236,7 @@ class Delivery {
     const { account, messageId, workflowRunId, end } = this.#message;
     if (workflowRunId === undefined) return;
     const { maxOpenMs } = this.#frame;
-    const failed = this.#frame.failedRun(account, workflowRunId);
+    const failed = this.#frame.failedRun(workflowRunId);
     const links: SpanLink[] = [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }];
     if (failed !== undefined) {
       const spanOfRun = spanIdOf(account, failed, 'run');

@@ -26,7 +26,8 @@ export interface SpanSourceOptions {
   readonly clock: Clock;
   readonly events: EventBus;
   readonly headOf: (account: string) => SpanHead;
-  readonly failedRun: SpanFrame['failedRun'];
+  /** Returns the failed runs that were resumed as these runs, by the id of the new run. */
+  readonly failedRuns: (account: string, workflowRunIds: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
 }
 
 type DropReason = Extract<OpsEvent, { type: 'spans.dropped' }>['reason'];
@@ -35,11 +36,23 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
   const { settings, protocol, clock, events } = options;
   const writer = new FrameWriter(protocol);
   const budget = new Budget(settings.maxSpansPerSecond, clock);
-  const frame = frameOf(options);
 
   return {
     due: (facts) => openTooLong(facts, settings.maxOpen),
-    make(facts, { progress, due }) {
+    async failedRuns(account, messages) {
+      try {
+        return await options.failedRuns(
+          account,
+          messages.flatMap(({ workflowRunId }) => workflowRunId ?? []),
+        );
+      } catch {
+        // A failed lookup of a link must not fail the counting.
+        return new Map();
+      }
+    },
+    make(facts, { progress, due, failedRuns }) {
+      const { producer, maxOpen: maxOpenMs } = settings;
+      const frame: SpanFrame = { producer, maxOpenMs, failedRun: (run) => failedRuns.get(run) };
       const spans = new CommitSpans({ ...options, writer, budget, frame }, facts.account);
       for (const message of progress) {
         const isLeftOpen = facts.leftOpen.has(message.messageId);
@@ -52,21 +65,6 @@ export function createSpanSource(options: SpanSourceOptions): SpanSource {
       const { batches, dropped } = spans.finish();
       for (const [reason, count] of dropped) events.emit({ type: 'spans.dropped', count, reason });
       return { batches, leftOpen };
-    },
-  };
-}
-
-function frameOf({ settings, failedRun }: SpanSourceOptions): SpanFrame {
-  return {
-    producer: settings.producer,
-    maxOpenMs: settings.maxOpen,
-    failedRun(...run) {
-      try {
-        return failedRun(...run);
-      } catch {
-        // A failed lookup of a link must not fail the counting.
-        return undefined;
-      }
     },
   };
 }

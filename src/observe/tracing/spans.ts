@@ -6,11 +6,11 @@ import type { SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { DaemonSpans } from './daemon-spans.ts';
-import type { SpanFrame } from './delivery-spans.ts';
 import { otlpEndpoint, type Env } from './otlp-endpoint.ts';
 import { otlpResources } from './otlp-resource.ts';
 import * as semconv from './semconv.ts';
 import type { TraceSettings } from './settings.ts';
+import type { SpanSourceOptions } from './span-source.ts';
 import type { SpanHead } from './span.ts';
 
 export interface SpanExportOptions {
@@ -20,7 +20,7 @@ export interface SpanExportOptions {
   readonly clock: Clock;
   readonly version: string;
   readonly outbox: SpanOutbox;
-  readonly failedRun?: SpanFrame['failedRun'];
+  readonly failedRuns?: SpanSourceOptions['failedRuns'];
 }
 
 export interface SpanExport extends AsyncDisposable {
@@ -64,7 +64,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
       scope: { name: SCOPE, version },
       schemaUrl: semconv.SCHEMA_URL,
     }),
-    failedRun: options.failedRun ?? (() => undefined),
+    failedRuns: options.failedRuns ?? (() => Promise.resolve(new Map())),
   });
   const deliveries = createSpanSender({
     outbox,

@@ -32,7 +32,7 @@ export function context<N extends CollectorName>({
     signal: new AbortController().signal,
     stores,
     admit: (_label, value) => value,
-    actedOn: () => undefined,
+    actedOn: async () => new Map(),
     ...more,
   };
 }

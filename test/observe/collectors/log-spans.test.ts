@@ -83,7 +83,7 @@ test('each span once, matching the whole log', async () => {
           clock,
           events: eventsThatDropNothing(),
           headOf: () => ({ resource: [], scope: { name: 'x', version: '1' } }),
-          failedRun: () => undefined,
+          failedRuns: async () => new Map(),
         });
         const aggregations = createLogAggregationStore(store, createTotals(store), { spans: failing });
         return { stores: { ...memoryStores(), log: aggregations }, outbox, spans };

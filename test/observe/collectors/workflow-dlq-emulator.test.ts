@@ -27,7 +27,7 @@ test("entered and departed runs match the service's activity, across a restart",
         target: target(),
         clock: service.clock,
         stores,
-        actedOn: (dlqId) => (own.has(dlqId) ? 'resumed' : undefined),
+        actedOn: async () => new Map([...own].map((dlqId) => [dlqId, 'resumed' as const])),
         ...(previous !== undefined && { previous }),
       }),
     );

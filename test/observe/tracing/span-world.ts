@@ -73,7 +73,7 @@ export interface SpanWorldOptions {
   readonly env?: Record<string, string>;
   /** Store of an earlier world; a new one when absent. */
   readonly storePath?: string;
-  readonly failedRun?: (account: string, workflowRunId: string) => string | undefined;
+  readonly failedRuns?: (account: string, workflowRunIds: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
 }
 
 export async function spanWorld(sink: { readonly url: string }, options: SpanWorldOptions = {}): Promise<SpanWorld> {
@@ -92,7 +92,7 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
     clock,
     version: '1.2.3',
     outbox,
-    ...(options.failedRun && { failedRun: options.failedRun }),
+    ...(options.failedRuns && { failedRuns: options.failedRuns }),
   });
   if (spans === undefined) throw new Error('no endpoint');
   onTestFinished(async () => {
@@ -123,7 +123,9 @@ export async function spanWorld(sink: { readonly url: string }, options: SpanWor
         leftOpen: (await log.memory(account)).leftOpen,
       };
       const ids = spans.source.due(facts);
-      const made = spans.source.make(facts, { progress, due: open.filter(({ messageId }) => ids.includes(messageId)) });
+      const due = open.filter(({ messageId }) => ids.includes(messageId));
+      const failedRuns = await spans.source.failedRuns(account, [...progress, ...due]);
+      const made = spans.source.make(facts, { progress, due, failedRuns });
       await log.commitLog({ account, watermark, keptFrom: from, increments: [], spans: made, closed });
     },
     flush: () => spans.flush(new AbortController().signal),

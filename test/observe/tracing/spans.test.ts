@@ -293,7 +293,7 @@ describe('the producer', () => {
 });
 
 test('the steps of a workflow run have a separate trace; a resumed run links to the failed one', async () => {
-  const options = { failedRun: (_account: string, run: string) => (run === 'wfr_9' ? 'wfr_8' : undefined) };
+  const options = { failedRuns: async () => new Map([['wfr_9', 'wfr_8']]) };
   const spans = await sent([message({ workflowRunId: 'wfr_9', attempts: [] })], options);
   expect(spans[0]).toMatchObject({ attributes: { 'messaging.message.conversation_id': 'wfr_9' } });
   expect(spans[1]).toMatchObject({

@@ -51,7 +51,7 @@ if (spans !== undefined) {
   };
   const made = spans.source.make(
     { ...facts, entryMode: 'transitions', opened: [], closed: [] },
-    { progress: [message], due: [] },
+    { progress: [message], due: [], failedRuns: new Map() },
   );
   await log.commitLog({ account: 'a', watermark: at, keptFrom: at, increments: [], spans: made });
 }
