@@ -61,6 +61,8 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     // Every commit is on disk before the next step. An intent must survive a power failure, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('PRAGMA foreign_keys = ON');
+    // Otherwise, a statement that changes many rows writes its statement journal to a file.
+    db.exec('PRAGMA temp_store = MEMORY');
     if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
     // One commit: a new store has its schema, its identity and its first epoch, or nothing.
     const { instance, restored, epoch } = transaction(db, () => {
