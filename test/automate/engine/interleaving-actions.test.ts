@@ -206,7 +206,10 @@ test('a halt that is lifted while it is announced leaves no condition', async ()
   const settled = w.engine.settle(NEVER);
   await expect.poll(() => waiting.length).toBe(1);
   expect((await w.ledger.campaigns())[0]).toMatchObject({ state: 'halted' });
+  isJudging = false;
   const lifted = w.engine.unpause({ ...KIM, policy: POLICY });
+  // Without a turn, the halt would be lifted now, before its condition is raised.
+  for (let n = 0; n < 100; n++) await Promise.resolve();
   release();
   await settled;
   expect(await lifted).toBe(1);
