@@ -60,7 +60,7 @@ ENV PATH=/usr/local/bin \
 # Metrics, pages and API; hooks; probes.
 EXPOSE 10777 10778 10779
 # As patient as the probes on Kubernetes: a large store may have to be migrated, and a reload takes the listeners away.
-HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=9 \
+HEALTHCHECK --interval=15s --timeout=5s --start-period=300s --retries=10 \
   CMD ["node", "health.js"]
 # A larger young generation takes more memory, and one that begins smaller is collected more often during the start.
 ENTRYPOINT ["node", "--min-semi-space-size=2", "--max-semi-space-size=2", "dist/opsd.js"]

@@ -66,7 +66,7 @@ export async function openCanaries({ storage, clock, events }: PostDeps): Promis
           answers.isKnownService(account) ||
           targets.some((target) => target.account === account && book.state(target)?.lastSuccessAt !== undefined),
       });
-      parts.ending('canaries', 15_000, () => running.stop());
+      parts.ending('canaries', 2_000, () => running.stop());
       return { inbox, states: () => running.states() };
     },
   };

@@ -57,7 +57,7 @@ export async function openStorage({ storage }: Config, { clock, events, direct }
   const kept = keepCounts({ events, totals, clock });
   // These end after the parts whose last events they count.
   parts.ending('commits of counters', 5_000, () => totals.settled());
-  parts.ending('counts of the daemon', 5_000, async () => kept[Symbol.asyncDispose]());
+  parts.ending('counts of the daemon', 2_000, async () => kept[Symbol.asyncDispose]());
   const spans = await createSpanOutbox(observed);
   const deliveries = await createDeliveryOutbox(observed, {
     onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
