@@ -23,7 +23,7 @@ import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
 import type { EngineDeps } from './engine-deps.ts';
-import { inFlightKey } from './execute.ts';
+import { inFlightKey } from './perform-one.ts';
 import { pauseIfMore } from './exceeded-request.ts';
 import { mayNotRepeat } from './repeat.ts';
 import { reportOutcome } from './report-outcome.ts';

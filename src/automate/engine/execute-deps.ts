@@ -1,0 +1,40 @@
+/** What the execution of a plan needs, and what its parts return. */
+import type { Denial, Plan } from '#foundation/domain/plan.ts';
+import type { Campaigns } from '../ledger/campaigns.ts';
+import type { History } from '../ledger/history.ts';
+import type { Intents } from '../ledger/intents.ts';
+import type { Identity } from '../ledger/trust.ts';
+import type { Authority } from './authority.ts';
+import type { DecideDeps } from './decide-deps.ts';
+
+type ExecuteLedger = Identity & Intents & History & Campaigns;
+
+export interface ExecuteDeps<L = ExecuteLedger> extends DecideDeps<L> {
+  readonly authority: Authority;
+  /** Actions between their reservation and their outcome, by run and target. */
+  readonly inFlight: Set<string>;
+  /** Groups with a step in progress, by policy and group. */
+  readonly inStep: Set<string>;
+}
+
+/** Run in progress. */
+export interface Run {
+  readonly id: number;
+  readonly plan: Plan;
+  /** Facts for the act guards, in addition to the current mode. */
+  readonly isApproved: boolean;
+  readonly probationLeft: number;
+}
+
+export type Step = 'acted' | 'skipped' | 'failed' | 'unknown';
+
+/** Result of one action; without `took` it was not reached. */
+export interface StepResult {
+  readonly took?: Step;
+  readonly done?: number;
+  readonly stopped?: Denial;
+  /** True if nothing is left for the later actions. */
+  readonly isLast?: boolean;
+  /** Reason why the action could not be prepared and was skipped. */
+  readonly unprepared?: string;
+}
