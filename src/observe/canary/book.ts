@@ -43,6 +43,8 @@ export class CanaryBook {
   readonly #responsesLogged = new Set<string>();
   /** Monotonic time of the last verdict that counts, in this process. */
   readonly #judgedAt = new Map<string, number>();
+  /** Messages of an earlier process, which ended before the response to their publish request. */
+  readonly #unanswered = new Set<Round>();
   /** End of the last change. */
   #saved: Promise<unknown> = Promise.resolve();
   readonly key: Secret;
@@ -57,7 +59,9 @@ export class CanaryBook {
     const { rounds, states } = await deps.store.load();
     for (const state of states) book.#states.set(keyOf(state), state);
     for (const record of rounds) {
-      book.#add(new Round(record.result === undefined ? { ...record, isInterrupted: true } : record, deps.clock));
+      const round = new Round(record.result === undefined ? { ...record, isInterrupted: true } : record, deps.clock);
+      book.#add(round);
+      if (record.publish === undefined) book.#unanswered.add(round);
     }
     return book;
   }
@@ -112,6 +116,13 @@ export class CanaryBook {
     await this.#change(round, (record) => ({ ...record, publish, ...(isRejected && { isSettled: true }) }));
     this.#count(round, isRejected ? 'rejected' : 'sent');
     if (!('failure' in publish)) this.#phase(round, 'accepted', publish.afterMs);
+  }
+
+  /** Records that the response was lost, if an earlier process sent the message: it was possibly accepted. */
+  async unanswered(round: Round): Promise<void> {
+    if (!this.#unanswered.delete(round)) return;
+    const failure = { code: 'aborted', message: 'the daemon ended before the response' } as const;
+    await this.published(round, { afterMs: round.nowMs, failure, isRejected: false });
   }
 
   /**

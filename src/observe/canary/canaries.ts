@@ -53,9 +53,9 @@ export function startCanaries(deps: CanariesDeps): RunningCanaries {
     }
   }
 
-  function track(target: CanaryTarget, round: Round): void {
-    const work = followToEnd(target, round).finally(() => underWay.delete(work));
-    underWay.add(work);
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
   }
 
   async function send(target: CanaryTarget, signal: AbortSignal): Promise<void> {
@@ -72,15 +72,21 @@ export function startCanaries(deps: CanariesDeps): RunningCanaries {
       timeoutMs: settings.timeout,
       ...(settings.via?.workflow !== true && { attemptMs: attemptMsOf(settings) }),
     });
+    round.watch(stopping.signal);
     try {
       await book.published(round, await publish(target, round, signal));
     } finally {
-      track(target, round);
+      track(followToEnd(target, round));
     }
   }
 
   for (const target of targets) {
-    for (const round of target.book.rounds(target)) if (!round.isEnded) track(target, round);
+    for (const round of target.book.rounds(target)) {
+      track(target.book.unanswered(round).catch(failed));
+      if (round.isEnded) continue;
+      round.watch(stopping.signal);
+      track(followToEnd(target, round));
+    }
     scheduler.add({
       name: `canary/${target.account}/${target.canary}`,
       schedule: { every: target.settings.every },

@@ -4,8 +4,10 @@ import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import type { Facts, LogReading } from './facts.ts';
 import type { RoundRecord } from './store.ts';
 
-/** Difference of the two clocks that shows that the machine was suspended, or that its clock was set. */
+/** Difference of the two clocks, or delay of a beat, that shows that the process was stopped or the clock was set. */
 const SUSPENDED_MS = 5_000;
+/** Interval at which a watched message notices that the process runs. */
+const BEAT_MS = 1_000;
 
 /** Facts that are read again after a restart. */
 export type Evidence = Partial<Pick<Facts, 'log' | 'callbackLog' | 'receiver' | 'elsewhere' | 'flow'>>;
@@ -15,6 +17,9 @@ export class Round {
   /** Monotonic time of the start. */
   readonly #start: number;
   readonly #waiting = new Set<() => void>();
+  /** Monotonic time of the last beat, while the message is watched. */
+  #beatAt: number | undefined;
+  #isInterrupted = false;
   record: RoundRecord;
   readonly rejections: Facts['rejections'][number][] = [];
   /** Number of arrivals that are not stored yet. */
@@ -39,7 +44,20 @@ export class Round {
   /** Returns true if the daemon perhaps did not watch the message all the time. */
   get isInterrupted(): boolean {
     const wall = this.#clock.now() - this.record.startedAt;
-    return this.record.isInterrupted === true || Math.abs(wall - this.nowMs) > SUSPENDED_MS;
+    // After a stop of the process, a waiting request may come before the beat that is overdue.
+    const silentMs = this.#clock.monotonic() - (this.#beatAt ?? Infinity);
+    this.#isInterrupted ||=
+      this.record.isInterrupted === true ||
+      silentMs > BEAT_MS + SUSPENDED_MS ||
+      Math.abs(wall - this.nowMs) > SUSPENDED_MS;
+    return this.#isInterrupted;
+  }
+
+  /** Notices until the verdict if the process is stopped, which the difference of the clocks does not show. */
+  watch(signal: AbortSignal): void {
+    if (signal.aborted || this.isInterrupted) return;
+    this.#beatAt = this.isEnded ? undefined : this.#clock.monotonic();
+    if (!this.isEnded) this.#clock.after(BEAT_MS, () => this.watch(signal));
   }
 
   facts(evidence: Evidence, known: Pick<Facts, 'isKnownService' | 'logsResponses'>): Facts {
