@@ -247,7 +247,12 @@ function judgeLate(facts: Facts, afterMs: number): Step {
   if (facts.route === 'flowControlKey') {
     return verdict('unknown', `${what}; it may have waited for its flow-control key`);
   }
-  return verdict('service', `${what}, later than its timeout`);
+  // The delay may be in front of the hooks listener.
+  if (facts.receiver === undefined) return ask('receiver');
+  if (facts.receiver !== 'answers') {
+    return verdict('unknown', `${what}, and the hooks listener does not answer the daemon either`);
+  }
+  return verdict('service', `${what}, later than its timeout, and the hooks listener answers the daemon`);
 }
 
 /** The message arrived and was accepted, but the log reports a failed attempt. */

@@ -22,6 +22,7 @@ const base: Facts = {
   logsResponses: false,
 };
 const arrived = [{ afterMs: 200, altered: false, answerMs: 3 }];
+const late = [{ afterMs: T + 1, altered: false }];
 const callback = { afterMs: 300, status: 202 };
 const log = (state: Exclude<LogReading, { failed: unknown }>['state'], more: object = {}): LogReading => ({
   afterMs: DONE,
@@ -200,7 +201,8 @@ describe('the verdict', () => {
       { arrivals: [...arrived, { afterMs: 201, altered: false }], callback, log: log('delivered') },
       'unknown',
     ],
-    ['late', { arrivals: [{ afterMs: T + 1, altered: false }], callback, log: log('delivered') }, 'service'],
+    ['late', { arrivals: late, receiver: 'answers', callback, log: log('delivered') }, 'service'],
+    ['late, and the receiver is slow', { arrivals: late, receiver: 'fails', log: log('delivered') }, 'unknown'],
     ['log not reached', { log: unread('connection') }, 'unknown'],
     ['a restart', { log: failure('connection'), receiver: 'answers', isInterrupted: true }, 'unknown'],
     ['a restart, and all is there', { arrivals: arrived, callback, log: log('delivered'), isInterrupted: true }, 'ok'],
