@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import type { Config } from '#config/config.ts';
 import type { LoadedTests } from '#config/policy-tests.ts';
 import { formatProblems } from '#config/problem.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { PolicyTestResults } from '#operate/api/reading-ports.ts';
 
 type Loaded = Extract<LoadedTests, { ok: true }>;
@@ -16,15 +17,13 @@ export function policyTestsOf(
   { files, policies }: Pick<Config, 'files' | 'policies'>,
   env: Readonly<Record<string, string | undefined>>,
 ): (policy: string) => Promise<PolicyTestResults | undefined> {
-  let last: Promise<unknown> = Promise.resolve();
+  const runs = new OneByOne();
   return (policy) => {
     const source = policies.find(({ settings }) => settings.name === policy)?.source.replace(/:\d+$/, '');
     const own = files.find((file) => source !== undefined && file.endsWith(source.replace(/^(?:\.\.?\/)+/, '')));
     const file = own?.replace(/\.ya?ml$/, `_test${extname(own)}`);
     if (file === undefined || file === own || !existsSync(file)) return Promise.resolve(undefined);
-    const run = last.then(() => runFile(file, policy, env));
-    last = run.catch(() => undefined);
-    return run;
+    return runs.run(() => runFile(file, policy, env));
   };
 }
 

@@ -1,6 +1,6 @@
 /** Checks of an account's addresses: credentials must not be sent in plain text, and each must fit into one header. */
 import { isIP } from 'node:net';
-import { isPrivateAddress } from '#foundation/platform/private-address.ts';
+import { isLoopback, isPrivateAddress } from '#foundation/platform/private-address.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, pathText, placeAt } from './yaml-place.ts';
 
@@ -57,10 +57,6 @@ function urlFaults(place: Place | undefined, path: readonly PropertyKey[]): Faul
 }
 
 const PRIVATE_NAME = /^(?:[^.]+|.+\.(?:localhost|local|svc|internal|home\.arpa))$/;
-
-function isLoopback(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
-}
 
 /** Returns true for hosts that only exist in a private network. */
 function isPrivate(host: string): boolean {

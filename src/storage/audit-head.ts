@@ -1,6 +1,7 @@
 /** Head of the audit log as stored in the database, written in the same transaction as the recorded change. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
+import { run, type Work } from './database.ts';
 
 const KEY = 'audit_head';
 
@@ -10,8 +11,8 @@ export function readHead(db: DatabaseSync): AuditHead | undefined {
   return hash === undefined ? undefined : { sequence: Number(sequence), hash };
 }
 
-/** @returns a function that saves a head, within the caller's transaction */
-export function headWriter(db: DatabaseSync): (head: AuditHead) => void {
-  const put = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
-  return ({ sequence, hash }) => void put.run(KEY, `${sequence}:${hash}`);
+const PUT = `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
+
+export function* saveHead({ sequence, hash }: AuditHead): Work<void> {
+  yield* run(PUT, KEY, `${sequence}:${hash}`);
 }

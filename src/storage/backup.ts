@@ -22,6 +22,7 @@ import { MUST_ADOPT } from './ledger-trust.ts';
 import { removeMark } from './clean-mark.ts';
 import { damageOf } from './store-check.ts';
 import { explain, isDamage, StoreError } from './store-error.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { assertOwnStore } from './store-identity.ts';
 import { checkVersion, lockStore, type Store } from './sqlite.ts';
 import { keepDigests } from './table-digests.ts';
@@ -34,16 +35,13 @@ export interface Copies extends AsyncDisposable {
 /** Serializes backups and ends them with the daemon. A backup that outlives the daemon would keep the store locked. */
 export function createCopies(store: Store): Copies {
   const ending = new AbortController();
-  let last: Promise<unknown> = Promise.resolve();
+  const copies = new OneByOne();
   return {
-    async write(file, signal = ending.signal) {
-      const copy = last.then(async () => backupStore(store, file, AbortSignal.any([signal, ending.signal])));
-      last = copy.catch(() => undefined);
-      return copy;
-    },
+    write: (file, signal = ending.signal) =>
+      copies.run(() => backupStore(store, file, AbortSignal.any([signal, ending.signal]))),
     async [Symbol.asyncDispose]() {
       ending.abort(new Error('the daemon stops'));
-      await last;
+      await copies.idle();
     },
   };
 }

@@ -1,7 +1,6 @@
 /** A change of the ledger: one transaction, whose audit record is on disk before the commit. */
-import type { DatabaseSync } from 'node:sqlite';
 import { NOT_COMMITTED, type AuditEntry, type AuditHead, type AuditLog } from '#automate/ledger/audit-log.ts';
-import { headWriter } from './audit-head.ts';
+import { saveHead } from './audit-head.ts';
 import type { Database, Work } from './database.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
 import { transaction } from './sqlite-transaction.ts';
@@ -14,7 +13,6 @@ import type { Store } from './sqlite.ts';
 type Tell = (entry: AuditEntry) => Work<void>;
 
 export interface Journal {
-  readonly db: DatabaseSync;
   readonly database: Database;
   readonly instance: string;
   readonly epoch: number;
@@ -27,44 +25,31 @@ export interface Journal {
    * @throws if the audit log or the store cannot be written; nothing has changed then
    */
   readonly write: <T>(work: (tell: Tell) => Work<T>, account?: string) => Promise<T>;
-  /** `write` for work that is not a generator yet. */
-  readonly change: <T>(work: (tell: (entry: AuditEntry) => void) => T) => T;
 }
 
 export function createJournal(store: Store, audit: AuditLog): Journal {
   const { db, database, instance, epoch } = store;
   const sqlite = createSqliteDatabase(db);
-  const saveHead = headWriter(db);
   /** Record whose transaction failed after the record was appended. */
   let lost: AuditHead | undefined;
 
-  function change<T>(work: (tell: (entry: AuditEntry) => void) => T): T {
+  async function write<T>(work: (tell: Tell) => Work<T>): Promise<T> {
     let told: AuditHead | undefined;
-    const tell = (entry: AuditEntry): void => {
+    const tell: Tell = function* (entry) {
       if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
       if (lost !== undefined) audit.append({ type: NOT_COMMITTED, record: lost.sequence });
       lost = undefined;
       told = audit.append(entry);
-      saveHead(told);
+      yield* saveHead(told);
     };
     try {
-      return transaction(db, () => work(tell));
+      // Nothing is awaited: the next write must know of a record that this one lost.
+      return transaction(db, () => sqlite.now(work(tell)));
     } catch (error) {
       lost = told ?? lost;
       throw error;
     }
   }
 
-  async function write<T>(work: (tell: Tell) => Work<T>): Promise<T> {
-    return change((tell) =>
-      sqlite.now(
-        // eslint-disable-next-line require-yield
-        work(function* (entry) {
-          tell(entry);
-        }),
-      ),
-    );
-  }
-
-  return { db, database, instance, epoch, problem: () => store.problem, write, change };
+  return { database, instance, epoch, problem: () => store.problem, write };
 }

@@ -1,5 +1,6 @@
 /** Database on SQLite. The connection runs the work of a transaction in one go. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Database, Dialect, Outcome, Row, Statement, Work } from './database.ts';
 import { transaction } from './sqlite-transaction.ts';
 
@@ -11,23 +12,26 @@ const SQLITE: Dialect = {
   position: (text, part) => `instr(${text}, ${part})`,
 };
 
+interface Prepared {
+  readonly statement: StatementSync;
+  /** True for a query, and for a change that returns its rows. */
+  readonly hasRows: boolean;
+}
+
 export interface SqliteDatabase extends Database {
   /** Runs work now, within the caller's transaction if there is one. */
   now<T>(work: Work<T>): T;
 }
 
 export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
-  const prepared = new Map<string, StatementSync>();
-
-  function prepare(sql: string): StatementSync {
-    let statement = prepared.get(sql);
-    if (statement === undefined) prepared.set(sql, (statement = db.prepare(sql)));
-    return statement;
-  }
+  const prepared = new Map<string, Prepared>();
 
   function execute({ sql, rows }: Statement): Outcome {
-    const statement = prepare(sql);
-    if (returnsRows(sql)) {
+    const { statement, hasRows } = getOrAdd(prepared, sql, () => ({
+      statement: db.prepare(sql),
+      hasRows: returnsRows(sql),
+    }));
+    if (hasRows) {
       let found: readonly Row[] = [];
       for (const values of rows) found = statement.all(...values) as readonly Row[];
       return { rows: found, changes: found.length };
@@ -60,7 +64,6 @@ export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
   };
 }
 
-/** Returns true for a query, and for a change that returns its rows. */
 function returnsRows(sql: string): boolean {
   return /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/.test(sql);
 }

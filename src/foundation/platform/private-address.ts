@@ -32,3 +32,8 @@ export async function leadsToPrivate(url: string): Promise<boolean> {
     return true;
   }
 }
+
+/** Returns true for names and addresses of this machine. @param host as in `URL.hostname` */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+}

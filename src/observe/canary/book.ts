@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { CanaryOutcome, CanaryPhase, CanarySize, CanaryVerdictReason } from '#foundation/domain/canary.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Arrival, LogReading, Publish, Route } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
@@ -45,8 +46,7 @@ export class CanaryBook {
   readonly #judgedAt = new Map<string, number>();
   /** Messages of an earlier process, which ended before the response to their publish request. */
   readonly #unanswered = new Set<Round>();
-  /** End of the last change. */
-  #saved: Promise<unknown> = Promise.resolve();
+  readonly #changes = new OneByOne();
   readonly key: Secret;
 
   private constructor(deps: BookDeps, key: string) {
@@ -104,7 +104,7 @@ export class CanaryBook {
       arrivals: [],
     };
     const round = new Round(record, clock);
-    await this.#inTurn(() => store.save({ rounds: [record, ...settled], forget }));
+    await this.#changes.run(() => store.save({ rounds: [record, ...settled], forget }));
     this.#warm.add(keyOf(fresh));
     for (const id of forget) this.#forget(id);
     this.#add(round);
@@ -187,7 +187,7 @@ export class CanaryBook {
     );
     if (state === undefined) return;
     this.#judgedAt.set(keyOf(state), this.#deps.clock.monotonic());
-    const { messageId } = round.view();
+    const { messageId } = round;
     this.#deps.events.emit({
       type: 'canary.verdict',
       account,
@@ -289,7 +289,7 @@ export class CanaryBook {
     change: (record: RoundRecord) => RoundRecord,
     nextState?: () => StateRecord | undefined,
   ): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#changes.run(async () => {
       const state = nextState?.();
       await this.#deps.store.save({ rounds: [change(round.record)], ...(state !== undefined && { state }) });
       // Applied again: facts in memory may have been added during the write.
@@ -297,12 +297,6 @@ export class CanaryBook {
       if (state !== undefined) this.#states.set(keyOf(state), state);
     });
     round.changed();
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#saved.then(work);
-    this.#saved = done.catch(() => undefined);
-    return done;
   }
 }
 

@@ -4,7 +4,7 @@ import type { CallOptions, LogQuery } from '#service/api.ts';
 import { LOG_STATES, type LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
-import { leadsToPrivate } from '#foundation/platform/private-address.ts';
+import { isLoopback, leadsToPrivate } from '#foundation/platform/private-address.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import type { LogReading, ReceiverProbe } from './facts.ts';
 import { loggedMessage, type LoggedMessage } from './log-reading.ts';
@@ -61,8 +61,7 @@ export async function answer(question: Question, asked: Asked, deps: QuestionDep
 
 /** Reads the log of the message, by its id, or by its label if the id is unknown. */
 export async function readLog({ target, round, signal }: Asked, deps: QuestionDeps): Promise<LogReading> {
-  const { publish } = round.record;
-  const messageId = publish !== undefined && 'messageId' in publish ? publish.messageId : undefined;
+  const { messageId } = round;
   const label = labelOf(round);
   const query: LogQuery = messageId === undefined ? { label: [label] } : { messageId };
   return within(round, deps, signal, async (call) => {
@@ -151,6 +150,5 @@ async function probeReceiver({ target, signal }: Asked, { http }: QuestionDeps):
 
 /** Returns true if a URL leads to this machine. */
 export function isLocalUrl(url: string): boolean {
-  const host = URL.parse(url)?.hostname ?? '';
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(host);
+  return isLoopback(URL.parse(url)?.hostname ?? '');
 }

@@ -41,6 +41,12 @@ export class Round {
     return this.record.result !== undefined;
   }
 
+  /** Id at the service; undefined if the publish request had no response, or published no message. */
+  get messageId(): string | undefined {
+    const { publish } = this.record;
+    return publish !== undefined && 'messageId' in publish ? publish.messageId : undefined;
+  }
+
   /** Returns true if the daemon perhaps did not watch the message all the time. */
   get isInterrupted(): boolean {
     const wall = this.#clock.now() - this.record.startedAt;
@@ -95,7 +101,7 @@ export class Round {
 
   view(): CanaryRound {
     const { id, size, bytes, startedAt, publish, arrivals, callback, isWarmUp, result } = this.record;
-    const messageId = publish !== undefined && 'messageId' in publish ? publish.messageId : undefined;
+    const { messageId } = this;
     const phases: [CanaryPhase, number | undefined][] = [
       ['accepted', publish !== undefined && !('failure' in publish) ? publish.afterMs : undefined],
       ['logged', this.record.loggedMs],

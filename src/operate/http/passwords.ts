@@ -4,6 +4,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { HttpError } from './reply.ts';
 
@@ -33,7 +34,7 @@ export class Passwords {
   readonly #right = new Set<string>();
   readonly #wrong = new Set<string>();
   readonly #underWay = new Map<string, Promise<boolean>>();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #comparisons = new OneByOne();
 
   constructor(comparer: Comparer) {
     this.#comparer = comparer;
@@ -74,9 +75,7 @@ export class Passwords {
   }
 
   #compare(password: string, hash: string): Promise<boolean> {
-    const compared = this.#last.then(() => this.#comparer.compare(password, hash));
-    this.#last = compared.catch(() => undefined);
-    return compared;
+    return this.#comparisons.run(() => this.#comparer.compare(password, hash));
   }
 
   /** Hash that no password matches, with the cost of some user's hash: always the same for one name. */

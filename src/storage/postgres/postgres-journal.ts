@@ -15,7 +15,7 @@ interface JournalDeps {
 }
 
 export interface PostgresJournal {
-  readonly journal: Omit<Journal, 'db' | 'change'>;
+  readonly journal: Journal;
   readonly audit: AuditLog;
 }
 
