@@ -1,4 +1,4 @@
-/** What the execution of a plan needs, and what its parts return. */
+/** Dependencies of the execution of a plan, and results of its parts. */
 import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { History } from '../ledger/history.ts';

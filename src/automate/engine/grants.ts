@@ -58,7 +58,7 @@ export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): b
 
 /**
  * @returns the plan that is pending now: this one, or an older one that is still valid; undefined if an operator
- *   rejected this plan, which is then not presented again before its expiry, or decided on a plan meanwhile
+ *   rejected this plan, which is then not presented again before its expiry, or decided on a plan since
  */
 export async function awaitApproval(
   { plan, targets }: Decision,

@@ -86,7 +86,7 @@ export async function reviewHold(
   if (pending === undefined && hold === undefined) return undefined;
   const isLast = pending === undefined && !(await mayRunAgain(policy, approved, deps));
   const denial = isLast ? undefined : await denialBefore(policy, pending?.trigger, deps);
-  // A run has started or ended a hold meanwhile: the next review has the facts about it.
+  // A run has started or ended a hold since: the next review has the facts about it.
   if (holdNow() !== hold) return undefined;
   if (isLast) {
     // For a policy that runs only manually, trouble stays visible until its next run.

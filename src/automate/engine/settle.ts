@@ -88,7 +88,7 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) continue;
     const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
     const returns = new Returns(listing.entries, deps.ledger.instance);
-    // After the listing: an entry that is gone because it was resumed meanwhile is a return, not a success.
+    // After the listing: an entry that is gone because it was resumed in the meantime is a return, not a success.
     const known = await knownOf(account, due, returns, deps);
     for (const action of due) await judge(action, { ids, known }, deps);
   }

@@ -39,7 +39,7 @@ export interface SignalInbox {
 /** Signals for the engine, as received by the hooks. */
 export interface Signals {
   /**
-   * Returns a function that tells whether an alert with a name fires for the account. Undefined if unknown: no alert was
+   * Returns a function that reports whether an alert with a name fires for the account. Undefined if unknown: no alert was
    * ever received, the accounts of a firing alert are unknown, or it was not repeated for a day. After six days it counts
    * as ended.
    */

@@ -1,7 +1,7 @@
 /** Rules of faults: how often each applies, and how often it has. */
 import type { Random } from '#foundation/platform/random.ts';
 
-/** How often a rule applies, among the cases that it matches. */
+/** Frequency of a rule, among the cases that it matches. */
 export interface Frequency {
   /** Number of matching cases that pass first. Default 0. */
   readonly skip?: number;

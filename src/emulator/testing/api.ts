@@ -184,7 +184,7 @@ export interface ActiveFault {
   readonly hits: number;
 }
 
-/** How often a rule applies. */
+/** Frequency of a rule. */
 export interface FaultFrequency {
   /** Number of matches that pass first. Default 0. */
   readonly skip?: number;

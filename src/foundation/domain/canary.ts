@@ -33,7 +33,7 @@ export const CANARY_PHASES = ['accepted', 'logged', 'arrived', 'callback', 'deli
 export type CanaryPhase = (typeof CANARY_PHASES)[number];
 
 /**
- * What happened to messages, for their counter. `sent`: accepted, or possibly accepted. `rejected`: certainly not
+ * Outcomes of messages, for their counter. `sent`: accepted, or possibly accepted. `rejected`: certainly not
  * accepted. `arrived` counts each message once, `duplicate` its further arrivals. `late`: first arrival after the
  * timeout. `altered`: arrived with other content. `lost`: accepted, and did not arrive until the daemon stopped waiting.
  */

@@ -1,4 +1,4 @@
-/** What else happens between the decision about an action, its intent, its request, and its outcome. */
+/** Events between the decision about an action, its intent, its request, and its outcome. */
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';

@@ -1,4 +1,4 @@
-/** What else happens while the engine waits for the store. */
+/** Events while the engine waits for the store. */
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
@@ -8,7 +8,7 @@ import { HOUR, NEVER, policyOf, run, sentIds, world, type World } from './world.
 
 const KIM = { reason: 'release night', by: 'kim' };
 
-test('a pause that cannot be stored, because its engine was replaced meanwhile, holds the next engine', async () => {
+test('a pause that cannot be stored, because its engine was replaced in the meantime, holds the next engine', async () => {
   const { port: ledger, waiting } = heldBack(memoryLedger(), 'pause');
   const w = world({ ledger });
   const paused = w.engine.pause(KIM);
