@@ -31,6 +31,7 @@ const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
     'redirects are not followed because they would receive the credential; set the base URL to the final address',
   cursor_loop: 'the listing would never end; try again later',
   budget: 'raise client.requestsPerDay, or lengthen the intervals',
+  lease: 'the replica that owns the account sends its requests',
   aborted: 'the daemon stopped the request',
 };
 

@@ -85,6 +85,11 @@ export interface ConnectionDeps {
   readonly requestUse?: LoadedUse;
   /** Memory limit shared by all connections of the process. */
   readonly answers?: AnswerMemory;
+  /**
+   * Returns the reason why a request that lasts up to `timeoutMs` must not start now; undefined if it may. Absent if
+   * the process is the only one that sends requests for the account.
+   */
+  readonly mayStart?: (timeoutMs: number) => string | undefined;
 }
 
 /** Call with its method. */
@@ -176,6 +181,11 @@ export class ApiConnection implements AsyncDisposable {
     signal.throwIfAborted();
     if (this.#closed !== undefined) {
       throw serviceError(place, { code: 'aborted', what: 'the client is closed', effect: 'none' });
+    }
+    // Last, because each wait above takes time from the lease.
+    const notNow = this.#deps.mayStart?.(this.#options.limits.timeout);
+    if (notNow !== undefined) {
+      throw serviceError(place, { code: 'lease', what: `${notNow}; the request was not sent`, effect: 'none' });
     }
     const work = this.#request(
       call,

@@ -49,6 +49,7 @@ export interface UnderTestOptions {
   readonly token?: Secret;
   readonly actionToken?: Secret;
   readonly requestUse?: RequestUseStore;
+  readonly mayStart?: (timeoutMs: number) => string | undefined;
 }
 
 export async function clientUnderTest(options: UnderTestOptions = {}): Promise<UnderTest> {
@@ -75,6 +76,7 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
       events: bus,
       random: options.random ?? (() => 0),
       ...(options.requestUse && { requestUse: await loadUse(options.requestUse) }),
+      ...(options.mayStart && { mayStart: options.mayStart }),
     },
   );
   const close = async (): Promise<void> => client[Symbol.asyncDispose]();

@@ -340,6 +340,37 @@ describe('the client itself', () => {
     expect(client.sink.requests).toHaveLength(1);
   });
 
+  test('the lease: no request starts that may outlast it, and a retry asks again', async () => {
+    const asked: number[] = [];
+    let reason: string | undefined;
+    const client = await clientUnderTest({
+      limits: { timeout: 7_000 },
+      answer(_request, response) {
+        reason = 'the lease on account production ends too soon';
+        response.writeHead(503).end();
+      },
+      mayStart(timeoutMs) {
+        asked.push(timeoutMs);
+        return reason;
+      },
+    });
+    const refused = { code: 'lease', effect: 'none' };
+    // The first request starts, and its retry does not.
+    expect(await serviceErrorOf(client.message.listUrlGroups(call))).toMatchObject(refused);
+    expect(asked).toEqual([7_000, 7_000]);
+    for (const request of [
+      client.message.listUrlGroups(call),
+      resume(client),
+      client.management.getAccountStats('a', '1d', call),
+    ]) {
+      const error = await serviceErrorOf(request);
+      expect(error).toMatchObject(refused);
+      expect(error.message).toContain('the lease on account production ends too soon; the request was not sent');
+    }
+    expect(client.sink.requests).toHaveLength(1);
+    expect(client.eventsOf('api.request')).toHaveLength(1);
+  });
+
   test('the daily budget: rejected without a request, until the next UTC day', async () => {
     const clock = new ManualClock(Date.UTC(2026, 10, 20, 23, 59));
     const client = await clientUnderTest({

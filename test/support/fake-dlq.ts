@@ -20,7 +20,8 @@ export type ResumeAnswer =
   | 'rate_limited'
   | 'no_run'
   | 'two_runs'
-  | 'forbidden';
+  | 'forbidden'
+  | 'lease';
 
 const LATE_MS = 60_000;
 
@@ -199,6 +200,8 @@ export class FakeDlq {
         throw failure('rate_limited', 'none', 'too many requests');
       case 'forbidden':
         throw failure('forbidden', 'none', 'may not write');
+      case 'lease':
+        throw failure('lease', 'none', 'the lease ends too soon');
       case 'no_run':
         return { runs: [] };
       case 'two_runs':

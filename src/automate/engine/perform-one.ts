@@ -18,6 +18,7 @@ const REFUSES_ALL: Readonly<Record<string, Denial>> = {
   budget: { guard: 'quota', reason: 'the daemon’s own request budget is exhausted' },
   unauthorized: { guard: 'service', reason: 'the service does not accept the token' },
   forbidden: { guard: 'service', reason: 'the token has no write permission' },
+  lease: { guard: 'lease', reason: 'the lease on the account is lost, or ends before the response may come' },
 };
 
 /** Performs one action. No request is sent without a durable intent, and none is sent twice. */

@@ -15,6 +15,7 @@ export const SERVICE_ERROR_CODES = [
   'redirect', // 3xx: never followed, because it would send the credential elsewhere
   'cursor_loop', // a listing returned a cursor twice
   'budget', // the daemon's own request budget is used up
+  'lease', // this replica does not own the account, or not for long enough
   'aborted', // stopped by the daemon
 ] as const;
 

@@ -23,6 +23,7 @@ const SAYS: Readonly<Record<ServiceErrorCode, 'up' | 'down' | 'silent'>> = {
   too_large: 'silent',
   cursor_loop: 'silent',
   budget: 'silent',
+  lease: 'silent',
   aborted: 'silent',
 };
 

@@ -430,6 +430,7 @@ describe('conditions that end a run', () => {
   test.each([
     ['the first 429 to a write', ['rate_limited'], 1, 'quota', 'rejected'],
     ['a token without write permission', ['forbidden'], 1, 'service', 'rejected'],
+    ['a lease that ends too soon for a request', ['lease'], 1, 'lease', 'rejected'],
     ['three error responses in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
   ] as const)('%s', async (_what, answers, sent, guard, outcome) => {
     const w = world();
