@@ -14,7 +14,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Parts } from './parts.ts';
-import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
 
 /** Account with its connection. */
 interface Connection {
@@ -35,7 +35,7 @@ export interface Accounts {
 
 interface AccountsDeps extends EmbeddedDeps {
   readonly events: EventBus;
-  readonly requestUse: Storage['requestUse'];
+  readonly requestUse: Stores['requestUse'];
 }
 
 /** Connects every account of the configuration, and starts the embedded service for those that ask for it. */

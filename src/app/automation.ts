@@ -144,7 +144,7 @@ function engineOf(
   const { config, accounts, ledger, board, facts, clock, events } = deps;
   const { env, reload, settleMs, pace } = deps.options;
   const { killSwitchFile } = config.engine;
-  const { path } = config.storage.sqlite;
+  const path = config.storage.sqlite?.path ?? ':memory:';
   const ceiling = modeCeiling(env['OPSD_MODE']);
   return createEngine({
     policies: compiled,

@@ -12,9 +12,9 @@ import { CanaryInbox } from '#observe/canary/inbox.ts';
 import { isLocalUrl } from '#observe/canary/questions.ts';
 import type { CanaryTarget } from '#observe/canary/target.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
-import type { Store } from '#storage/sqlite.ts';
 import type { Accounts } from './accounts.ts';
 import type { Parts } from './parts.ts';
+import type { Storage } from './storage.ts';
 
 /** Limit of a request to the hooks listener itself. */
 const PROBE_MS = 10_000;
@@ -38,13 +38,13 @@ interface StartDeps {
 }
 
 interface PostDeps {
-  readonly storage: { readonly store: Pick<Store, 'database'> };
+  readonly storage: Pick<Storage, 'database'>;
   readonly clock: Clock;
   readonly events: EventBus;
 }
 
 export async function openCanaries({ storage, clock, events }: PostDeps): Promise<CanaryPost> {
-  const book = await CanaryBook.open({ store: createCanaryStore(storage.store), clock, events });
+  const book = await CanaryBook.open({ store: createCanaryStore(storage), clock, events });
   const inbox = new CanaryInbox(book);
   return {
     start({ config, accounts, scheduler }, parts) {

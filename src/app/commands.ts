@@ -13,11 +13,11 @@ export class CommandGate {
   #held: Promise<void> | undefined;
   #breakOff = new AbortController();
 
-  /** Aborts the commands in progress, and makes new ones wait until disposal. */
-  hold(): HeldCommands {
+  /** Aborts the commands in progress with an error, and makes new ones wait until disposal. */
+  hold(reason: Error): HeldCommands {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#held = promise;
-    this.#breakOff.abort(new Error('the configuration is being reloaded'));
+    this.#breakOff.abort(reason);
     this.#breakOff = new AbortController();
     const open = (): void => {
       this.#held = undefined;

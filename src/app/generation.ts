@@ -30,12 +30,15 @@ import { startDeliveryLines, startNotifications, startTracing } from './outgoing
 import { Parts } from './parts.ts';
 import { tellOfReload } from './reload.ts';
 import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
 
 /** Grace period of a stop for reads that are nearly done. A hanging read is aborted, which loses nothing. */
 const READ_GRACE_MS = 1_000;
 
-interface GenerationDeps {
+interface GenerationGiven {
+  /** Part of the configuration that this process works on. */
   readonly config: Config;
+  readonly whole: Config;
   readonly options: DaemonOptions;
   readonly events: EventBus;
   readonly storage: Storage;
@@ -50,8 +53,14 @@ interface GenerationDeps {
   handed(): Handover | undefined;
 }
 
+interface GenerationDeps extends GenerationGiven {
+  readonly storage: Storage & Stores;
+}
+
 export interface Generation {
+  /** Part of the configuration that this process works on. */
   readonly config: Config;
+  readonly whole: Config;
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;
   readonly flowControlHistory: FlowControlHistory;
@@ -59,6 +68,7 @@ export interface Generation {
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
   readonly metrics: Metrics;
+  readonly stores: Stores;
   /** Absent if no canary is configured. */
   readonly canaries: GenerationCanaries | undefined;
   readonly clock: VerifiedClock;
@@ -80,12 +90,16 @@ export interface Generation {
   handOver(): Handover;
 }
 
-export async function createGeneration(deps: GenerationDeps): Promise<Generation> {
-  const { config, options, events, storage, flowControlHistory } = deps;
+export async function createGeneration(given: GenerationGiven): Promise<Generation> {
+  const { config, whole, options, events, flowControlHistory } = given;
   const { clock, random, logger, direct } = options;
-  const { ledger, aggregations } = storage;
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
+
+  const stores = await given.storage.stores(config.accounts.map(({ name }) => name));
+  const storage = { ...given.storage, ...stores };
+  const deps = { ...given, storage };
+  const { ledger, aggregations } = storage;
 
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
@@ -124,23 +138,8 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   noteReload();
   startDeliveryLines(deps, parts);
 
-  watchAccounts({
-    config,
-    direct,
-    accounts,
-    scheduler,
-    board,
-    attempts,
-    resumeEnds,
-    ledger,
-    aggregations,
-    metrics,
-    spans,
-    events,
-    clock,
-    verified,
-    within,
-  });
+  const read = { board, attempts, resumeEnds, ledger, aggregations, metrics, spans, events };
+  watchAccounts({ config, direct, accounts, scheduler, ...read, clock, verified, within });
   if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.
@@ -152,6 +151,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
   running.ending('policies', 15_000, () => policies.stop());
   return {
     config,
+    whole,
     board,
     attempts,
     flowControlHistory,
@@ -159,6 +159,7 @@ export async function createGeneration(deps: GenerationDeps): Promise<Generation
     policies,
     incidents,
     metrics,
+    stores,
     canaries,
     clock: verified,
     health,
@@ -199,12 +200,12 @@ interface Maintained {
 
 function scheduleMaintenance(deps: GenerationDeps, { scheduler, engine, metrics, verified }: Maintained, parts: Parts) {
   const { events, storage } = deps;
-  const { store, ledger, audit, backups } = storage;
+  const { ledger, backups } = storage;
   const { clock, logger } = deps.options;
   const upkeep = { scheduler, conditions: engine.others, events, logger };
   parts.defer(scheduleLabels({ scheduler, metrics, events }));
   scheduleReadings(scheduler, metrics);
-  scheduleUpkeep({ ...upkeep, store, ledger, audit, clock: verified });
+  scheduleUpkeep({ ...upkeep, store: storage, ledger, clock: verified });
   if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
 }
 

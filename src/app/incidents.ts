@@ -17,6 +17,7 @@ import type { DaemonOptions } from './options.ts';
 import type { Policies } from './automation.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 
 const REVIEW_EVERY_MS = 15_000;
@@ -26,7 +27,7 @@ const ROW_PAGE = 100;
 
 interface IncidentsDeps {
   readonly config: Config;
-  readonly storage: Pick<Storage, 'incidents' | 'ledger'>;
+  readonly storage: Pick<Storage, 'ledger'> & Pick<Stores, 'incidents'>;
   readonly accounts: Accounts;
   readonly board: ObservationBoard;
   readonly attempts: RecentAttempts;

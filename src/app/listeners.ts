@@ -56,7 +56,7 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
   const server = new Slot((listen) => startServer(served, listen));
   const probes = new Slot((listen) => startProbes(served, listen));
   const hooks = new Slot<RunningHooks>((listen) => openHooks(deps, listen));
-  const socketPath = direct?.socketPath ?? socketPathOf(config.storage.sqlite.path);
+  const socketPath = direct?.socketPath ?? socketPathOf(config.localPath);
   const socket = await startServer(served, { socketPath });
   parts.ending('command socket', 3_000, () => socket.close());
   parts.ending('HTTP server', 3_000, () => server.close());

@@ -3,7 +3,6 @@
  * file, its backups, the places of label values, and the heartbeat of the scheduler.
  */
 import type { Engine } from '#automate/engine/engine.ts';
-import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
@@ -15,7 +14,7 @@ import type { Metrics } from '#observe/metrics/metrics.ts';
 import type { ProbeDeps } from '#operate/http/probes.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
-import type { Store } from '#storage/sqlite.ts';
+import type { Storage } from './storage.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -37,17 +36,16 @@ const RETRY_BACKUP_MS = 600_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
-  readonly store: Pick<Store, 'problem'>;
+  readonly store: Pick<Storage, 'problem' | 'auditHead'>;
   readonly conditions: Pick<Engine['others'], 'raise' | 'resolve'>;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
-  readonly audit: Pick<AuditLog, 'head'>;
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
   readonly events: EventBus;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export function scheduleUpkeep(deps: UpkeepDeps): void {
-  const { scheduler, store, conditions, ledger, audit, clock, events, logger } = deps;
+  const { scheduler, store, conditions, ledger, clock, events, logger } = deps;
   let problem: string | undefined;
   scheduler.add({
     name: 'store-watch',
@@ -56,7 +54,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     jitter: 0,
     runAtStart: true,
     async run() {
-      const found = store.problem;
+      const found = store.problem();
       if (found === undefined) conditions.resolve('store');
       else {
         if (found !== problem) events.emit({ type: 'store.failed', operation: 'watch', message: found });
@@ -76,7 +74,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     timeoutMs: HOUR_MS,
     jitter: 0,
     async run() {
-      const head = audit.head();
+      const head = store.auditHead();
       // Kept elsewhere with the daemon's log, this head reveals a truncated audit log.
       if (head !== undefined) logger.info({ head: `${head.sequence}:${head.hash}` }, 'audit log head');
       const because = ledger.mustBeAdopted;

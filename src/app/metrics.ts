@@ -14,12 +14,13 @@ import type { Policies } from './automation.ts';
 import { certificatesOf, type ListenerSecurities } from './listener-security.ts';
 import type { DaemonOptions, Handover } from './options.ts';
 import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
 
 interface MeteringDeps {
   readonly config: Config;
   readonly options: DaemonOptions;
   readonly events: EventBus;
-  readonly storage: Storage;
+  readonly storage: Storage & Stores;
   readonly board: ObservationBoard;
   readonly accounts: Accounts;
   readonly spans: SpanExport | undefined;
@@ -37,7 +38,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
   const { config, options, events, storage, board, accounts, spans, policies, incidents, budget, security, handed } =
     deps;
   const { stored } = deps;
-  const { store, backups } = storage;
+  const { path, backups, replica } = storage;
   const { reload } = options;
   const audited = handed?.audited ?? { records: 0, failures: 0 };
   return createMetrics({
@@ -73,11 +74,12 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     },
     savedAt: storage.savedAt,
     store: () => ({
-      ...readStoreFiles(store.path),
+      ...(path !== undefined && readStoreFiles(path)),
       ...(backups !== undefined && { backup: { intervalMs: backups.every, newest: backups.folder.newest } }),
     }),
+    ...(replica !== undefined && { leases: () => replica.readings() }),
     logLines: () => options.logLines,
-    stateRestored: store.restored,
+    stateRestored: storage.restored,
     configHash: config.hash,
     certificates: () => certificatesOf(security),
     ...(reload !== undefined && { reload: () => reload.state() }),

@@ -10,12 +10,13 @@ import { createNotifier } from '#operate/notifications/notifier.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
 
 interface OutgoingDeps {
   readonly config: Config;
   readonly options: DaemonOptions;
   readonly events: EventBus;
-  readonly storage: Storage;
+  readonly storage: Storage & Stores;
 }
 
 interface Tracing {

@@ -11,10 +11,10 @@ import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
 
 export function readingPorts(
-  { config, policies, accounts, canaries, flowControlHistory }: Generation,
+  { config, policies, accounts, canaries, flowControlHistory, stores: { totals } }: Generation,
   { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
 ): ReadingPorts {
-  const { ledger, totals } = storage;
+  const { ledger } = storage;
   return {
     flowControlHistory,
     canaries: { states: () => canaries?.states() ?? [] },

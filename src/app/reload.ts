@@ -1,5 +1,4 @@
 /** Change of the configuration while the daemon runs. */
-import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { ReloadState } from './reloader.ts';
 import type { Config } from '#config/config.ts';
@@ -10,13 +9,12 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import { listenTcp } from '#operate/http/listen.ts';
-import { openStore, tryStore, type Store } from '#storage/sqlite.ts';
+import type { Storage } from './storage.ts';
 
 /** Current daemon, as its successor sees it. */
 interface Present {
-  readonly config: Config;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly store: Store;
+  readonly storage: Pick<Storage, 'check'>;
   /** Its addresses. */
   readonly addresses: readonly (string | undefined)[];
 }
@@ -26,14 +24,11 @@ interface Present {
  *
  * @throws {Error} with a message for the operator
  */
-export async function rehearse(next: Config, { config, env, store, addresses }: Present): Promise<void> {
+export async function rehearse(next: Config, { env, storage, addresses }: Present): Promise<void> {
   modeCeiling(env['OPSD_MODE']);
   otlpEndpoint(next.telemetry.traces, env);
   for (const { settings, source } of next.policies) compilePolicy(settings, source);
-  const { path } = next.storage.sqlite;
-  // The current daemon's own file must not be opened a second time: that would release its lock.
-  if (isSameFile(path, config.storage.sqlite.path)) tryStore(store);
-  else openStore(path)[Symbol.dispose]();
+  await storage.check(next);
   const ownPorts = addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)]));
   const wanted = [
     { listen: next.server.listen, setting: 'server.listen' },
@@ -49,13 +44,6 @@ export async function rehearse(next: Config, { config, env, store, addresses }: 
 export function portOf(address: string): number {
   const { port, protocol } = new URL(address);
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
-}
-
-function isSameFile(one: string, other: string): boolean {
-  if (one === other) return true;
-  const a = statSync(one, { throwIfNoEntry: false });
-  const b = statSync(other, { throwIfNoEntry: false });
-  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
 }
 
 async function tryAddress(listen: ListenAddress, setting: string): Promise<void> {

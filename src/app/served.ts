@@ -36,9 +36,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   return {
     command: ownCommand(
       options.env,
-      options.direct === undefined
-        ? ['--socket', socketPathOf(config.storage.sqlite.path)]
-        : ['--config', config.sourceFile],
+      options.direct === undefined ? ['--socket', socketPathOf(config.localPath)] : ['--config', config.sourceFile],
     ),
     clock,
     board,
@@ -59,7 +57,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     configHash: config.hash,
     state: {
       auditHead: () => storage.auditReader.head(),
-      backup: (file: string) => storage.copies.write(file),
+      backup: (file: string) => storage.copy(file),
       adopt: async (reason: string, by: string) => {
         const because = ledger.mustBeAdopted;
         await ledger.adopt({ at: clock.now(), by, reason });
@@ -76,7 +74,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     outages: (account: string) => attempts.outages(account),
     incidents: servedIncidents(incidents, {
       config,
-      storage,
+      storage: { ...storage, ...generation.stores },
       accounts,
       board,
       attempts,

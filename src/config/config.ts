@@ -14,6 +14,8 @@ export interface LoadedPolicy {
 }
 
 export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
+  /** Absolute path of the SQLite file. With PostgreSQL, the socket of commands is where it is for such a file. */
+  readonly localPath: string;
   /** Contents of the web configuration files, if any. They change independently of the configuration. */
   readonly security: { readonly server?: WebConfig; readonly hooks?: WebConfig };
   readonly accounts: readonly Account[];
@@ -33,6 +35,8 @@ export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
 
 export interface ConfigParts {
   readonly settings: ConfigSettings;
+  /** Path of the store, relative to the configuration. */
+  readonly storePath: string;
   readonly policies: readonly LoadedPolicy[];
   readonly sourceFile: string;
   readonly files: readonly string[];
@@ -45,10 +49,11 @@ export interface ConfigParts {
 }
 
 export function composeConfig(parts: ConfigParts): Config {
-  const { settings, policies, sourceFile, files, hash, contents, security, policyPart, absolute } = parts;
+  const { settings, storePath, policies, sourceFile, files, hash, contents, security, policyPart, absolute } = parts;
   const { killSwitchFile, ...engine } = settings.engine;
   const { webhook, alertmanager } = settings.notifications;
-  const { backup } = settings.storage;
+  const { backup, postgres } = settings.storage;
+  const localPath = absolute(storePath);
   return {
     ...settings,
     server: {
@@ -57,7 +62,9 @@ export function composeConfig(parts: ConfigParts): Config {
     },
     storage: {
       ...settings.storage,
-      sqlite: withAbsolute(settings.storage.sqlite, ['path'], absolute),
+      ...(postgres === undefined
+        ? { sqlite: { path: localPath } }
+        : { postgres: withAbsolute(postgres, ['urlFile'], absolute) }),
       ...(backup !== undefined && { backup: withAbsolute(backup, ['dir'], absolute) }),
     },
     accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
@@ -79,6 +86,7 @@ export function composeConfig(parts: ConfigParts): Config {
     engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
     policies: policies.map((policy) => composePolicy(policy, absolute)),
     policyFiles: settings.policyFiles.map(absolute),
+    localPath,
     sourceFile,
     files,
     hash,

@@ -2,6 +2,7 @@
  * Defaults from the environment, for container images: OPSD_LISTEN, OPSD_PROBES_LISTEN and OPSD_STORE replace the
  * built-in defaults, but never a key of the configuration.
  */
+import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 import { serverSettings } from '#operate/http/settings.ts';
 import type { ConfigSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
@@ -10,14 +11,17 @@ import { type Place, placeAt } from './yaml-place.ts';
 type ServerSettings = ConfigSettings['server'];
 type Environment = Readonly<Record<string, string | undefined>>;
 
-export function environmentDefaults(
-  settings: ConfigSettings,
-  root: Place,
-  env: Environment,
-): { readonly settings: ConfigSettings; readonly faults: readonly Fault[] } {
+interface EnvironmentDefaults {
+  readonly settings: ConfigSettings;
+  /** Path of the store, relative to the configuration. */
+  readonly storePath: string;
+  readonly faults: readonly Fault[];
+}
+
+export function environmentDefaults(settings: ConfigSettings, root: Place, env: Environment): EnvironmentDefaults {
   const { OPSD_LISTEN: listen, OPSD_PROBES_LISTEN: probes, OPSD_STORE: store } = env;
   const faults: Fault[] = [];
-  let { server, storage } = settings;
+  let { server } = settings;
 
   /** @param given equivalent configuration, for the same checks */
   function take(name: string, path: readonly string[], given: object): ServerSettings | undefined {
@@ -36,9 +40,10 @@ export function environmentDefaults(
     const taken = take('OPSD_PROBES_LISTEN', ['server', 'probes', 'listen'], { probes: { listen: probes } });
     if (taken !== undefined) server = { ...server, probes: taken.probes };
   }
-  if (isGiven(store) && placeAt(root, ['storage', 'sqlite', 'path']) === undefined)
-    storage = { ...storage, sqlite: { path: store } };
-  return { settings: { ...settings, server, storage }, faults };
+  const { sqlite } = settings.storage;
+  const isWritten = sqlite !== undefined && placeAt(root, ['storage', 'sqlite', 'path']) !== undefined;
+  const storePath = isWritten ? sqlite.path : store || DEFAULT_STORE_PATH;
+  return { settings: { ...settings, server }, storePath, faults };
 }
 
 function isGiven(text: string | undefined): text is string {

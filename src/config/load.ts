@@ -133,6 +133,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
   }
   const config = composeConfig({
     settings: defaulted.settings,
+    storePath: defaulted.storePath,
     policies: parsed,
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],

@@ -2,8 +2,8 @@
 import { mayNameCredential } from '#foundation/domain/credential-names.ts';
 import { editDistance } from '#foundation/domain/suggest.ts';
 
-/** Other keys with secrets. Headers may have credentials under any name, and the URL of a webhook grants its use. */
-const OTHER_SECRETS = /^headers$|^webhook$|signing/i;
+/** Other keys with secrets. Headers may have credentials under any name, and the URLs of a webhook and of a database grant their use. */
+const OTHER_SECRETS = /^headers$|^webhook$|^postgres$|signing/i;
 const SECRET_KEYS = ['token', 'actiontoken', 'password'];
 
 export function isSecretKey(key: string): boolean {

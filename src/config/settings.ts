@@ -1,12 +1,6 @@
 /** Complete configuration, composed of the settings of every room. */
 import { z } from 'zod';
-import {
-  clientSettings,
-  managementApiSettings,
-  messageApiSettings,
-  oneSecret,
-  wireSettings,
-} from '#service/settings.ts';
+import { clientSettings, managementApiSettings, messageApiSettings, wireSettings } from '#service/settings.ts';
 import { canariesSettings } from '#observe/canary/settings.ts';
 import { collectorsSettings } from '#observe/collectors/settings.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
@@ -14,7 +8,7 @@ import { deliveryEventsSettings, traceSettings } from '#observe/tracing/settings
 import { POLICY_MODES } from '#foundation/domain/plan.ts';
 import { notificationSettings } from '#operate/notifications/settings.ts';
 import { LOG_LEVELS } from '#foundation/platform/logger.ts';
-import { always, durationSetting } from '#foundation/platform/settings.ts';
+import { always, durationSetting, oneSecret } from '#foundation/platform/settings.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { hooksSettings, serverSettings } from '#operate/http/settings.ts';
 import { storageSettings } from '#storage/settings.ts';

@@ -8,7 +8,15 @@ import { isSecretKey } from './secret-keys.ts';
 export type ShownSettings = Readonly<Record<string, unknown>>;
 
 /** Parts of the configuration that are not settings. */
-const DERIVED: readonly (keyof Config)[] = ['security', 'sourceFile', 'files', 'hash', 'contents', 'policyPart'];
+const DERIVED: readonly (keyof Config)[] = [
+  'security',
+  'localPath',
+  'sourceFile',
+  'files',
+  'hash',
+  'contents',
+  'policyPart',
+];
 
 /** Paths of files of secrets. They are shown, except in maps with free keys. */
 const FILE_KEY = /^(?:url|token|actionToken|password|signingKeys)File$/;

@@ -1,37 +1,14 @@
 /** Settings of an account's connection to the service. */
 import { z } from 'zod';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
-import { always, baseUrlSetting, durationSetting } from '#foundation/platform/settings.ts';
-
-export const secret = (what: string) =>
-  z
-    .string()
-    .min(1)
-    .describe(`${what}. Prefer the file: a value here is visible to every reader of this file.`)
-    .meta({ writeOnly: true });
-export const secretFile = (what: string) =>
-  z.string().min(1).describe(`File that contains ${what}; read again when it changes.`);
-
-/** Requires at most one of `name` and `nameFile`, and exactly one if `need` is `needed`. */
-export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {
-  return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
-    const file = `${name}File`;
-    const given = [name, file].filter((key) => value[key] !== undefined);
-    if (given.length === 2) {
-      context.addIssue({
-        code: 'custom',
-        path: [name],
-        message: `${name} and ${file} are mutually exclusive; keep ${file}`,
-      });
-    } else if (given.length === 0 && need === 'needed') {
-      context.addIssue({
-        code: 'custom',
-        message: `no ${name}; set ${file} to the path of a file that contains it, or set ${name}`,
-        params: { missing: [name, file] },
-      });
-    }
-  };
-}
+import {
+  always,
+  baseUrlSetting,
+  durationSetting,
+  oneSecret,
+  secret,
+  secretFile,
+} from '#foundation/platform/settings.ts';
 
 export const messageApiSettings = z
   .strictObject({

@@ -43,7 +43,7 @@ const signal = new AbortController().signal;
 
 test('a command during the exchange is answered by the next engine; a pause does not wait', async () => {
   const { asked, gate, commands, exchange } = world();
-  const held = gate.hold();
+  const held = gate.hold(new Error('replaced'));
   await held.ended;
   const waiting = Promise.all([
     commands.plan('p', REQUEST, signal),
@@ -64,7 +64,7 @@ test('an apply in progress is aborted and awaited: the next engine begins after 
   const { gate, end, commands } = world();
   const applied = commands.apply('1', PERSON, signal);
   await Promise.resolve();
-  const held = gate.hold();
+  const held = gate.hold(new Error('replaced'));
   let hasEnded = false;
   void held.ended.then(() => (hasEnded = true));
   await new Promise(setImmediate);
@@ -79,7 +79,7 @@ test('a plan in progress is repeated by the next engine', async () => {
   const { asked, gate, end, commands, exchange } = world();
   const planned = commands.plan('p', REQUEST, signal);
   await Promise.resolve();
-  const held = gate.hold();
+  const held = gate.hold(new Error('replaced'));
   end();
   await held.ended;
   exchange();
@@ -91,7 +91,7 @@ test('a plan in progress is repeated by the next engine', async () => {
 test('a caller who goes away gets no response, whether the command waits or is under way', async () => {
   const { asked, gate, commands } = world();
   const gone = new AbortController();
-  const held = gate.hold();
+  const held = gate.hold(new Error('replaced'));
   const waiting = commands.plan('p', REQUEST, gone.signal);
   gone.abort(new Error('gone'));
   held[Symbol.dispose]();

@@ -23,17 +23,12 @@ function world(
   events.subscribe((event) => void told.push(event));
   scheduleUpkeep({
     scheduler: { add: (task) => void tasks.set(task.name, task) },
-    store: {
-      get problem() {
-        return storeState.problem;
-      },
-    },
+    store: { problem: () => storeState.problem, auditHead: () => head ?? undefined },
     conditions: {
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
       resolve: (key) => void conditions.push([key, 'ended']),
     },
     ledger: { prune: async (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
-    audit: { head: () => head ?? undefined },
     clock: { now: () => NOW, isVerified: () => isVerified },
     events,
     logger: {

@@ -105,7 +105,7 @@ accounts:
     managementApi: { url: "https://b.example", accountId: a, username: u, passwordFile: /run/password }
   - { name: short, url: "https://a.example", tokenFile: ./token }
 `);
-    expect(config.storage.sqlite.path).toBe('/etc/opsd/state/opsd.db');
+    expect(config.storage.sqlite?.path).toBe('/etc/opsd/state/opsd.db');
     expect(config.storage.backup).toEqual({ every: 86_400_000, dir: '/etc/opsd/copies', keep: 7 });
     expect(config.policies[0]?.settings.action).toMatchObject({ archive: { dir: '/etc/opsd/archive' } });
     expect(config.engine.killSwitchFile).toBe('/etc/opsd/PAUSE');

@@ -197,7 +197,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       volume: { configMap: { name: 'opsd-config' } },
       rest: 'config.yaml',
     });
-    expect(config.storage.sqlite.path).toBe(image['OPSD_STORE']);
+    expect(config.localPath).toBe(image['OPSD_STORE']);
     expect(mountOf(base, image['OPSD_STORE']!)).toMatchObject({
       volume: { persistentVolumeClaim: { claimName: only(base, 'PersistentVolumeClaim', 'opsd-data').metadata.name } },
     });

@@ -25,6 +25,7 @@ interface Progress {
   readonly sent: number;
   readonly verified: number;
   readonly left: number;
+  readonly campaigns: readonly { readonly state: string; readonly unknown: number; readonly until?: number }[];
 }
 
 async function progressOf(daemon: Program, plan: string): Promise<Progress> {
@@ -97,6 +98,7 @@ accounts:
       expect(await reloaded.ended, reloaded.stderr()).toMatchObject({ code: 0 });
     }
     await Promise.race([struck.promise, untilRun(alive, policy, plan)]);
+    if (point === 'whole') await untilJudged(alive, plan, emulator.control.clock().now);
     if (point === 'whole' || point === 'reload') progress = await progressOf(alive, plan);
     if (progress?.finished !== true) await killed(alive);
     proxy.decide(() => 'pass');
@@ -113,6 +115,14 @@ accounts:
   const verdict = opsd(['audit', 'verify', '--config', config]);
   expect(await verdict.ended, verdict.stdout()).toMatchObject({ code: 0 });
 }, 240_000);
+
+/** Waits until each step that is due is judged: a start judges only after a response has confirmed the clock. */
+async function untilJudged(daemon: Program, plan: string, now: number): Promise<void> {
+  await until({ what: 'the due steps to be judged', timeoutMs: 40_000 }, async () => {
+    const { campaigns } = await progressOf(daemon, plan);
+    return !campaigns.some(({ state, unknown, until: due = 0 }) => state === 'settling' && unknown === 0 && due <= now);
+  });
+}
 
 /** Waits until the daemon has run the plan, or has nothing left to run. */
 async function untilRun(daemon: Program, policy: string, plan: string): Promise<void> {

@@ -67,6 +67,39 @@ export function baseUrlSetting(options: { readonly or?: string } = {}) {
   });
 }
 
+/** Secret in the configuration itself. */
+export const secret = (what: string) =>
+  z
+    .string()
+    .min(1)
+    .describe(`${what}. Prefer the file: a value here is visible to every reader of this file.`)
+    .meta({ writeOnly: true });
+
+/** Path of a file with a secret. */
+export const secretFile = (what: string) =>
+  z.string().min(1).describe(`File that contains ${what}; read again when it changes.`);
+
+/** Requires at most one of `name` and `nameFile`, and exactly one if `need` is `needed`. */
+export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {
+  return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
+    const file = `${name}File`;
+    const given = [name, file].filter((key) => value[key] !== undefined);
+    if (given.length === 2) {
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        message: `${name} and ${file} are mutually exclusive; keep ${file}`,
+      });
+    } else if (given.length === 0 && need === 'needed') {
+      context.addIssue({
+        code: 'custom',
+        message: `no ${name}; set ${file} to the path of a file that contains it, or set ${name}`,
+        params: { missing: [name, file] },
+      });
+    }
+  };
+}
+
 /** Option for `superRefine`: checks between keys run even if one of the keys is invalid itself. */
 export const always: z.core.$ZodSuperRefineParams = {
   when: (payload) => typeof payload.value === 'object' && payload.value !== null,

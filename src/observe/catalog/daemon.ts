@@ -236,6 +236,30 @@ const policies = family(
   },
 );
 
+const replicas = family(
+  { heading: 'Replicas', account: true },
+  {
+    opsd_lease_owner: gauge(
+      [],
+      'flag',
+      'lease',
+      '1 on the replica that owns the account, else 0. Every replica exports it for every account. Absent with SQLite.',
+    ),
+    opsd_lease_epoch: gauge(
+      [],
+      'items',
+      'lease',
+      'Epoch of the account, which each change of the owner increments. Absent with SQLite.',
+    ),
+    opsd_lease_takeovers_total: counter(
+      [],
+      'items',
+      'lease',
+      'How often this replica took the account after another owner.',
+    ),
+  },
+);
+
 const daemon = family(
   { heading: 'The daemon', account: false },
   {
@@ -253,7 +277,13 @@ const daemon = family(
       'Items or dollars that a sliding window still allows, by scope: engine, deletes, spend, account or policy.',
     ),
     opsd_paused: gauge(['scope'], 'flag', 'kill switch, pauses', '1 if the engine or a policy is paused, else 0.'),
-    opsd_leader: gauge([], 'flag', 'lease', '1 if this process holds the lease of the store, else 0.'),
+    opsd_leader: gauge([], 'flag', 'store', '1 if this process holds the store, else 0.'),
+    opsd_accounts_unowned: gauge(
+      [],
+      'items',
+      'lease',
+      'Accounts of the configuration without a live owner, as this replica sees it. Absent with SQLite.',
+    ),
     opsd_audit_records_total: counter([], 'items', 'audit log', 'Records written to the audit log.', { debug: true }),
     opsd_audit_write_errors_total: counter(
       [],
@@ -393,6 +423,7 @@ export const daemonCatalog = {
   ...callbacks,
   ...incidents,
   ...notifications,
+  ...replicas,
   ...daemon,
   ...storeFiles,
 } as const;

@@ -55,6 +55,8 @@ export interface Families {
   mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void;
   /** Removes the counters and histograms of a label value. */
   drop(account: string, label: string, value: string): void;
+  /** Removes all series of an account, and admits no others of it. Its leases stay. */
+  withdraw(account: string): void;
   /** Ends the start phase: counters that appear later are held at 0 for a while. */
   hold(): void;
   /** Releases the counters that were held long enough. */
@@ -142,6 +144,7 @@ export function createFamilies({ limiter, ...options }: FamiliesDeps): Families 
       }
     },
     drop: (account, label, value) => tables.drop(account, label, value),
+    withdraw: (account) => tables.withdraw(account),
     hold: () => tables.held.start(),
     releaseHeld: () => tables.held.releaseDue(),
     heldCount: () => tables.held.size,

@@ -20,7 +20,9 @@ export interface Observations {
 export type HandedCounts = ReadonlyMap<string, readonly Omit<Child, 'chunk'>[]>;
 
 /** Sources whose totals count since the start of the process or, for the limiter, since a reload. */
-const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter']);
+const OF_PROCESS: ReadonlySet<string> = new Set(['logger', 'limiter', 'lease']);
+/** Source of the series that every replica exports for every account. */
+const OF_ALL = 'lease';
 
 export interface FamilyTablesOptions {
   readonly clock: Clock;
@@ -42,6 +44,7 @@ export class FamilyTables {
   readonly #options: FamilyTablesOptions;
   readonly #tables = new Map<MetricName, SeriesTable>();
   readonly #limit: SeriesLimit;
+  readonly #withdrawn = new Set<string>();
   #created = { at: Number.NaN, text: '' };
 
   constructor(options: FamilyTablesOptions) {
@@ -103,6 +106,15 @@ export class FamilyTables {
     }
   }
 
+  /** Removes all series of an account, and admits no others of it. */
+  withdraw(account: string): void {
+    const part = labelText('account', account);
+    this.#withdrawn.add(part);
+    for (const table of this.#tables.values()) {
+      for (const child of table.children()) if (this.#isWithdrawn(table, child.labels)) this.remove(table, child);
+    }
+  }
+
   /** Returns the counts that only this process has: neither those in the store nor those of the process itself. */
   handOver(): HandedCounts {
     return new Map(
@@ -124,13 +136,20 @@ export class FamilyTables {
     }
   }
 
+  #isWithdrawn({ spec }: SeriesTable, labels: string): boolean {
+    if (this.#withdrawn.size === 0 || !spec.account || spec.source === OF_ALL) return false;
+    // The account is the first label, and no name has a character that is escaped.
+    return this.#withdrawn.has(labels.slice(0, labels.indexOf('"', 'account="'.length) + 1));
+  }
+
   #isHidden({ spec }: SeriesTable): boolean {
     return spec.debug === true && !this.#options.debug;
   }
 
   /** Returns undefined if the metric is not exported. */
   #create(table: SeriesTable, labels: string, options?: Parameters<SeriesTable['create']>[1]): Child | undefined {
-    return this.#isHidden(table) ? undefined : this.#limit.create(table, labels, options);
+    if (this.#isHidden(table) || this.#isWithdrawn(table, labels)) return undefined;
+    return this.#limit.create(table, labels, options);
   }
 
   /** Returns the counter or histogram with these labels. Creates it if there is none. */

@@ -5,6 +5,7 @@
  */
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { createHash } from 'node:crypto';
+import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -62,6 +63,8 @@ export interface MetricsDeps extends Readings {
   engine(): Promise<EngineReadings>;
   /** Returns the known budget of an account; undefined if unknown. */
   budget?(account: string): Promise<BudgetKnowledge | undefined>;
+  /** Returns the leases; absent if the daemon does not share its store. */
+  leases?(): LeaseReadings;
   /** Returns the current readings of the store's files. */
   store?(): StoreReadings;
   readonly stateRestored: boolean;
@@ -91,6 +94,8 @@ export interface Metrics extends Disposable {
    * Rejects if the store cannot be written; the next call retries.
    */
   tidyLabels(): Promise<void>;
+  /** Removes all series of an account, and admits no others of it. Its leases stay. */
+  withdraw(account: string): void;
   /** Returns the counts for the next daemon in this process. Must be called when counting has ended. */
   handOver(): HandedCounts;
   /** Returns the use of the labels whose values come from outside. */
@@ -130,11 +135,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   for (const label of limiter.labels) families.add('opsd_label_values_overflowed_total', { label }, 0);
   // Values in the store get their places first, as before a restart.
   const mirror = createMirror({
-    accounts,
-    totals: deps.totals,
-    feeds: deps.stored.totals,
-    families,
-    limiter,
+    ...{ accounts, totals: deps.totals, feeds: deps.stored.totals, families, limiter },
     spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
     onFailure: () => onFailure('store'),
   });
@@ -145,6 +146,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     health,
     configured: deps.configuredPolicies,
     budget: async (account) => deps.budget?.(account),
+    ...(deps.leases !== undefined && { leases: () => deps.leases!() }),
     onFailure,
   });
   const parts: readonly (() => void)[] = [
@@ -185,6 +187,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
     tidyLabels: () => limiter.tidy((account, collectors) => readOf(board, account, collectors)),
     labelUse: () => limiter.use(),
+    withdraw: (account) => families.withdraw(account),
     handOver() {
       readings.takeAudit();
       return families.handOver();

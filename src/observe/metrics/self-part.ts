@@ -2,7 +2,7 @@
 import type { GaugeName } from '../catalog/catalog.ts';
 import type { Put, Source } from './families.ts';
 
-export type SelfSource = Extract<Source, 'collectors' | 'usage' | 'policies' | 'ledger'>;
+export type SelfSource = Extract<Source, 'collectors' | 'usage' | 'policies' | 'ledger' | 'store'>;
 
 interface Part {
   readonly source: SelfSource;

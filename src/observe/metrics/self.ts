@@ -1,4 +1,5 @@
 /** Metrics of the daemon's own state at the time of a scrape: collectors, quota, policies, health of the APIs. */
+import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -8,6 +9,7 @@ import type { ApiHealth } from './api-health.ts';
 import type { Families } from './families.ts';
 import { collectorPart } from './self-collectors.ts';
 import type { SelfPart, SelfSource, StoredPart } from './self-part.ts';
+import { leasePart } from './self-leases.ts';
 import { ledgerPart, policyPart } from './self-policies.ts';
 
 export interface SelfDeps {
@@ -26,6 +28,8 @@ export interface SelfDeps {
   readonly policies: () => Promise<readonly PolicyStatus[]>;
   readonly engine: () => Promise<EngineReadings>;
   readonly budget: (account: string) => Promise<BudgetKnowledge | undefined>;
+  /** Returns the leases; absent if the daemon does not share its store. */
+  readonly leases?: () => LeaseReadings;
   readonly onFailure: (source: SelfSource) => void;
 }
 
@@ -49,7 +53,7 @@ const CHANGES: ReadonlySet<OpsEvent['type']> = new Set([
 
 export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
   const { families } = deps;
-  const parts = [collectorPart(deps), quotaPart(deps)];
+  const parts = [collectorPart(deps), quotaPart(deps), leasePart(families, deps.leases)];
   const stored = [policyPart(families, deps), ledgerPart(deps)];
   let isOutdated = false;
   let reading: Promise<void> | undefined;

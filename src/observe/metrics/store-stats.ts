@@ -12,8 +12,8 @@ const GAUGES = [
 
 /** Readings of the store's files at one moment. An unavailable value is undefined. */
 export interface StoreReadings {
-  readonly sizeBytes: number | undefined;
-  readonly freeBytes: number | undefined;
+  readonly sizeBytes?: number | undefined;
+  readonly freeBytes?: number | undefined;
   /** Absent if backups are not scheduled. */
   readonly backup?: {
     readonly intervalMs: number;

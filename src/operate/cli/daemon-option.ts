@@ -119,7 +119,7 @@ async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place
   // Only the store's path is needed: the files of secrets may be readable by the daemon only.
   const config = await readConfig(io, file, { secrets: false });
   const isNamed = textOption(values, 'config') !== undefined || Boolean(io.env['OPSD_CONFIG']);
-  if (config !== undefined) return { socketPath: socketPathOf(config.storage.sqlite.path), ...(isNamed && { config }) };
+  if (config !== undefined) return { socketPath: socketPathOf(config.localPath), ...(isNamed && { config }) };
   // A file name with a typo must not reach a daemon that the user did not name.
   if (isNamed && !existsSync(file)) {
     io.stderr.write(

@@ -18,7 +18,7 @@ export async function startDirectly(call: Call, place: DirectPlace): Promise<Dir
       `no daemon listens on ${socketPath}, and account ${embedded.name} uses the embedded service, which runs only in a daemon. Start it with \`opsd run\`.`,
     );
   }
-  const store = writes ? `It holds the store ${config.storage.sqlite.path} until it ends` : 'It stores nothing';
+  const store = writes ? `It holds the store ${config.localPath} until it ends` : 'It stores nothing';
   call.io.stderr.write(
     `No daemon listens on ${socketPath}. This command sends its requests to the service itself. ${store}; no policy runs.\n`,
   );

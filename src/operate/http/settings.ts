@@ -1,7 +1,6 @@
 /** Settings of the daemon's own HTTP servers. */
 import { z } from 'zod';
-import { oneSecret, secret, secretFile } from '#service/settings.ts';
-import { always, baseUrlSetting, listenSetting } from '#foundation/platform/settings.ts';
+import { always, baseUrlSetting, listenSetting, oneSecret, secret, secretFile } from '#foundation/platform/settings.ts';
 import { ROLES } from './access.ts';
 
 /** Names that the audit log reserves. */

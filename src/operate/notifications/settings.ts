@@ -1,7 +1,13 @@
 /** Settings of notifications and their receivers. */
 import { z } from 'zod';
-import { oneSecret, secret, secretFile } from '#service/settings.ts';
-import { always, baseUrlSetting, durationSetting } from '#foundation/platform/settings.ts';
+import {
+  always,
+  baseUrlSetting,
+  durationSetting,
+  oneSecret,
+  secret,
+  secretFile,
+} from '#foundation/platform/settings.ts';
 
 const HEADER = 'expected the name of a header';
 const LABEL = 'expected letters, digits and underscores';

@@ -25,6 +25,13 @@ export interface Taken {
   readonly before: 'none' | 'handed_over' | 'died';
 }
 
+/**
+ * Reason for the end of the work on an account. `handover`: another replica takes it afterwards. `lost`: another replica
+ * may already work on it. `unreachable`: the lease ended while the database did not respond, so that no other replica
+ * could take it through the same database.
+ */
+export type LossReason = 'handover' | 'lost' | 'unreachable';
+
 export interface LeaseDeps {
   readonly table: LeaseTable;
   readonly connect: () => Promise<LeaseConnection>;
@@ -39,11 +46,15 @@ export interface LeaseDeps {
    * Stops the work on an account, and never rejects. Until the promise resolves, this replica does not take the account
    * again.
    */
-  readonly onLost: (account: string) => Promise<void>;
+  readonly onLost: (account: string, reason: LossReason) => Promise<void>;
+  /** Called after each successful heartbeat. */
+  readonly onBeat?: () => void;
 }
 
 /** Heartbeats of a lease. Several of them may fail before it ends. */
 const BEATS = 6;
+/** A timer that is later than this belongs to a process that was stopped. */
+const LATE_MS = 1_000;
 
 export class Leases {
   readonly #deps: LeaseDeps;
@@ -57,6 +68,7 @@ export class Leases {
   #until = -Infinity;
   #expiry: Timer | undefined;
   #beat: Timer | undefined;
+  #isBeating = false;
   #isDraining = false;
   #isStopped = false;
   #turn: Promise<void> = Promise.resolve();
@@ -98,13 +110,18 @@ export class Leases {
   /** Sends a heartbeat, then takes and hands over accounts. Failures are in `problem`. */
   beat(): Promise<void> {
     this.#turn = this.#turn.then(async () => {
+      // A process that was stopped for long has lost its leases, whichever of its timers is first.
+      if (this.#deps.clock.monotonic() >= this.#until + LATE_MS) this.#loseAll('lost');
+      this.#isBeating = true;
       try {
         await this.#exchange();
         this.#problem = undefined;
+        this.#deps.onBeat?.();
       } catch (error) {
         this.#problem = errorMessage(error);
         this.#disconnect();
       }
+      this.#isBeating = false;
     });
     return this.#turn;
   }
@@ -113,7 +130,7 @@ export class Leases {
   async stop(): Promise<void> {
     this.#isDraining = true;
     await this.beat();
-    for (const account of this.#held.keys()) void this.#stopWork(account);
+    for (const account of this.#held.keys()) void this.#stopWork(account, 'handover');
     await Promise.all(this.#stopping.values());
     this.#isStopped = true;
     this.#beat?.cancel();
@@ -138,7 +155,7 @@ export class Leases {
     for (const lease of leases) {
       const target = wanted.has(lease.account) ? replicaFor(lease.account, replicas) : undefined;
       const held = this.#held.get(lease.account);
-      if (held !== undefined && (lease.owner !== replica.id || lease.epoch !== held)) this.#lose(lease.account);
+      if (held !== undefined && (lease.owner !== replica.id || lease.epoch !== held)) this.#lose(lease.account, 'lost');
       else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
       else if (held === undefined && target === replica.id) await this.#take(connection, lease);
       else if (held === undefined && lease.owner === replica.id) await this.#release(lease);
@@ -151,7 +168,7 @@ export class Leases {
     // The lease lasts from when the server gets the statement, which is later.
     let sentAt = clock.monotonic();
     if (this.#replica !== undefined && !(await connection.run(table.extend(this.#replica.id, leaseMs)))) {
-      this.#loseAll();
+      this.#loseAll('lost');
       this.#replica = undefined;
     }
     if (this.#replica === undefined) {
@@ -163,7 +180,7 @@ export class Leases {
     if (this.#isDraining) await connection.run(table.drain(this.#replica.id));
     this.#until = sentAt + leaseMs;
     this.#expiry?.cancel();
-    this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#loseAll());
+    this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#expire());
     return this.#replica;
   }
 
@@ -183,7 +200,7 @@ export class Leases {
   /** Stops the work on an account, then gives its lease to the replica that takes it first. */
   #handOver(lease: LeaseRow): void {
     if (this.#stopping.has(lease.account)) return;
-    void this.#stopWork(lease.account).then(async () => {
+    void this.#stopWork(lease.account, 'handover').then(async () => {
       if (this.#held.get(lease.account) !== lease.epoch) return;
       this.#held.delete(lease.account);
       // After a failure, the next heartbeat releases it.
@@ -195,18 +212,24 @@ export class Leases {
     if (!this.#stopping.has(lease.account)) await this.#connection?.run(this.#deps.table.release(lease));
   }
 
-  #loseAll(): void {
-    for (const account of this.#held.keys()) this.#lose(account);
+  #expire(): void {
+    const isLate = this.#deps.clock.monotonic() >= this.#until + LATE_MS;
+    const isUnreachable = this.#isBeating || this.#problem !== undefined;
+    this.#loseAll(isUnreachable && !isLate ? 'unreachable' : 'lost');
   }
 
-  #lose(account: string): void {
+  #loseAll(reason: LossReason): void {
+    for (const account of this.#held.keys()) this.#lose(account, reason);
+  }
+
+  #lose(account: string, reason: LossReason): void {
     this.#held.delete(account);
-    void this.#stopWork(account);
+    void this.#stopWork(account, reason);
   }
 
-  #stopWork(account: string): Promise<void> {
+  #stopWork(account: string, reason: LossReason): Promise<void> {
     const stopping =
-      this.#stopping.get(account) ?? this.#deps.onLost(account).then(() => void this.#stopping.delete(account));
+      this.#stopping.get(account) ?? this.#deps.onLost(account, reason).then(() => void this.#stopping.delete(account));
     this.#stopping.set(account, stopping);
     return stopping;
   }

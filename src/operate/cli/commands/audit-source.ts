@@ -41,7 +41,7 @@ async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<s
     return store;
   }
   const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  return config?.storage.sqlite.path;
+  return config?.localPath;
 }
 
 export function unreadable({ place }: Pick<AuditReader, 'place'>, error: NodeJS.ErrnoException): Error {

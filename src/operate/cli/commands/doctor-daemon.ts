@@ -82,5 +82,5 @@ async function daemonOf(call: Call, config: Config | undefined): Promise<DaemonC
   }
   if (isNamed) return findDaemon(call);
   if (config === undefined) return undefined;
-  return { socketPath: socketPathOf(config.storage.sqlite.path), signal: call.io.signal, command: commandOf(call) };
+  return { socketPath: socketPathOf(config.localPath), signal: call.io.signal, command: commandOf(call) };
 }

@@ -44,7 +44,7 @@ async function allChecks(call: Call): Promise<readonly Check[]> {
     ...(config === undefined ? [] : await checkWebhooks(config, running !== undefined, io)),
     ...(running === undefined ? [] : await checkScrape(running, config, io)),
     ...(prometheus === undefined ? [] : await checkPrometheus(prometheus, config, io)),
-    ...(config === undefined ? [] : checkStore(config.storage.sqlite.path, running)),
+    ...(config === undefined ? [] : checkStore(config.localPath, running)),
   ];
 }
 

@@ -48,7 +48,7 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
     throw new UsageError('state restore works on the file, not on a daemon; remove --socket');
   const config = await readConfig(io, configPath(values, io.env), { secrets: false });
   if (config === undefined) return EXIT.failed;
-  const { path } = config.storage.sqlite;
+  const { localPath: path } = config;
   const { restoreStore } = await import('#storage/backup.ts');
   const label = new Date(io.clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const kept = restoreStore(file, path, { label });

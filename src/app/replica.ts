@@ -1,0 +1,204 @@
+/**
+ * This process among the replicas that share a store. It works on the accounts whose leases it has, each under the epoch
+ * that its generation was created with: memory of an earlier ownership must never be committed under a later one.
+ */
+import type { Config } from '#config/config.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
+import type { LeaseTable } from '#storage/postgres/lease-table.ts';
+import { Leases, type LeaseConnection, type LossReason } from '#storage/postgres/leases.ts';
+
+interface ReplicaDeps {
+  readonly name: string;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly table: LeaseTable;
+  readonly connect: () => Promise<LeaseConnection>;
+}
+
+/** Owner of an account, as of the last heartbeat. */
+export interface Owner {
+  /** Name of the replica; undefined if no live one owns the account. */
+  readonly replica?: string;
+  readonly epoch: number;
+  readonly isOwn: boolean;
+}
+
+/** Lease of what belongs to no account, such as the retention of the store. */
+const LEADER = '';
+
+export class Replica {
+  readonly name: string;
+  readonly #leases: Leases;
+  #configured: readonly string[];
+  /** Epochs of the leases, by account. */
+  readonly #wanted = new Map<string, number>();
+  /** Epochs under which the present generation works. */
+  #working: ReadonlyMap<string, number> = new Map();
+  readonly #takeovers = new Map<string, number>();
+  #ends: { readonly account: string; readonly resolve: () => void }[] = [];
+  #isStale = false;
+  #onChange: () => void = () => undefined;
+  #onWithdrawn: (account: string) => void = () => undefined;
+
+  constructor({ name, ...deps }: ReplicaDeps, config: Config) {
+    this.name = name;
+    this.#configured = namesOf(config);
+    this.#leases = new Leases({
+      ...deps,
+      name,
+      accounts: () => [...this.#configured, LEADER],
+      onTaken: ({ account, epoch, before }) => this.#take(account, epoch, before !== 'none'),
+      onLost: (account, reason) => this.#lose(account, reason),
+      onBeat: () => this.#forget(),
+    });
+  }
+
+  /** Reason why the last heartbeat failed. */
+  get problem(): string | undefined {
+    return this.#leases.problem;
+  }
+
+  /** Joins the other replicas, and takes the first accounts. */
+  async start(): Promise<void> {
+    await this.#leases.start();
+  }
+
+  /** Hands over all accounts. The work on them must have ended. */
+  async stop(): Promise<void> {
+    this.#work(new Map());
+    await this.#leases.stop();
+  }
+
+  /**
+   * @param onChange called when the accounts are others than those of the present generation
+   * @param onWithdrawn called when another replica may work on an account: it must not be seen here any more
+   */
+  follow(onChange: () => void, onWithdrawn: (account: string) => void): void {
+    this.#onChange = onChange;
+    this.#onWithdrawn = onWithdrawn;
+  }
+
+  /** Considers the accounts of another configuration. */
+  configure(config: Config): void {
+    this.#configured = namesOf(config);
+  }
+
+  /** Returns true if the present generation works on the right accounts, under the right epochs. */
+  isCurrent(): boolean {
+    return (
+      !this.#isStale &&
+      this.#wanted.size === this.#working.size &&
+      [...this.#wanted].every(([account, epoch]) => this.#working.get(account) === epoch)
+    );
+  }
+
+  /** Requires another generation, because the memory of the present one may differ from the store. */
+  renew(): void {
+    this.#isStale = true;
+    this.#onChange();
+  }
+
+  /** Begins to work on the accounts of the leases. No generation may be at work. */
+  begin(): void {
+    this.#isStale = false;
+    this.#work(new Map(this.#wanted));
+  }
+
+  /** Returns the part of a configuration that this process works on. */
+  partOf(config: Config): Config {
+    return {
+      ...config,
+      accounts: config.accounts.filter(({ name }) => this.#working.has(name)),
+      policies: config.policies.filter(({ settings }) => this.#working.has(settings.account)),
+    };
+  }
+
+  /** Returns the epoch of an account under which the present generation may commit; undefined if it may not. */
+  epochOf(account: string): number | undefined {
+    const epoch = this.#leases.epochOf(account);
+    return account === LEADER || this.#working.get(account) === epoch ? epoch : undefined;
+  }
+
+  owns(account: string): boolean {
+    return this.epochOf(account) !== undefined;
+  }
+
+  isLeader(): boolean {
+    return this.owns(LEADER);
+  }
+
+  /** Returns true if a request on the account that takes `ms` may start. */
+  outlives(account: string, ms: number): boolean {
+    return this.owns(account) && this.#leases.outlives(account, ms);
+  }
+
+  /** Returns the owners of the configured accounts. */
+  owners(): ReadonlyMap<string, Owner> {
+    const leases = new Map(this.#leases.all.map((lease) => [lease.account, lease]));
+    return new Map(
+      this.#configured.map((account): [string, Owner] => {
+        const own = this.epochOf(account);
+        if (own !== undefined) return [account, { replica: this.name, epoch: own, isOwn: true }];
+        const { epoch = 0, owner, isOwnerAlive = false } = leases.get(account) ?? {};
+        const [replica] = owner?.split('/') ?? [];
+        const isOther = isOwnerAlive && replica !== undefined && replica !== this.name;
+        return [account, { ...(isOther && { replica }), epoch, isOwn: false }];
+      }),
+    );
+  }
+
+  readings(): LeaseReadings {
+    const owners = [...this.owners()];
+    return {
+      accounts: owners.map(([account, { epoch, isOwn }]) => ({
+        account,
+        epoch,
+        isOwn,
+        takeovers: this.#takeovers.get(account) ?? 0,
+      })),
+      unowned: owners.filter(([, { replica }]) => replica === undefined).length,
+    };
+  }
+
+  #take(account: string, epoch: number, isTakeover: boolean): void {
+    if (account === LEADER) return;
+    if (isTakeover) this.#takeovers.set(account, (this.#takeovers.get(account) ?? 0) + 1);
+    this.#wanted.set(account, epoch);
+    this.#onChange();
+  }
+
+  /** Resolves when no work on the account is in progress. */
+  async #lose(account: string, reason: LossReason): Promise<void> {
+    // No other replica takes the account from a database that cannot be reached. What was committed stays visible.
+    if (account === LEADER || reason === 'unreachable') return;
+    this.#wanted.delete(account);
+    if (!this.#working.has(account)) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ends.push({ account, resolve });
+    if (reason === 'lost') this.#onWithdrawn(account);
+    this.#onChange();
+    await promise;
+  }
+
+  /** Gives up accounts that another replica took while the database could not be reached. */
+  #forget(): void {
+    for (const [account, epoch] of this.#wanted) {
+      if (this.#leases.epochOf(account) !== epoch) void this.#lose(account, 'lost');
+    }
+  }
+
+  #work(accounts: ReadonlyMap<string, number>): void {
+    this.#working = accounts;
+    const ended = this.#ends.filter(({ account }) => !accounts.has(account));
+    this.#ends = this.#ends.filter(({ account }) => accounts.has(account));
+    for (const { account, resolve } of ended) {
+      this.#onWithdrawn(account);
+      resolve();
+    }
+  }
+}
+
+function namesOf({ accounts }: Config): readonly string[] {
+  return accounts.map(({ name }) => name);
+}

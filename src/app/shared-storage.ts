@@ -1,0 +1,102 @@
+/** Store in a PostgreSQL database, which several replicas share. */
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import type { Config } from '#config/config.ts';
+import { makeFolder } from '#foundation/platform/make-folder.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { OWN } from '#observe/aggregation/totals.ts';
+import { keepCounts } from '#observe/metrics/kept-counts.ts';
+import type { Database } from '#storage/database.ts';
+import { recordOpening } from '#storage/ledger-trust.ts';
+import { openMemoryStore } from '#storage/memory-store.ts';
+import { openLeaseConnection } from '#storage/postgres/connections.ts';
+import { createLeaseTable } from '#storage/postgres/lease-table.ts';
+import { migrate } from '#storage/postgres/migrate.ts';
+import { openPostgres } from '#storage/postgres/postgres-database.ts';
+import { CommitUnknownError } from '#storage/postgres/postgres-error.ts';
+import { createPostgresJournal } from '#storage/postgres/postgres-journal.ts';
+import type { PostgresSettings } from '#storage/settings.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
+import { createTotals } from '#storage/totals.ts';
+import type { Parts } from './parts.ts';
+import { Replica } from './replica.ts';
+import type { Storage, StorageDeps } from './storage.ts';
+import { openStores } from './stores.ts';
+
+/** A heartbeat without a response is repeated on another connection, before the lease ends. */
+const LEASE_TIMEOUT = 1 / 3;
+
+/** @throws {Error} if the database is unavailable, or its schema is that of another version */
+export async function openShared(
+  config: Config,
+  settings: PostgresSettings,
+  { clock, events }: StorageDeps,
+  parts: Parts,
+): Promise<Storage> {
+  const { url: given, urlFile, leaseFor, poolSize } = settings;
+  // The command socket is there.
+  makeFolder(dirname(config.localPath), 0o750);
+  const url = given === undefined ? Secret.fromFile(urlFile!) : Secret.of(given);
+  const name = settings.replica ?? hostname();
+  const application = `opsd ${name}`;
+  const pooled = openPostgres({
+    url,
+    name: application,
+    poolSize,
+    clock,
+    epochOf: (account) => replica.epochOf(account),
+  });
+  parts.ending('connections to the store', 2_000, async () => pooled[Symbol.asyncDispose]());
+  const identity = await migrate(pooled);
+  const database = watched(pooled, () => replica.renew());
+  const { journal, audit } = createPostgresJournal({ database, clock, ...identity });
+  const leaseConnection = { url, name: `${application} leases`, timeoutMs: Math.round(leaseFor * LEASE_TIMEOUT) };
+  const replica = new Replica(
+    { name, leaseMs: leaseFor, clock, table: createLeaseTable(), connect: () => openLeaseConnection(leaseConnection) },
+    config,
+  );
+  // The counts of a process are its own: each replica is a target of its own, too.
+  const own = createTotals(parts.use(openMemoryStore(name)));
+  const kept = keepCounts({ events, totals: own, clock });
+  parts.ending('counts of the daemon', 2_000, async () => kept[Symbol.asyncDispose]());
+  const ledger = createLedger(journal, await recordOpening(journal, audit));
+  await replica.start();
+  parts.ending('leases', 5_000, () => replica.stop());
+  let savedAt: number | undefined;
+  return {
+    database,
+    ledger,
+    auditReader: undefined as never,
+    auditHead: () => audit.head(),
+    auditCounts: () => ({ records: 0, failures: 0 }),
+    restored: identity.restored,
+    problem: () => journal.problem() ?? replica.problem,
+    savedAt: () => savedAt,
+    async copy() {
+      throw new Error('the store is a PostgreSQL database: back it up with its own tools, such as pg_dump');
+    },
+    replica,
+    async stores() {
+      const stores = await openStores({ database }, { events, onSaved: () => void (savedAt = clock.now()) });
+      const { totals } = stores;
+      return {
+        ...stores,
+        totals: { ...totals, follow: (account) => (account === OWN ? own.follow(OWN) : totals.follow(account)) },
+      };
+    },
+    check: async () => undefined,
+  };
+}
+
+/** @param onUnknown called after a commit with an unknown outcome: the state in memory may differ from the store */
+function watched(database: Database, onUnknown: () => void): Database {
+  return {
+    dialect: database.dialect,
+    read: (work) => database.read(work),
+    transaction: (work, account) =>
+      database.transaction(work, account).catch((error: unknown) => {
+        if (error instanceof CommitUnknownError) onUnknown();
+        throw error;
+      }),
+  };
+}

@@ -1,0 +1,53 @@
+/** Stores of what the daemon observes, with the state that they keep in memory. */
+import type { EventBus } from '#foundation/events/events.ts';
+import type { AggregationStores } from '#observe/aggregation/stores.ts';
+import { IncidentBook } from '#observe/incidents/incident-book.ts';
+import type { Database } from '#storage/database.ts';
+import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
+import { createFlowControlStore } from '#storage/flow-control-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
+import { createLabelStore } from '#storage/label-store.ts';
+import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
+import { createNotificationStore } from '#storage/notification-store.ts';
+import { createRequestUseStore } from '#storage/request-use.ts';
+import { createSeriesStore } from '#storage/series-store.ts';
+import { createSpanOutbox } from '#storage/span-outbox.ts';
+import { createTotals } from '#storage/totals.ts';
+import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
+
+export type Stores = Awaited<ReturnType<typeof openStores>>;
+
+interface StoresDeps {
+  readonly events: EventBus;
+  /** Called after each commit of counters. */
+  readonly onSaved: () => void;
+}
+
+/** @throws {Error} if the store is unavailable */
+export async function openStores(store: { readonly database: Database }, { events, onSaved }: StoresDeps) {
+  const totals = createTotals(
+    store,
+    (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
+    onSaved,
+  );
+  const spans = await createSpanOutbox(store);
+  const deliveries = await createDeliveryOutbox(store, {
+    onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
+  });
+  const aggregations: AggregationStores = {
+    log: createLogAggregationStore(store, totals, { spans, deliveries }),
+    series: createSeriesStore(store, totals),
+    flowControl: createFlowControlStore(totals),
+    workflowDlq: createWorkflowDlqStore(store, totals),
+  };
+  return {
+    totals,
+    spans,
+    deliveries,
+    aggregations,
+    incidents: await IncidentBook.open(createIncidentStore(store)),
+    labels: createLabelStore(store, totals),
+    notifications: createNotificationStore(store),
+    requestUse: createRequestUseStore(store),
+  };
+}
