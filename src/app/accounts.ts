@@ -14,6 +14,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Parts } from './parts.ts';
+import type { Replica } from './replica.ts';
 import type { Stores } from './stores.ts';
 
 /** Account with its connection. */
@@ -33,9 +34,14 @@ export interface Accounts {
   usage(account: string): readonly ApiUsage[];
 }
 
+/** Part of the lease on an account that the deadline of a request may have. */
+const LEASE_SHARE = 1 / 2;
+
 interface AccountsDeps extends EmbeddedDeps {
   readonly events: EventBus;
   readonly requestUse: Stores['requestUse'];
+  /** Absent if the store is not shared. */
+  readonly replica?: Pick<Replica, 'leaseMs' | 'outlives'>;
 }
 
 /** Connects every account of the configuration, and starts the embedded service for those that ask for it. */
@@ -49,7 +55,8 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   const { publicUrl } = config.hooks;
   const connections = config.accounts.map((account) => connection(account, { embedded, events, publicUrl }));
   for (const { account, client: settings } of connections) {
-    const client = createClient(settings, { clock, events, random, requestUse, answers });
+    const lease = leaseOf(account.name, settings, deps.replica);
+    const client = createClient(lease.settings, { clock, events, random, requestUse, answers, ...lease.deps });
     parts.ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
     clients.set(account.name, client);
   }
@@ -59,6 +66,17 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
       .apis.map((api) => ({ api, ...clients.get(account)!.usage(api) }));
   const closed = () => Promise.allSettled([...clients.values()].map((client) => client[Symbol.asyncDispose]()));
   return { connections, clients, usage, closed };
+}
+
+/** Limits the requests of an account to the time of this replica's lease on it. */
+function leaseOf(account: string, settings: ClientOptions, replica: AccountsDeps['replica']) {
+  if (replica === undefined) return { settings, deps: {} };
+  const timeout = Math.min(settings.limits.timeout, replica.leaseMs * LEASE_SHARE);
+  const mayStart = (ms: number): string | undefined =>
+    replica.outlives(account, ms)
+      ? undefined
+      : 'the lease of this replica on the account does not last for the request';
+  return { settings: { ...settings, limits: { ...settings.limits, timeout } }, deps: { mayStart } };
 }
 
 interface ConnectionDeps {

@@ -29,6 +29,7 @@ const LEADER = '';
 
 export class Replica {
   readonly name: string;
+  readonly leaseMs: number;
   readonly #leases: Leases;
   #configured: readonly string[];
   /** Epochs of the leases, by account. */
@@ -43,6 +44,7 @@ export class Replica {
 
   constructor({ name, ...deps }: ReplicaDeps, config: Config) {
     this.name = name;
+    this.leaseMs = deps.leaseMs;
     this.#configured = namesOf(config);
     this.#leases = new Leases({
       ...deps,

@@ -134,8 +134,9 @@ export function createMetrics(deps: MetricsDeps): Metrics {
   sayOnce(families, deps);
   for (const label of limiter.labels) families.add('opsd_label_values_overflowed_total', { label }, 0);
   // Values in the store get their places first, as before a restart.
+  const ofStore = { accounts, totals: deps.totals, feeds: deps.stored.totals, families, limiter };
   const mirror = createMirror({
-    ...{ accounts, totals: deps.totals, feeds: deps.stored.totals, families, limiter },
+    ...ofStore,
     spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
     onFailure: () => onFailure('store'),
   });
