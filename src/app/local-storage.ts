@@ -60,7 +60,11 @@ export async function openLocal(config: Config, deps: StorageDeps, parts: Parts)
         backups: { every: backup.every, folder: createBackupFolder(backup, { store, copies, clock }) },
       }),
     stores: async () => stores,
-    check: async (next) => check(store, next.localPath),
+    async check(next) {
+      const { postgres } = next.storage;
+      if (postgres === undefined) check(store, next.localPath);
+      else await (await import('./shared-storage.ts')).checkShared(postgres);
+    },
   };
 }
 

@@ -3,10 +3,11 @@
  * that its generation was created with: memory of an earlier ownership must never be committed under a later one.
  */
 import type { Config } from '#config/config.ts';
+import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { LeaseTable } from '#storage/postgres/lease-table.ts';
-import { Leases, type LeaseConnection, type LossReason } from '#storage/postgres/leases.ts';
+import { Leases, type LeaseConnection, type LossReason, type Taken } from '#storage/postgres/leases.ts';
 
 interface ReplicaDeps {
   readonly name: string;
@@ -14,6 +15,7 @@ interface ReplicaDeps {
   readonly clock: Clock;
   readonly table: LeaseTable;
   readonly connect: () => Promise<LeaseConnection>;
+  readonly events: Pick<EventBus, 'emit'>;
 }
 
 /** Owner of an account, as of the last heartbeat. */
@@ -30,6 +32,7 @@ const LEADER = '';
 export class Replica {
   readonly name: string;
   readonly leaseMs: number;
+  readonly #events: ReplicaDeps['events'];
   readonly #leases: Leases;
   #configured: readonly string[];
   /** Epochs of the leases, by account. */
@@ -42,7 +45,8 @@ export class Replica {
   #onChange: () => void = () => undefined;
   #onWithdrawn: (account: string) => void = () => undefined;
 
-  constructor({ name, ...deps }: ReplicaDeps, config: Config) {
+  constructor({ name, events, ...deps }: ReplicaDeps, config: Config) {
+    this.#events = events;
     this.name = name;
     this.leaseMs = deps.leaseMs;
     this.#configured = namesOf(config);
@@ -50,7 +54,7 @@ export class Replica {
       ...deps,
       name,
       accounts: () => [...this.#configured, LEADER],
-      onTaken: ({ account, epoch, before }) => this.#take(account, epoch, before !== 'none'),
+      onTaken: (taken) => this.#take(taken),
       onLost: (account, reason) => this.#lose(account, reason),
       onBeat: () => this.#forget(),
     });
@@ -163,9 +167,10 @@ export class Replica {
     };
   }
 
-  #take(account: string, epoch: number, isTakeover: boolean): void {
+  #take({ account, epoch, before }: Taken): void {
     if (account === LEADER) return;
-    if (isTakeover) this.#takeovers.set(account, (this.#takeovers.get(account) ?? 0) + 1);
+    this.#events.emit({ type: 'lease.taken', account, epoch, before });
+    if (before !== 'none') this.#takeovers.set(account, (this.#takeovers.get(account) ?? 0) + 1);
     this.#wanted.set(account, epoch);
     this.#onChange();
   }
@@ -173,7 +178,9 @@ export class Replica {
   /** Resolves when no work on the account is in progress. */
   async #lose(account: string, reason: LossReason): Promise<void> {
     // No other replica takes the account from a database that cannot be reached. What was committed stays visible.
-    if (account === LEADER || reason === 'unreachable') return;
+    if (account === LEADER) return;
+    this.#events.emit({ type: 'lease.ended', account, reason });
+    if (reason === 'unreachable') return;
     this.#wanted.delete(account);
     if (!this.#working.has(account)) return;
     const { promise, resolve } = Promise.withResolvers<void>();

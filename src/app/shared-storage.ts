@@ -6,16 +6,19 @@ import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { OWN } from '#observe/aggregation/totals.ts';
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
-import type { Database } from '#storage/database.ts';
+import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
+import { get, type Database } from '#storage/database.ts';
+import type { Journal } from '#storage/ledger-journal.ts';
 import { recordOpening } from '#storage/ledger-trust.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
-import { openLeaseConnection } from '#storage/postgres/connections.ts';
+import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { openPostgres } from '#storage/postgres/postgres-database.ts';
-import { CommitUnknownError } from '#storage/postgres/postgres-error.ts';
+import { CommitUnknownError, explainPostgres } from '#storage/postgres/postgres-error.ts';
 import { createPostgresJournal } from '#storage/postgres/postgres-journal.ts';
 import type { PostgresSettings } from '#storage/settings.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/totals.ts';
 import type { Parts } from './parts.ts';
@@ -23,6 +26,7 @@ import { Replica } from './replica.ts';
 import type { Storage, StorageDeps } from './storage.ts';
 import { openStores } from './stores.ts';
 
+const CHECK_MS = 10_000;
 /** A heartbeat without a response is repeated on another connection, before the lease ends. */
 const LEASE_TIMEOUT = 1 / 3;
 
@@ -33,10 +37,10 @@ export async function openShared(
   { clock, events }: StorageDeps,
   parts: Parts,
 ): Promise<Storage> {
-  const { url: given, urlFile, leaseFor, poolSize } = settings;
+  const { leaseFor, poolSize } = settings;
   // The command socket is there.
   makeFolder(dirname(config.localPath), 0o750);
-  const url = given === undefined ? Secret.fromFile(urlFile!) : Secret.of(given);
+  const url = urlOf(settings);
   const name = settings.replica ?? hostname();
   const application = `opsd ${name}`;
   const pooled = openPostgres({
@@ -49,10 +53,18 @@ export async function openShared(
   parts.ending('connections to the store', 2_000, async () => pooled[Symbol.asyncDispose]());
   const identity = await migrate(pooled);
   const database = watched(pooled, () => replica.renew());
-  const { journal, audit } = createPostgresJournal({ database, clock, ...identity });
+  const { journal: uncounted, audit } = createPostgresJournal({ database, clock, ...identity });
+  const { journal, counts } = countedJournal(uncounted);
   const leaseConnection = { url, name: `${application} leases`, timeoutMs: Math.round(leaseFor * LEASE_TIMEOUT) };
   const replica = new Replica(
-    { name, leaseMs: leaseFor, clock, table: createLeaseTable(), connect: () => openLeaseConnection(leaseConnection) },
+    {
+      name,
+      leaseMs: leaseFor,
+      clock,
+      events,
+      table: createLeaseTable(),
+      connect: () => openLeaseConnection(leaseConnection),
+    },
     config,
   );
   // The counts of a process are its own: each replica is a target of its own, too.
@@ -68,7 +80,7 @@ export async function openShared(
     ledger,
     auditReader: undefined as never,
     auditHead: () => audit.head(),
-    auditCounts: () => ({ records: 0, failures: 0 }),
+    auditCounts: counts,
     restored: identity.restored,
     problem: () => journal.problem() ?? replica.problem,
     savedAt: () => savedAt,
@@ -84,8 +96,51 @@ export async function openShared(
         totals: { ...totals, follow: (account) => (account === OWN ? own.follow(OWN) : totals.follow(account)) },
       };
     },
-    check: async () => undefined,
+    async check(next) {
+      if (next.storage.postgres === undefined) openStore(next.localPath)[Symbol.dispose]();
+      else await checkShared(next.storage.postgres);
+    },
   };
+}
+
+/** Checks that the database can be reached. Rejects with a message for the operator. */
+export async function checkShared(settings: PostgresSettings): Promise<void> {
+  const url = urlOf(settings);
+  try {
+    const connection = await openLeaseConnection({ url, name: 'opsd check', timeoutMs: CHECK_MS });
+    await connection.run(get('SELECT 1')).finally(() => connection.close());
+  } catch (error) {
+    throw explainPostgres(error, placeOf(url));
+  }
+}
+
+function urlOf({ url, urlFile }: PostgresSettings): Secret {
+  return url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url);
+}
+
+/** Counts the records and failed writes of this process. */
+function countedJournal(journal: Journal): { readonly journal: Journal; readonly counts: () => AuditCounts } {
+  let records = 0;
+  let failures = 0;
+  const write: Journal['write'] = async (work, account) => {
+    let told = 0;
+    try {
+      const result = await journal.write(
+        (tell) =>
+          work(function* (entry) {
+            told = 1;
+            yield* tell(entry);
+          }),
+        account,
+      );
+      records += told;
+      return result;
+    } catch (error) {
+      failures += told;
+      throw error;
+    }
+  };
+  return { journal: { ...journal, write }, counts: () => ({ records, failures }) };
 }
 
 /** @param onUnknown called after a commit with an unknown outcome: the state in memory may differ from the store */

@@ -12,7 +12,7 @@ const postgresSettings = z
       )
       .exactOptional(),
     urlFile: secretFile('the connection URI').exactOptional(),
-    leaseFor: durationSetting({ min: '3s', max: '10m' })
+    leaseFor: durationSetting({ min: '2s', max: '10m' })
       .prefault('30s')
       .describe('Time after which other replicas take over the accounts of a replica that died silently.'),
     replica: z

@@ -19,4 +19,17 @@ export type DaemonEvent =
   /** A web configuration file or its certificate changed and was applied. */
   | { readonly type: 'web_config.changed'; readonly listener: string }
   | { readonly type: 'store.failed'; readonly operation: string; readonly message: string }
-  | { readonly type: 'backup.failed'; readonly message: string };
+  | { readonly type: 'backup.failed'; readonly message: string }
+  | {
+      readonly type: 'lease.taken';
+      readonly account: string;
+      readonly epoch: number;
+      /** `died`: the owner before stopped without a handover. */
+      readonly before: 'none' | 'handed_over' | 'died';
+    }
+  | {
+      readonly type: 'lease.ended';
+      readonly account: string;
+      /** `unreachable`: the lease expired while the database did not respond. */
+      readonly reason: 'handover' | 'lost' | 'unreachable';
+    };

@@ -162,6 +162,12 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
     'scheduled backup failed, keeping the previous backups',
     { detail: message },
   ],
+  'lease.taken': ({ account, epoch, before }) => ['info', 'this replica owns the account', { account, epoch, before }],
+  'lease.ended': ({ account, reason }) => [
+    reason === 'handover' ? 'info' : 'warn',
+    'this replica owns the account no longer',
+    { account, reason },
+  ],
 };
 
 /** Ends conditions without a line. */

@@ -136,6 +136,9 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   'web_config.changed': 'none',
   'store.failed': (_event, { families }) => families.add('opsd_state_save_failures_total', {}),
   'backup.failed': (_event, { families }) => families.add('opsd_backup_failures_total', {}),
+  // The leases themselves are read at each scrape.
+  'lease.taken': 'none',
+  'lease.ended': 'none',
 };
 
 function countRequest(event: EventOf<'api.request'>, { families, clock, health, currentSpan }: CountDeps): void {

@@ -126,6 +126,12 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'web_config.changed': [[{ listener: 'server' }, 'info']],
   'store.failed': [[{ operation: 'commit', message: 'disk full' }, 'error']],
   'backup.failed': [[{ message: 'disk full' }, 'error']],
+  'lease.taken': [[{ account: 'production', epoch: 2, before: 'died' }, 'info']],
+  'lease.ended': [
+    [{ account: 'production', reason: 'handover' }, 'info'],
+    [{ account: 'production', reason: 'lost' }, 'warn'],
+    [{ account: 'production', reason: 'unreachable' }, 'warn'],
+  ],
 };
 
 const cases = Object.entries(LEVELS).flatMap(([type, said]) =>
