@@ -10,7 +10,7 @@ function bench() {
     limiter: { admit: (_account: string, _label: string, value: string) => value },
     clock: new ManualClock(1_000),
     zeroForMs: 0,
-    maxSeries: Infinity,
+    maxSeries: 100_000,
     debug: true,
     onRefused: () => undefined,
   });
