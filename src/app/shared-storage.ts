@@ -108,7 +108,11 @@ export async function checkShared(settings: PostgresSettings): Promise<void> {
   const url = urlOf(settings);
   try {
     const connection = await openLeaseConnection({ url, name: 'opsd check', timeoutMs: CHECK_MS });
-    await connection.run(get('SELECT 1')).finally(async () => connection.close());
+    try {
+      await connection.run(get('SELECT 1'));
+    } finally {
+      await connection.close();
+    }
   } catch (error) {
     throw explainPostgres(error, placeOf(url));
   }
