@@ -59,7 +59,7 @@ function depsOf(
     clock,
     async paused() {
       const stored = (await ledger.pauses()).find(({ scope }) => scope === 'engine');
-      const reason = stored?.reason ?? policies.engine.unwrittenPauses().get('engine');
+      const reason = stored?.reason ?? policies.engine.unwrittenPauses().get('engine')?.reason;
       return reason ?? (killSwitchFile && fileSwitch(killSwitchFile));
     },
     budget: budgetKnowledge(config, ledger),

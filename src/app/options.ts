@@ -7,6 +7,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
 import type { HandedCounts } from '#observe/metrics/family-tables.ts';
 import type { ReloadOutcome, ReloadState } from './reloader.ts';
 
@@ -106,8 +107,8 @@ export interface LateRun {
 /** State that is stored nowhere, and that the next daemon needs. */
 export interface Handover {
   readonly counts: HandedCounts;
-  /** Pauses that could not be stored, by scope. */
-  readonly pauses: Map<string, string>;
+  /** Pauses that could not be stored yet, by scope. */
+  readonly pauses: Map<string, Pause>;
   /** Runs that were requested after the policies had ended. */
   readonly late: readonly LateRun[];
   /** Counts of audit records, as in `counts`; absent if the log is opened again. */

@@ -14,13 +14,15 @@ export const ACTION_QUERIES = {
 
 type ActionReads = Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'actionsOf' | 'action'>;
 
-export function createActionReads({ database }: Journal): ActionReads {
+/** @param isOwn returns true for the accounts whose unknown outcomes count */
+export function createActionReads({ database }: Journal, isOwn: (account: string) => boolean): ActionReads {
   return {
     async unknownOutcomes() {
       const counts = new Map<string, number>();
       const open = await database.read(all(ACTION_QUERIES.unsettled));
       for (const { outcome, proposal } of open.map(actionOf)) {
-        if (outcome === 'unknown') counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
+        if (outcome === 'unknown' && isOwn(proposal.account))
+          counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
       }
       return counts;
     },

@@ -1,7 +1,8 @@
 /** Changes of budgets by the daemon and by operators, and the time since when the store has all of them. */
+import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
-import { all, each, get, type Row, type Work } from './database.ts';
+import { all, get, run, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
@@ -14,12 +15,18 @@ const PUT_ACCOUNT = `INSERT INTO watched_accounts (account, id, since) VALUES (?
   ON CONFLICT (account) DO UPDATE SET id = excluded.id, since = excluded.since WHERE watched_accounts.id <> excluded.id`;
 
 export function createBudgets({ database }: Journal): Raises {
+  const known = `SELECT account, id FROM watched_accounts WHERE account IN ${database.dialect.members('?1')}`;
+
   return {
     raises: async (account, since) => database.read(raisesOf(account, since)),
     budgetChanges: async (account, since) => database.read(budgetChangesOf(account, since)),
     async noteAccounts(accounts, at) {
-      const rows = accounts.map(({ account, id }) => [account, id, at]);
-      if (rows.length > 0) await database.transaction(each(PUT_ACCOUNT, rows));
+      if (accounts.length === 0) return;
+      const rows = await database.read(all(known, JSON.stringify(accounts.map(({ account }) => account))));
+      const ids = new Map(rows.map((row) => [row['account'], row['id']]));
+      for (const { account, id } of accounts) {
+        if (ids.get(account) !== id) await database.transaction(run(PUT_ACCOUNT, account, id, at), account);
+      }
     },
     async accountSince(account) {
       const row = await database.read(get(SINCE, account));
@@ -41,6 +48,15 @@ export function* budgetChangesOf(account: string, since: number): Work<readonly 
   const raises = yield* raisesOf(account, since);
   const byOperators = (yield* all(BY_OPERATORS, account, since)).map(operatorsChange);
   return [...raises, ...byOperators].toSorted((a, b) => a.at - b.at);
+}
+
+/**
+ * Returns the time for a change of a budget: after all changes before it, because the last one counts. The clock of an
+ * earlier owner of the account may have been ahead of this one.
+ */
+export function* afterBudgetChanges(account: string, at: number): Work<number> {
+  const last = (yield* budgetChangesOf(account, 0)).at(-1)?.at ?? -Infinity;
+  return last <= at + CLOCK_MARGIN_MS ? Math.max(at, last + 1) : at;
 }
 
 function operatorsChange({ at, from_usd: from, to_usd: to, outcome }: Row): BudgetRaise {

@@ -20,7 +20,8 @@ export function stepQuery({ members }: Dialect): string {
   return `${ACTIONS} WHERE i.campaign IN ${members('?1')} AND ${key} IN ${members('?2')} ORDER BY i.id`;
 }
 
-export function createCampaigns({ database, write }: Journal): Campaigns {
+/** @param isOwn returns true for the accounts whose campaigns are listed */
+export function createCampaigns({ database, write }: Journal, isOwn: (account: string) => boolean): Campaigns {
   const step = stepQuery(database.dialect);
 
   function* stepActs(
@@ -33,7 +34,7 @@ export function createCampaigns({ database, write }: Journal): Campaigns {
   }
 
   return {
-    campaigns: async () => (await database.read(all(OPEN))).map(campaignOf),
+    campaigns: async () => (await database.read(all(OPEN))).map(campaignOf).filter(({ account }) => isOwn(account)),
     stepActs: async (campaigns) => database.read(stepActs(campaigns)),
     changeCampaign: async ({ policy, account, group }, change) =>
       write(function* (tell) {

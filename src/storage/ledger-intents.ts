@@ -7,7 +7,7 @@ import type { Proposal } from '#foundation/domain/plan.ts';
 import type { ActionOutcome, CapLimit, Intents, Premises, Refused } from '#automate/ledger/intents.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import { all, get, run, type Work } from './database.ts';
-import { budgetChangesOf } from './ledger-budgets.ts';
+import { afterBudgetChanges, budgetChangesOf } from './ledger-budgets.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf, intentOf } from './ledger-rows.ts';
@@ -29,16 +29,26 @@ const OUTCOME = 'SELECT outcome FROM outcomes WHERE intent_id = ? ORDER BY id DE
 const CLAIM = 'SELECT id FROM intents WHERE account = ? AND target = ? AND active = 1';
 const OPERATION_CLAIM = 'SELECT operation_id FROM operation_claims WHERE account = ? AND target = ?';
 const PAUSED = 'SELECT scope, reason FROM pauses WHERE lifted_at IS NULL ORDER BY id';
+const CANCELLED = `SELECT by, reason FROM plans
+  WHERE hash >= ?1 AND hash < ?1 || 'g' AND id = ?1 AND state = 'cancelled'`;
 const LAST_OF_LINEAGE = 'SELECT max(at) AS at FROM intents WHERE account = ? AND lineage = ? AND active = 1';
 
 /** Queries of the work list by name. They must stay fast with a million intents. */
 export const WORK_LIST = {
   open: `${ACTIONS} WHERE i.id IN (SELECT intent_id FROM unsettled) ORDER BY i.id`,
   // CROSS JOIN: starts at the few unsettled intents instead of scanning all intents by time.
-  oldest: 'SELECT min(i.at) AS at FROM unsettled u CROSS JOIN intents i WHERE i.id = u.intent_id',
+  oldest: `SELECT i.account, min(i.at) AS at FROM unsettled u CROSS JOIN intents i WHERE i.id = u.intent_id
+    GROUP BY i.account`,
 } as const;
 
-export function createIntents({ database, epoch, write }: Journal, caps: Caps, trust: StoreTrust): Intents {
+interface IntentDeps {
+  readonly caps: Caps;
+  readonly trust: StoreTrust;
+  /** Returns true for the accounts whose open actions are listed. */
+  readonly isOwn: (account: string) => boolean;
+}
+
+export function createIntents({ database, epoch, write }: Journal, { caps, trust, isOwn }: IntentDeps): Intents {
   /** Returns the first reason not to act, in display order. */
   function* objection(
     proposal: Proposal,
@@ -46,7 +56,8 @@ export function createIntents({ database, epoch, write }: Journal, caps: Caps, t
     { limits, premises }: { readonly limits: readonly CapLimit[]; readonly premises: Premises },
   ): Work<Refused | undefined> {
     const { account, target } = proposal;
-    const lost = yield* trust.lost();
+    // The transaction itself checks the ownership of the account.
+    const lost = yield* trust.lost([]);
     if (lost !== undefined) return { ok: false, guard: 'lease', reason: lost };
     const distrusted = trust.mustBeAdopted();
     if (distrusted !== undefined)
@@ -67,8 +78,10 @@ export function createIntents({ database, epoch, write }: Journal, caps: Caps, t
   }
 
   return {
-    reserve: async (runId, proposal, at, limits, premises = {}) =>
+    reserve: async (runId, proposal, wantedAt, limits, premises = {}) =>
       write(function* (tell) {
+        const isRaise = proposal.action === 'budget.raise';
+        const at = isRaise ? yield* afterBudgetChanges(proposal.account, wantedAt) : wantedAt;
         const refused = yield* objection(proposal, at, { limits, premises });
         if (refused !== undefined) return refused;
         const { policy, account, action, target, group, items } = proposal;
@@ -116,10 +129,11 @@ export function createIntents({ database, epoch, write }: Journal, caps: Caps, t
         yield* tell({ type: 'outcome', policy, account, intent: intentId, target, outcome, newRunId, done });
         return true;
       }, account),
-    openActions: async () => (await database.read(all(WORK_LIST.open))).map(actionOf),
+    openActions: async () =>
+      (await database.read(all(WORK_LIST.open))).map(actionOf).filter(({ proposal }) => isOwn(proposal.account)),
     async oldestOpenAt() {
-      const at = (await database.read(get(WORK_LIST.oldest)))?.['at'];
-      return typeof at === 'number' ? at : undefined;
+      const own = (await database.read(all(WORK_LIST.oldest))).filter(({ account }) => isOwn(String(account)));
+      return own.length === 0 ? undefined : Math.min(...own.map(({ at }) => Number(at)));
     },
   };
 }
@@ -127,12 +141,20 @@ export function createIntents({ database, epoch, write }: Journal, caps: Caps, t
 /** Returns what has changed since an action was decided; undefined if nothing has. */
 function* changedSince(
   proposal: Proposal,
-  { pauses, since, budgetChanges }: Premises,
+  { pauses, plan, since, budgetChanges }: Premises,
 ): Work<Pick<Refused, 'guard' | 'reason'> | undefined> {
   const { account } = proposal;
   if (pauses !== undefined) {
     const paused = (yield* all(PAUSED)).find((row) => pauses.includes(String(row['scope'])));
     if (paused !== undefined) return { guard: 'kill_switch', reason: String(paused['reason']) };
+  }
+  const cancelled = plan === undefined ? undefined : yield* get(CANCELLED, plan);
+  if (cancelled !== undefined) {
+    const { by, reason } = cancelled;
+    return {
+      guard: 'interrupted',
+      reason: `cancelled by ${String(by)}${reason === null ? '' : `: ${String(reason)}`}`,
+    };
   }
   if (since !== undefined && 'lineage' in proposal) {
     const at = (yield* get(LAST_OF_LINEAGE, account, proposal.lineage))?.['at'];

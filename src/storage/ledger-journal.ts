@@ -19,6 +19,11 @@ export interface Journal {
   /** Returns why this store must not be used for actions; see `Store`. */
   readonly problem: () => string | undefined;
   /**
+   * Returns why this process does not own these accounts now. Absent if a store has one process, so that a later
+   * opening of the store ends the ownership of all accounts.
+   */
+  readonly notOwned?: (accounts: readonly string[]) => Work<string | undefined>;
+  /**
    * Runs `work` in one transaction.
    *
    * @param account account that the work changes, see `Database`

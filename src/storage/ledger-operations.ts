@@ -1,6 +1,7 @@
 /** Operations of operators, with their claims on entries. */
 import type { Begun, BegunOperation, Operations } from '#automate/ledger/operations.ts';
 import { all, each, get, run, type Work } from './database.ts';
+import { afterBudgetChanges } from './ledger-budgets.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const INSERT = `INSERT INTO operations (at, operation, account, by, from_usd, to_usd) VALUES (?, ?, ?, ?, ?, ?)
@@ -8,14 +9,15 @@ const INSERT = `INSERT INTO operations (at, operation, account, by, from_usd, to
 const CLAIM = `INSERT INTO operation_claims (account, target, action, operation_id) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, target) DO UPDATE SET action = excluded.action, operation_id = excluded.operation_id`;
 const RELEASE = 'DELETE FROM operation_claims WHERE operation_id = ?';
-const SELECT = 'SELECT operation, account FROM operations WHERE id = ?';
+const SELECT = 'SELECT operation FROM operations WHERE id = ? AND account = ?';
 const END = 'UPDATE operations SET outcome = ?, ended_at = ? WHERE id = ?';
-const OPEN = 'SELECT id FROM operations WHERE outcome IS NULL ORDER BY id';
+const OPEN = 'SELECT id, account FROM operations WHERE outcome IS NULL ORDER BY id';
 const PAUSE = `SELECT reason FROM pauses WHERE scope = 'engine' AND lifted_at IS NULL`;
 const ACTING = `SELECT i.policy FROM unsettled u JOIN intents i ON i.id = u.intent_id
   WHERE i.account = ? AND NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.intent_id = i.id) LIMIT 1`;
 
-export function createOperations({ database, write }: Journal): Operations {
+/** @param isOwn returns true for the accounts whose interrupted operations end */
+export function createOperations({ database, write }: Journal, isOwn: (account: string) => boolean): Operations {
   const members = database.dialect.members('?2');
   // Only an operator can decide to repeat a call whose outcome is unknown.
   const claimedByOperations = `SELECT c.target, c.operation_id AS id FROM operation_claims c
@@ -49,9 +51,10 @@ export function createOperations({ database, write }: Journal): Operations {
   const operations: Operations = {
     beginOperation: (begun) =>
       write(function* (tell): Work<Begun> {
-        const { operation, account, keys, by, at, object, claims, budget } = begun;
+        const { operation, account, keys, by, object, claims, budget } = begun;
         const reason = yield* objection(begun);
         if (reason !== undefined) return { ok: false, reason };
+        const at = budget === undefined ? begun.at : yield* afterBudgetChanges(account, begun.at);
         const dollars = [stored(budget?.fromUsd), stored(budget?.toUsd)];
         const row = yield* get(INSERT, at, operation, account, by, ...dollars);
         const id = Number(row!['id']);
@@ -63,20 +66,19 @@ export function createOperations({ database, write }: Journal): Operations {
         );
         yield* tell({ type: 'operation.begun', account, operation, id, keys, by, object, dlqIds });
         return { ok: true, id };
-      }),
-    endOperation: (id, { at, outcome, detail }) =>
+      }, begun.account),
+    endOperation: (id, account, { at, outcome, detail }) =>
       write(function* (tell) {
-        const row = yield* get(SELECT, id);
+        const row = yield* get(SELECT, id, account);
         if (row === undefined) throw new Error(`operation ${id} is not in the ledger`);
         yield* run(END, outcome, at, id);
         if (outcome === 'rejected') yield* run(RELEASE, id);
-        const [operation, account] = [String(row['operation']), String(row['account'])];
-        yield* tell({ type: 'operation.ended', account, operation, id, outcome, detail });
-      }),
+        yield* tell({ type: 'operation.ended', account, operation: String(row['operation']), id, outcome, detail });
+      }, account),
     async endInterruptedOperations(at) {
-      const open = await database.read(all(OPEN));
-      const detail = 'the daemon stopped before the response arrived';
-      for (const { id } of open) await operations.endOperation(Number(id), { at, outcome: 'unknown', detail });
+      const open = (await database.read(all(OPEN))).filter(({ account }) => isOwn(String(account)));
+      const end = { at, outcome: 'unknown', detail: 'the daemon stopped before the response arrived' } as const;
+      for (const { id, account } of open) await operations.endOperation(Number(id), String(account), end);
       return open.length;
     },
   };

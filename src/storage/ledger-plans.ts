@@ -41,7 +41,8 @@ function* find(id: string, now: number): Work<StoredPlan | undefined> {
   return alive.length === 1 ? alive[0] : undefined;
 }
 
-export function createPlans({ database, write }: Journal): Plans {
+/** @param isOwn returns true for the accounts whose plans are listed */
+export function createPlans({ database, write }: Journal, isOwn: (account: string) => boolean): Plans {
   const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
@@ -67,15 +68,17 @@ export function createPlans({ database, write }: Journal): Plans {
           ...(manual !== undefined && { origin: 'manual' }),
         });
         return true;
-      }),
+      }, plan.account),
     storedPlan: (id, now) => database.read(find(id, now)),
     async storedPlans(states, now) {
       // An expired plan is stored in its last state.
       const stored = states.includes('expired') ? [...states, ...ALIVE] : states;
       const rows = await database.read(all(byState, JSON.stringify(stored)));
-      return rows.map((row) => storedOf(row, now)).filter(({ state }) => states.includes(state));
+      return rows
+        .map((row) => storedOf(row, now))
+        .filter(({ state, plan }) => states.includes(state) && isOwn(plan.account));
     },
-    decidePlan: (id, { state, at, by, reason, expiresAt }) =>
+    decidePlan: (id, { state, at, by, reason, expiresAt, account: owned }) =>
       write(function* (tell) {
         const found = yield* find(id, at);
         if (found === undefined || !BEFORE[state].includes(found.state)) return false;
@@ -86,7 +89,7 @@ export function createPlans({ database, write }: Journal): Plans {
         const told = { from: found.state, state, by, reason, ...origin };
         yield* tell({ type: 'plan.decided', policy, account, plan, planHash: hash, ...told });
         return true;
-      }),
+      }, owned),
   };
 }
 

@@ -22,7 +22,7 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
       const rows = await database.read(all(MATCHES, policy));
       return new Map(rows.map((row) => [String(row['dlq_id']), Number(row['at'])]));
     },
-    noteMatches: async (policy, dlqIds, at) =>
+    noteMatches: async ({ name: policy, account }, dlqIds, at) =>
       database.transaction(
         (function* () {
           yield* run(deleteOthers, policy, JSON.stringify(dlqIds));
@@ -31,6 +31,7 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
             dlqIds.map((dlqId) => [policy, dlqId, at]),
           );
         })(),
+        account,
       ),
     async policyVersions(policies) {
       const rows = await database.read(all(versions, JSON.stringify(policies)));
@@ -41,19 +42,19 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
         }),
       );
     },
-    async savePolicyVersion(policy, { scope, auditRuns }) {
-      await database.transaction(run(PUT_VERSION, policy, JSON.stringify(scope), auditRuns));
+    async savePolicyVersion({ name, account }, { scope, auditRuns }) {
+      await database.transaction(run(PUT_VERSION, name, JSON.stringify(scope), auditRuns), account);
     },
     async condition(policy) {
       const row = await database.read(get(CONDITION, policy));
       if (row === undefined) return undefined;
       return { since: Number(row['since']), last: Number(row['last']), readings: Number(row['readings']) };
     },
-    async saveCondition(policy, condition) {
-      if (condition === undefined) await database.transaction(run(DELETE_CONDITION, policy));
+    async saveCondition({ name, account }, condition) {
+      if (condition === undefined) await database.transaction(run(DELETE_CONDITION, name), account);
       else {
         const { since, last, readings } = condition;
-        await database.transaction(run(PUT_CONDITION, policy, since, last, readings));
+        await database.transaction(run(PUT_CONDITION, name, since, last, readings), account);
       }
     },
   };

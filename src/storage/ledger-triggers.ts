@@ -21,7 +21,7 @@ type Triggers = Pick<SignalInbox, 'recordTrigger' | 'noteAlert'> &
 export const pendingTriggers = ({ members, position }: Dialect): string => `
   SELECT policy, account, pending, at, CASE WHEN EXISTS (
       SELECT 1 FROM alerts a
-      WHERE a.receiver = substr(t.key, 1, ${position('t.key', `'/'`)} - 1) AND a.key = t.key AND a.is_firing = 1
+      WHERE a.receiver = substr(t.key, 1, ${position(`t.key || '/'`, `'/'`)} - 1) AND a.key = t.key AND a.is_firing = 1
         AND a.at >= ?2
     ) THEN 1 ELSE 0 END AS is_firing
   FROM triggers t WHERE policy IN ${members('?1')} AND pending IS NOT NULL ORDER BY at, key`;
@@ -69,7 +69,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
       }
       return found;
     },
-    async endTriggers(policy, triggers) {
+    async endTriggers({ name: policy, account }, triggers) {
       if (triggers.length === 0) return;
       await write(function* (tell) {
         const count = yield* each(
@@ -77,7 +77,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
           triggers.map(({ trigger }) => [policy, trigger.key]),
         );
         if (count > 0) yield* tell({ type: 'trigger.ended', policy, count, reason: 'ran' });
-      });
+      }, account);
     },
     noteAlert: ({ receiver, name, key, accounts, isFiring, at }) =>
       write(function* (tell) {

@@ -9,8 +9,8 @@ import { all, get, run, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 export interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
-  /** `leaseLost`, as work within a transaction. */
-  lost(): Work<string | undefined>;
+  /** `leaseLost`, as work within a transaction. It also reads whether the store must be adopted. */
+  lost(accounts: readonly string[]): Work<string | undefined>;
   mustBeAdopted(): string | undefined;
 }
 
@@ -27,7 +27,7 @@ export const MUST_ADOPT = 'must_adopt';
 
 const META = 'SELECT value FROM meta WHERE key = ?';
 const PUT_META = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
-const OWNER = `SELECT key, value FROM meta WHERE key IN ('instance', 'epoch')`;
+const STATE = `SELECT key, value FROM meta WHERE key IN ('instance', 'epoch', '${MUST_ADOPT}')`;
 
 /** Records this opening in the audit log first, and stores why the store is not trusted. */
 export async function recordOpening({ database, write }: Journal, audit: AuditLog): Promise<Opening> {
@@ -56,19 +56,22 @@ export async function recordOpening({ database, write }: Journal, audit: AuditLo
 }
 
 export function createTrust(
-  { database, instance, epoch, problem: storeProblem, write }: Journal,
+  { database, instance, epoch, problem: storeProblem, notOwned, write }: Journal,
   { problem, distrust: found }: Opening,
 ): StoreTrust {
   let distrust = found;
 
-  // The file's lock excludes a second process. This check detects a store that was changed despite the lock. It cannot
+  // The lock of a file excludes a second process. This check detects a store that was changed despite the lock. It cannot
   // detect a copy of the file that is opened elsewhere.
-  function* lost(): Work<string | undefined> {
+  function* lost(accounts: readonly string[]): Work<string | undefined> {
     const unusable = storeProblem();
     if (unusable !== undefined) return unusable;
-    const meta = new Map((yield* all(OWNER)).map((row) => [row['key'], String(row['value'])]));
+    const meta = new Map((yield* all(STATE)).map((row) => [row['key'], String(row['value'])]));
+    // Another replica may have adopted the store.
+    distrust = meta.get(MUST_ADOPT);
     const [owner, opened] = [meta.get('instance'), meta.get('epoch')];
     if (owner !== instance) return `the store is now ${owner ?? 'without identity'}, this process opened ${instance}`;
+    if (notOwned !== undefined) return yield* notOwned(accounts);
     if (opened !== String(epoch))
       return `opening ${opened ?? 'none'} of the store is newer than this process's ${epoch}`;
     return undefined;
@@ -76,7 +79,7 @@ export function createTrust(
 
   return {
     lost,
-    leaseLost: async () => database.read(lost()),
+    leaseLost: async (...accounts) => database.read(lost(accounts)),
     mustBeAdopted: () => problem ?? distrust,
     async adopt({ by, reason }) {
       if (problem !== undefined)

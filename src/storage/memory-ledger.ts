@@ -3,10 +3,13 @@ import type { AuditLog } from '#automate/ledger/audit-log.ts';
 import { createJournal } from './ledger-journal.ts';
 import { memoryAudit } from './memory-audit.ts';
 import { openMemoryStore } from './memory-store.ts';
+import { MUST_ADOPT } from './ledger-trust.ts';
 import { createLedger, type SqliteLedger } from './sqlite-ledger.ts';
 
 /** Creates the ledger of a new store. Its opening is not in the audit log. */
 export function memoryLedger(instance = 'here', audit: AuditLog = memoryAudit()): SqliteLedger {
+  const store = openMemoryStore(instance);
   const distrust = audit.opening.distrust?.reason;
-  return createLedger(createJournal(openMemoryStore(instance), audit), { problem: audit.problem, distrust });
+  if (distrust !== undefined) store.db.prepare('INSERT INTO meta VALUES (?, ?)').run(MUST_ADOPT, distrust);
+  return createLedger(createJournal(store, audit), { problem: audit.problem, distrust });
 }

@@ -5,7 +5,7 @@ import { createAcknowledgments } from './ledger-acknowledgments.ts';
 import { createActionReads } from './ledger-actions.ts';
 import { createBudgets } from './ledger-budgets.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
-import { createCaps } from './ledger-caps.ts';
+import { createCaps, type Caps } from './ledger-caps.ts';
 import { createDeadLetters } from './ledger-dead-letters.ts';
 import { createHistory } from './ledger-history.ts';
 import { createIntents } from './ledger-intents.ts';
@@ -17,7 +17,7 @@ import { createPolicyState } from './ledger-policy-state.ts';
 import { createPrune, type Pruned } from './ledger-retention.ts';
 import { createRuns } from './ledger-runs.ts';
 import { createTriggers } from './ledger-triggers.ts';
-import { createTrust, recordOpening, type Opening } from './ledger-trust.ts';
+import { createTrust, recordOpening, type Opening, type StoreTrust } from './ledger-trust.ts';
 import { createUsage } from './ledger-usage.ts';
 import type { Store } from './sqlite.ts';
 
@@ -33,8 +33,23 @@ export async function openLedger(store: Store, audit: AuditLog): Promise<SqliteL
 }
 
 export function createLedger(journal: Journal, opening: Opening): SqliteLedger {
-  const trust = createTrust(journal, opening);
-  const caps = createCaps(journal.database.dialect);
+  const parts = { journal, trust: createTrust(journal, opening), caps: createCaps(journal.database.dialect) };
+  // Not spread: `mustBeAdopted` changes.
+  return Object.assign(
+    ledgerOf(parts, () => true),
+    { prune: createPrune(journal) },
+  );
+}
+
+interface Parts {
+  readonly journal: Journal;
+  readonly trust: StoreTrust;
+  readonly caps: Caps;
+}
+
+/** @param isOwn returns true for the accounts on which the caller of the ledger acts */
+function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): Ledger {
+  const { journal, trust, caps } = parts;
   return {
     instance: journal.instance,
     epoch: journal.epoch,
@@ -44,19 +59,22 @@ export function createLedger(journal: Journal, opening: Opening): SqliteLedger {
     },
     adopt: trust.adopt,
     ...createRuns(journal),
-    ...createIntents(journal, caps, trust),
+    ...createIntents(journal, { caps, trust, isOwn }),
     ...createHistory(journal),
     ...createBudgets(journal),
     ...createUsage(journal, caps, () => trust.mustBeAdopted()),
-    ...createActionReads(journal),
-    ...createOperations(journal),
+    ...createActionReads(journal, isOwn),
+    ...createOperations(journal, isOwn),
     ...createPauses(journal),
-    ...createCampaigns(journal),
-    ...createPlans(journal),
+    ...createCampaigns(journal, isOwn),
+    ...createPlans(journal, isOwn),
     ...createTriggers(journal),
     ...createDeadLetters(journal),
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),
-    prune: createPrune(journal),
+    within(accounts) {
+      const own = new Set(accounts);
+      return ledgerOf(parts, (account) => own.has(account));
+    },
   };
 }

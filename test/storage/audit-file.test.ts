@@ -105,7 +105,7 @@ test('a rejected or ineffective change is not a record', async () => {
   await ledger.reserve(1, resumeOf('a'), 2_000, NO_CAPS);
   await ledger.unpause({ at: 1, reason: 'nothing', by: 'anna' });
   await ledger.decidePlan('none00', { state: 'applied', at: 1, by: 'anna' });
-  await ledger.noteMatches('p', ['a'], 1);
+  await ledger.noteMatches({ name: 'p', account: 'production' }, ['a'], 1);
   expect(await records()).toHaveLength(before);
 });
 

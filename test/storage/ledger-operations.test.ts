@@ -50,13 +50,13 @@ test('an entry of an operation is claimed: no policy acts on it, and its departu
     guard: 'claim',
     reason: 'already sent by an operator as operation 1',
   });
-  await ledger.endOperation(id, { at: NOW, outcome: 'accepted' });
+  await ledger.endOperation(id, 'production', { at: NOW, outcome: 'accepted' });
   expect(await ledger.reserve(run, proposal(), NOW, [])).toMatchObject({ ok: false, guard: 'claim' });
 });
 
 test('a rejected operation releases its entries', async () => {
   const ledger = memoryLedger();
-  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'rejected' });
+  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), 'production', { at: NOW, outcome: 'rejected' });
   expect((await ledger.claims('production', ['dlq-8812'])).has('dlq-8812')).toBe(false);
   expect((await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).ok).toBe(true);
 });
@@ -78,7 +78,7 @@ test('a pause of the engine refuses an operation on many entries, and no other',
   await ledger.pause({ scope: 'policy/p', reason: 'odd', at: NOW, by: 'kim' });
   const bulk = { ...resume('dlq-1'), isBulk: true };
   const id = await begin(ledger, bulk);
-  await ledger.endOperation(id, { at: NOW, outcome: 'rejected' });
+  await ledger.endOperation(id, 'production', { at: NOW, outcome: 'rejected' });
   await ledger.pause({ scope: 'engine', reason: 'release night', at: NOW, by: 'kim' });
   expect(await ledger.beginOperation(bulk)).toEqual({ ok: false, reason: 'the engine is paused: release night' });
   expect(await ledger.beginOperation(budget(1, NOW))).toMatchObject({ ok: true });
@@ -100,7 +100,7 @@ test('an operation by filter is refused while an action of a policy on its accou
 
 test('an operation whose outcome is unknown may be repeated by an operator, but by no policy', async () => {
   const ledger = memoryLedger();
-  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), { at: NOW, outcome: 'unknown' });
+  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), 'production', { at: NOW, outcome: 'unknown' });
   expect(await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({
     guard: 'claim',
   });
@@ -114,7 +114,7 @@ test('after a crash the outcome of an operation is recorded as unknown, once', a
     using store = openStore(path);
     const ledger = await openLedger(store, memoryAudit());
     await begin(ledger, resume('dlq-1'));
-    await ledger.endOperation(await begin(ledger, resume('dlq-2')), { at: NOW, outcome: 'accepted' });
+    await ledger.endOperation(await begin(ledger, resume('dlq-2')), 'production', { at: NOW, outcome: 'accepted' });
   }
   using store = openStore(path);
   const audit = memoryAudit();
@@ -162,7 +162,7 @@ test('old operations and their claims are forgotten', async () => {
 test('budgets of operators are known, in the order of time, with raises of policies', async () => {
   const ledger = memoryLedger();
   const outcome = (id: number, result: 'accepted' | 'rejected' | 'unknown') =>
-    ledger.endOperation(id, { at: NOW, outcome: result });
+    ledger.endOperation(id, 'production', { at: NOW, outcome: result });
   await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
   await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
   expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({

@@ -7,6 +7,9 @@ import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf } from '../support/ledger-facts.ts';
 import { LEDGERS } from '../support/postgres/test-stores.ts';
 
+const p = { name: 'p', account: 'production' };
+const q = { ...p, name: 'q' };
+
 function campaignOf(change: Partial<Campaign> = {}): Campaign {
   return {
     id: 'p/1',
@@ -157,7 +160,7 @@ test('a trigger is pending until it is ended, for its policy and account alone',
     { trigger, at: 1_000 },
   ]);
   expect(await pendingOf(ledger, 'p', 'staging', 2_000)).toEqual([]);
-  await ledger.endTriggers('p', pending);
+  await ledger.endTriggers(p, pending);
   expect(await pendingOf(ledger, 'p', 'production', 2_000)).toEqual([]);
   expect(await pendingOf(ledger, 'q', 'production', 2_000)).toHaveLength(1);
   expect(await ledger.recordTrigger(recorded)).toBe(false);
@@ -260,9 +263,9 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
 
 test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matches', async (_name, open) => {
   const ledger = await open();
-  await ledger.noteMatches('p', ['a', 'b'], 1_000);
-  await ledger.noteMatches('p', ['b', 'c'], 2_000);
-  await ledger.noteMatches('q', ['b'], 3_000);
+  await ledger.noteMatches(p, ['a', 'b'], 1_000);
+  await ledger.noteMatches(p, ['b', 'c'], 2_000);
+  await ledger.noteMatches(q, ['b'], 3_000);
   expect(await ledger.firstMatches('p')).toEqual(
     new Map([
       ['b', 1_000],
@@ -270,19 +273,19 @@ test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matche
     ]),
   );
   expect((await ledger.firstMatches('q')).get('b')).toBe(3_000);
-  await ledger.noteMatches('p', [], 4_000);
+  await ledger.noteMatches(p, [], 4_000);
   expect((await ledger.firstMatches('p')).get('b')).toBeUndefined();
 });
 
 test.each(LEDGERS)('%s: versions and conditions of policies are returned as saved', async (_name, open) => {
   const ledger = await open();
   expect((await ledger.policyVersions(['p'])).get('p')).toBeUndefined();
-  await ledger.savePolicyVersion('p', { scope: { select: { label: ['a'] } }, auditRuns: 1 });
-  await ledger.savePolicyVersion('p', { scope: { select: { label: ['b'] } }, auditRuns: 2 });
+  await ledger.savePolicyVersion(p, { scope: { select: { label: ['a'] } }, auditRuns: 1 });
+  await ledger.savePolicyVersion(p, { scope: { select: { label: ['b'] } }, auditRuns: 2 });
   expect((await ledger.policyVersions(['p'])).get('p')).toEqual({ scope: { select: { label: ['b'] } }, auditRuns: 2 });
   expect(await ledger.condition('p')).toBeUndefined();
-  await ledger.saveCondition('p', { since: 1, last: 2, readings: 3 });
+  await ledger.saveCondition(p, { since: 1, last: 2, readings: 3 });
   expect(await ledger.condition('p')).toEqual({ since: 1, last: 2, readings: 3 });
-  await ledger.saveCondition('p', undefined);
+  await ledger.saveCondition(p, undefined);
   expect(await ledger.condition('p')).toBeUndefined();
 });

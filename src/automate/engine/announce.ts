@@ -1,4 +1,5 @@
 /** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Pauses } from '../ledger/pauses.ts';
 import type { PlanReader } from '../ledger/plans.ts';
 import type { Reports } from '../ledger/reports.ts';
@@ -65,9 +66,18 @@ export async function announceApprovals({ ledger, clock, conditions }: AnnounceD
   conditions.keepOnly('approval/', new Set(pending.map(({ plan }) => `approval/${plan.policy}`)));
 }
 
-/** Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. */
-export async function announcePauses({ ledger, byName, conditions }: AnnounceDeps): Promise<void> {
-  const pauses = (await ledger.pauses()).filter(({ scope }) => !scope.startsWith('group/'));
+/**
+ * Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. Of several engines,
+ * one reports each pause.
+ */
+export async function announcePauses({ ledger, byName, conditions, shared }: AnnounceDeps): Promise<void> {
+  const isMine = (scope: string): boolean => {
+    const [, name] = /^policy\/(.*)$/s.exec(scope) ?? [];
+    if (shared === undefined || (name !== undefined && byName.has(name))) return true;
+    if (name === undefined) return shared.isLeader;
+    return shared.isLeader && !shared.allPolicies.has(name) && manualPlanId(name) === undefined;
+  };
+  const pauses = (await ledger.pauses()).filter(({ scope }) => !scope.startsWith('group/') && isMine(scope));
   for (const { scope, reason, at, by } of pauses) {
     const policy = byName.get(scope.replace(/^policy\//, ''));
     conditions.raise({

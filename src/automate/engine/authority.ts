@@ -5,6 +5,7 @@
 import { leastMode, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { RunFacts } from '../guardrails/guard.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
@@ -12,6 +13,7 @@ import type { Pause, Pauses } from '../ledger/pauses.ts';
 import type { PolicyMemory, PolicyVersion } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
+import { clockMargin } from './clock-margin.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** Lookback for actions with unknown outcome, longer than any guard waits for one. */
@@ -27,16 +29,17 @@ export interface EffectiveMode {
 
 export class Authority {
   readonly #deps: AuthorityDeps;
-  /** Pauses that could not be stored. They last until this process ends. */
-  readonly #unwritten: Map<string, string>;
+  /** Pauses that could not be stored yet. They hold only here. */
+  readonly #unwritten: Map<string, Pause>;
+  readonly #changes = new OneByOne();
 
   constructor(deps: AuthorityDeps) {
     this.#deps = deps;
     this.#unwritten = deps.unwrittenPauses ?? new Map();
   }
 
-  /** Pauses that could not be stored, by scope, with their reasons. They exist nowhere else. */
-  unwrittenPauses(): Map<string, string> {
+  /** Pauses that could not be stored yet, by scope. They exist nowhere else. */
+  unwrittenPauses(): Map<string, Pause> {
     return this.#unwritten;
   }
 
@@ -46,17 +49,37 @@ export class Authority {
    */
   async pause(scope: string, reason: string, by = 'engine'): Promise<void> {
     const { ledger, clock, events } = this.#deps;
+    const pause = { scope, reason, at: clock.now(), by };
     try {
-      await ledger.pause({ scope, reason, at: clock.now(), by });
+      await ledger.pause(pause);
     } catch (error) {
-      this.#unwritten.set(scope, reason);
+      this.#unwritten.set(scope, pause);
       events.emit({ type: 'store.failed', operation: 'pause', message: errorMessage(error) });
     }
     events.emit({ type: 'engine.paused', scope, reason });
   }
 
+  /** Stores the pauses that could not be stored before: they then hold on all replicas, and after a restart. */
+  async storeUnwritten(): Promise<void> {
+    if (this.#unwritten.size === 0) return;
+    await this.#changes.run(async () => {
+      try {
+        for (const [scope, pause] of this.#unwritten) {
+          await this.#deps.ledger.pause(pause);
+          this.#unwritten.delete(scope);
+        }
+      } catch {
+        // The first failure was reported, and the pause still holds here.
+      }
+    });
+  }
+
   /** @returns the number of lifted pauses */
   async unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): Promise<number> {
+    return this.#changes.run(() => this.#unpause(lifted));
+  }
+
+  async #unpause(lifted: Parameters<Authority['unpause']>[0]): Promise<number> {
     const { ledger, clock, events } = this.#deps;
     const unwritten = [...this.#unwritten.keys()].filter(
       (scope) => lifted.scope === undefined || scope === lifted.scope,
@@ -108,9 +131,9 @@ export class Authority {
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const leaseLost = await ledger.leaseLost(policy.account);
     const window = outsideWindow(policy.windows, now);
-    const lastIntentAt = at.first ? await ledger.lastIntentAt(policy.name) : undefined;
+    const lastIntentAt = at.first ? await this.#latest(ledger.lastIntentAt(policy.name)) : undefined;
     const isPrune = policy.action.type === 'message-dlq.prune';
-    const lastUnknownAt = isPrune ? await ledger.lastUnknownAt(policy.name, now - DAY_MS) : undefined;
+    const lastUnknownAt = isPrune ? await this.#latest(ledger.lastUnknownAt(policy.name, now - DAY_MS)) : undefined;
     const known = policy.preconditions.length > 0 ? await facts.preconditions(policy.account) : undefined;
     const unmet = (known === undefined ? [] : policy.preconditions).flatMap((condition) => {
       const verdict = condition.evaluate(known!, trigger);
@@ -162,7 +185,13 @@ export class Authority {
     const isSame = version !== undefined && isNarrower(version.scope, policy.scope);
     const auditRuns = (isSame ? version.auditRuns : 0) + (audited ? 1 : 0);
     if (isSame && !audited && sameScope(version.scope, policy.scope)) return;
-    await ledger.savePolicyVersion(policy.name, { scope: policy.scope, auditRuns });
+    await ledger.savePolicyVersion(policy, { scope: policy.scope, auditRuns });
+  }
+
+  /** Returns the latest time at which something with a stored time can have happened. */
+  async #latest(stored: Promise<number | undefined>): Promise<number | undefined> {
+    const at = await stored;
+    return at && at + clockMargin(at, this.#deps);
   }
 
   /** Returns the pauses in the store, or the reason why they cannot be read. */
@@ -180,7 +209,7 @@ export class Authority {
    */
   #pausedBy(stored: readonly Pause[] | string, scopes: readonly string[]): string | undefined {
     if (typeof stored === 'string') return stored;
-    const pauses = new Map([...this.#unwritten, ...stored.map(({ scope, reason }) => [scope, reason] as const)]);
+    const pauses = new Map([...this.#unwritten.values(), ...stored].map(({ scope, reason }) => [scope, reason]));
     const scope = scopes.find((one) => pauses.has(one));
     if (scope === undefined) return undefined;
     const option = scope === 'engine' ? '' : ` --policy ${scope.replace('policy/', '')}`;

@@ -10,7 +10,7 @@ import type { EngineDeps } from './engine-deps.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
-type CapDeps = Pick<EngineDeps, 'settings' | 'facts' | 'accounts'>;
+type CapDeps = Pick<EngineDeps, 'settings' | 'facts' | 'accounts' | 'shared'>;
 
 const DELETES: readonly ActionType[] = ['workflow-dlq.delete', 'message-dlq.delete', 'message-dlq.prune'];
 const RESUMES: readonly ActionType[] = ['workflow-dlq.resume'];
@@ -21,25 +21,31 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   const steadySince = facts.steadySince();
   const over = (windowMs: number) => ({ windowMs, marginMs: now - windowMs < steadySince ? CLOCK_MARGIN_MS : 0 });
   const [hour, day] = [over(HOUR_MS), over(DAY_MS)];
+  // Other replicas date the actions of other accounts.
+  const margin = deps.shared !== undefined && { marginMs: CLOCK_MARGIN_MS };
+  const [engineHour, engineDay] = [
+    { ...hour, ...margin },
+    { ...day, ...margin },
+  ];
   const limits: CapLimit[] = [
     { scope: 'policy', ...hour, limit: maxPerHour },
     { scope: 'policy', ...day, limit: maxPerDay },
   ];
   // A budget is not an entry: only the policy's own limits apply.
   if (policy.action.type === 'budget.raise') return limits;
-  for (const scope of ['account', 'engine'] as const) {
-    limits.push({ scope, ...hour, limit: settings.caps.perHour });
-    limits.push({ scope, ...day, limit: settings.caps.perDay });
-  }
+  limits.push({ scope: 'account', ...hour, limit: settings.caps.perHour });
+  limits.push({ scope: 'account', ...day, limit: settings.caps.perDay });
+  limits.push({ scope: 'engine', ...engineHour, limit: settings.caps.perHour });
+  limits.push({ scope: 'engine', ...engineDay, limit: settings.caps.perDay });
   if (DELETES.includes(policy.action.type)) {
-    limits.push({ scope: 'engine', ...day, limit: settings.caps.deletesPerDay, actions: DELETES });
+    limits.push({ scope: 'engine', ...engineDay, limit: settings.caps.deletesPerDay, actions: DELETES });
   }
   const price = accounts.get(policy.account)?.priceUsdPer100kMessages;
   if (policy.action.type === 'workflow-dlq.resume' && price !== undefined && price > 0) {
     // Each resumed run is at least one message, and each of its retries is another.
     const each = (price / 100_000) * (1 + (policy.action.retries ?? 0));
     const limit = Math.floor(settings.caps.spendUsdPerDay / each);
-    limits.push({ scope: 'engine', ...day, limit, actions: RESUMES });
+    limits.push({ scope: 'engine', ...engineDay, limit, actions: RESUMES });
   }
   return limits;
 }

@@ -16,6 +16,7 @@ import { campaignsOf, type KnownCampaigns } from './campaigns.ts';
 import { candidates } from './candidates.ts';
 import { capsOf } from './cap-limits.ts';
 import { withinCaps } from './choose.ts';
+import { clockMargin } from './clock-margin.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
@@ -214,7 +215,8 @@ function allow(
   return matched.flatMap((found) => {
     const { dlqId } = found.entry;
     const ownedBy = owning.before(policy, found.entry, { attempts: found.attempts, retention, now });
-    const firstMatchedAt = firstMatches.get(dlqId);
+    const matchedAt = firstMatches.get(dlqId);
+    const firstMatchedAt = matchedAt && matchedAt + clockMargin(matchedAt, deps);
     // Most of the many entries have no further facts, so they are not copied.
     const candidate: Candidate =
       ownedBy === undefined && firstMatchedAt === undefined

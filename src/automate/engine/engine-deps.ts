@@ -5,6 +5,7 @@ import type { BudgetAssertion, BudgetDoubt, BudgetRaise } from '#foundation/doma
 import type { PolicyMode } from '#foundation/domain/plan.ts';
 import type { Deliveries, Guard } from '../guardrails/guard.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Pause } from '../ledger/pauses.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -66,7 +67,14 @@ export interface EngineDeps<L = Ledger> {
   /** Reason why all policies are in audit mode now, despite the configuration. Checked before every request. */
   auditOnly?(): string | undefined;
   /** Pauses that an earlier engine could not store. It may still add one: a write of it may fail after its end. */
-  readonly unwrittenPauses?: Map<string, string>;
+  readonly unwrittenPauses?: Map<string, Pause>;
+  /** Place of this engine among the engines of several replicas. Absent if it is the only one on its ledger. */
+  readonly shared?: {
+    /** True for the one engine that reports what belongs to no account: the pauses of the engine, for example. */
+    readonly isLeader: boolean;
+    /** Names of all configured policies. Other replicas run those that `policies` lacks. */
+    readonly allPolicies: ReadonlySet<string>;
+  };
   /** Reason why everything is paused, or undefined. Checked before every request. An error counts as a pause. */
   killSwitch(): string | undefined;
   /** Milliseconds after which a lost request has arrived or never will; default 5 min. */

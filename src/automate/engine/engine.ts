@@ -6,6 +6,7 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
+import type { Pause } from '../ledger/pauses.ts';
 import type { PendingTrigger, Signals } from '../ledger/signals.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Raises } from '../ledger/usage.ts';
@@ -47,7 +48,7 @@ export interface Engine extends EngineCommands {
   /** Conditions of other parts of the daemon, reported and shown like those of policies. */
   readonly others: Pick<Conditions, 'raise' | 'resolve'>;
   /** Pauses that could not be stored, for the next engine. */
-  unwrittenPauses(): Map<string, string>;
+  unwrittenPauses(): Map<string, Pause>;
   /**
    * Restores conditions of an earlier process at the start. The first settling resolves those of policies that no longer
    * run.
@@ -93,6 +94,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
+    await authority.storeUnwritten();
     await manual.review();
     resolveOver(parts);
     await abandonIntents(parts);

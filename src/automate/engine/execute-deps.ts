@@ -3,11 +3,11 @@ import type { Denial, Plan } from '#foundation/domain/plan.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { History } from '../ledger/history.ts';
 import type { Intents } from '../ledger/intents.ts';
-import type { Identity } from '../ledger/trust.ts';
+import type { Identity, Trust } from '../ledger/trust.ts';
 import type { Authority } from './authority.ts';
 import type { DecideDeps } from './decide-deps.ts';
 
-type ExecuteLedger = Identity & Intents & History & Campaigns;
+type ExecuteLedger = Identity & Trust & Intents & History & Campaigns;
 
 export interface ExecuteDeps<L = ExecuteLedger> extends DecideDeps<L> {
   readonly authority: Authority;

@@ -38,9 +38,9 @@ export function grantOf(policy: Policy, approved: readonly StoredPlan[], now: nu
 export async function useUp(
   [first, ...others]: readonly [string, ...string[]],
   ledger: Plans,
-  now: number,
+  { account, now }: { readonly account: string; readonly now: number },
 ): Promise<boolean> {
-  const used = { state: 'applied', at: now, by: 'engine' } as const;
+  const used = { state: 'applied', at: now, by: 'engine', account } as const;
   const wasValid = await ledger.decidePlan(first, used);
   for (const id of others) await ledger.decidePlan(id, used);
   return wasValid;
@@ -72,7 +72,7 @@ export async function awaitApproval(
   const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'pending' };
   if (pending !== undefined) {
     const reason = `replaced by plan ${plan.id}`;
-    const replaced = { state: 'rejected', at: now, by: 'engine', reason } as const;
+    const replaced = { state: 'rejected', at: now, by: 'engine', reason, account: plan.account } as const;
     // An operator has decided on it since: the next run finds the decision.
     if (!(await ledger.decidePlan(pending.plan.id, replaced))) return undefined;
   }

@@ -157,7 +157,7 @@ export class ManualPlans {
 
   async #finish({ plan }: StoredPlan): Promise<void> {
     const { ledger, clock } = this.#deps;
-    await ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine' });
+    await ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine', account: plan.account });
   }
 
   /** Names of the policies with an action whose outcome is open. */

@@ -1,4 +1,5 @@
 /** One action of a plan, from its preparation to its outcome. */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Proposal } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Intent, Premises } from '../ledger/intents.ts';
@@ -8,6 +9,7 @@ import { capLimits } from './cap-limits.ts';
 import { pauseIfMore } from './exceeded-request.ts';
 import type { ExecuteDeps, Run, StepResult } from './execute-deps.ts';
 import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
+import { lostLease } from './lost-lease.ts';
 import { mayNotSend } from './may-not-send.ts';
 import { reportOutcome } from './report-outcome.ts';
 import { returnsIn } from './returns.ts';
@@ -78,20 +80,23 @@ async function reserve(
     const paused = guard === 'kill_switch' ? await authority.paused(policy) : undefined;
     return { instead: { stopped: { guard, reason: paused ?? reason } } };
   } catch (error) {
+    const lost = await lostLease(proposal.account, deps);
+    if (lost !== undefined) return { instead: { stopped: { guard: 'lease', reason: lost } } };
     return { instead: { stopped: ledgerFailed('reserve', error, deps) } };
   }
 }
 
 /** Returns what the reservation checks again; undefined if it has already changed since the plan. */
 async function premisesOf(
-  { name }: Policy,
+  { name, manual }: Policy,
   run: Run,
   proposal: Proposal,
   deps: ExecuteDeps,
 ): Promise<Premises | undefined> {
   const pauses = pausedBy('a pause', deps) === undefined ? [] : ['engine', policyScope(name)];
+  const plan = manual === undefined ? undefined : manualPlanId(name);
   // Another policy may have acted on the same run through another entry.
-  if (proposal.action !== 'budget.raise') return { pauses, since: run.plan.at };
+  if (proposal.action !== 'budget.raise') return { pauses, since: run.plan.at, ...(plan !== undefined && { plan }) };
   // Another raise, or an edited assertion, may have come.
   const { known, doubt, changes } = await deps.facts.budget(proposal.account);
   if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return undefined;

@@ -18,14 +18,14 @@ export async function readEngine(deps: ReadingDeps & { readonly authority: Autho
   const unknown = await ledger.unknownOutcomes();
   const pending = await ledger.storedPlans(['pending'], clock.now());
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
-  const lost = await Promise.all([...deps.accounts.keys()].map(async (account) => ledger.leaseLost(account)));
+  const lost = await ledger.leaseLost(...deps.accounts.keys());
   return {
     unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
     ...(oldestIntentAt !== undefined && { oldestIntentAt }),
     approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: await capsOf(deps),
     paused: await authority.arePaused(scopes),
-    isLeader: lost.every((reason) => reason === undefined),
+    isLeader: lost === undefined,
   };
 }
 

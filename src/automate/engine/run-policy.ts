@@ -17,6 +17,7 @@ import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
+import { lostLease } from './lost-lease.ts';
 import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
@@ -61,12 +62,17 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
     const result = await actOn(policy, { id, ...decided }, options, deps);
-    if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy.name, triggers);
+    if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
     await deps.ledger.finishRun(id, policy.account, { at: deps.clock.now(), ...ledgerFields(result, plan) });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;
   } catch (error) {
+    if ((await lostLease(policy.account, deps)) !== undefined) {
+      const result = skipped();
+      reportRun(policy, at, result, plan, deps);
+      return result;
+    }
     const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
     const result = { outcome: 'failed' as const, matched: 0, acted: 0, backlog: 0, detail: message };
@@ -114,7 +120,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   if (within.plan.matched > 0 || within.plan.state === 'aborted') {
     return { decision: within, isApproved: true, approval };
   }
-  await useUp(approval, deps.ledger, at);
+  await useUp(approval, deps.ledger, { account: policy.account, now: at });
   return { decision, isApproved: false };
 }
 
@@ -172,7 +178,7 @@ async function actOn(
  */
 async function isStillApproved({ decision, approval }: Decided, { ledger, clock }: RunDeps): Promise<boolean> {
   if (decision.plan.action !== 'message-dlq.prune' || approval === undefined) return true;
-  return useUp(approval, ledger, clock.now());
+  return useUp(approval, ledger, { account: decision.plan.account, now: clock.now() });
 }
 
 function balance(plan: Plan, totals: RunTotals, deps: RunDeps) {
@@ -194,9 +200,9 @@ function groupsOf(plan: Plan): ReadonlySet<string> {
 /** Stores the starting points for later runs: the first match of an entry, and the series of readings. */
 async function remember(policy: Policy, { meant, readings, plan }: Decision, { ledger }: RunDeps): Promise<void> {
   if (meant !== undefined && policy.action.type === 'workflow-dlq.delete' && policy.manual === undefined) {
-    await ledger.noteMatches(policy.name, meant, plan.at);
+    await ledger.noteMatches(policy, meant, plan.at);
   }
-  if (readings !== undefined) await ledger.saveCondition(policy.name, readings === 'none' ? undefined : readings);
+  if (readings !== undefined) await ledger.saveCondition(policy, readings === 'none' ? undefined : readings);
 }
 
 async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<void> {

@@ -22,6 +22,7 @@ import type { Raises } from '../ledger/usage.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { Authority } from './authority.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
+import { clockMargin } from './clock-margin.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { inFlightKey } from './perform-one.ts';
 import { pauseIfMore } from './exceeded-request.ts';
@@ -136,14 +137,16 @@ function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
   return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
 }
 
-function settleMs({ proposal, outcome }: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
+function settleMs(action: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
+  const { proposal, outcome } = action;
   const lost = deps.settleMs ?? SETTLE_MS;
   // A short ramp does not shorten this: a lost request may still be in flight, and must not be sent again before that.
   if (proposal.action !== 'workflow-dlq.resume') return lost;
   const policy = deps.byName.get(proposal.policy);
   const step = steps.get(`${proposal.campaign?.id}/${proposal.campaign?.step}`) ?? {};
+  const margin = clockMargin(waitsSince(action, deps.clock.now()), deps);
   const ramp = policy !== undefined && 'ramp' in policy ? settleOf(step, policy.ramp) : lost;
-  return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost : 0);
+  return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost + margin : 0);
 }
 
 async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<unknown> {
@@ -181,7 +184,7 @@ async function supersededBy({ proposal, at }: ActionRecord, { facts }: SettleDep
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
   const { asserted, changes } = await facts.budget(account);
-  if (changes.some((change) => change.at > at + 1)) return 'a later change replaced it';
+  if (changes.some((change) => change.at > at)) return 'a later change replaced it';
   return isOvertaken(asserted, { at, toUsd }) ? 'the configuration has a later budget' : undefined;
 }
 

@@ -53,11 +53,11 @@ type Reservation = { readonly ok: true; readonly intent: Intent } | Refused;
 
 /**
  * Refused reservation. `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has
- * the store. `kill_switch`: a pause came since the decision.
+ * the store. `kill_switch`: a pause came since the decision. `interrupted`: the plan was cancelled.
  */
 export interface Refused {
   readonly ok: false;
-  readonly guard: 'claim' | 'caps' | 'lease' | 'kill_switch';
+  readonly guard: 'claim' | 'caps' | 'lease' | 'kill_switch' | 'interrupted';
   readonly reason: string;
 }
 
@@ -65,6 +65,8 @@ export interface Refused {
 export interface Premises {
   /** Scopes whose pause holds the action. */
   readonly pauses?: readonly string[];
+  /** Id of the manual plan, which an operator can cancel on any replica. */
+  readonly plan?: string;
   /** Epoch milliseconds since which no action on the same run was sent. */
   readonly since?: number;
   /** All changes of the account's budget. */

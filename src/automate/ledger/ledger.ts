@@ -34,4 +34,10 @@ export interface Ledger
     SignalInbox,
     Signals,
     Acknowledgments,
-    Reports {}
+    Reports {
+  /**
+   * Returns this ledger for an engine that owns only these accounts: its open actions, interrupted operations, unknown
+   * outcomes, campaigns and stored plans are those of the accounts. Everything else is the same.
+   */
+  within(accounts: readonly string[]): Ledger;
+}

@@ -34,8 +34,13 @@ export interface Operations {
   beginOperation(begun: BegunOperation): Promise<Begun>;
   endOperation(
     id: number,
+    account: string,
     end: { readonly at: number; readonly outcome: OperationOutcome; readonly detail?: string },
   ): Promise<void>;
-  /** Records an unknown outcome for operations that an earlier process did not end. @returns their number */
+  /**
+   * Records an unknown outcome for operations that an earlier process, or an earlier owner of the account, did not end.
+   *
+   * @returns their number
+   */
   endInterruptedOperations(at: number): Promise<number>;
 }

@@ -41,6 +41,8 @@ export interface Plans extends PlanReader {
       readonly reason?: string;
       /** Epoch milliseconds when the decision expires; default: with the plan. */
       readonly expiresAt?: number;
+      /** Account, if the engine decides: it must own the account. An operator decides on any replica. */
+      readonly account?: string;
     },
   ): Promise<boolean>;
 }

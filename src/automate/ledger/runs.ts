@@ -26,13 +26,19 @@ export interface Runs {
 export interface PolicyMemory {
   /** Times when a delete policy first matched its entries. `noteMatches` records them, and forgets ended matches. */
   firstMatches(policy: string): Promise<ReadonlyMap<string, number>>;
-  noteMatches(policy: string, dlqIds: readonly string[], at: number): Promise<void>;
+  noteMatches(policy: PolicyPlace, dlqIds: readonly string[], at: number): Promise<void>;
   /** Versions of policies at their last run, by name. A policy that has not run has none. */
   policyVersions(policies: readonly string[]): Promise<ReadonlyMap<string, PolicyVersion>>;
-  savePolicyVersion(policy: string, version: PolicyVersion): Promise<void>;
+  savePolicyVersion(policy: PolicyPlace, version: PolicyVersion): Promise<void>;
   /** Readings since which a policy's condition has been true without a break; saving undefined forgets them. */
   condition(policy: string): Promise<Readings | undefined>;
-  saveCondition(policy: string, condition: Readings | undefined): Promise<void>;
+  saveCondition(policy: PolicyPlace, condition: Readings | undefined): Promise<void>;
+}
+
+/** Policy, and the account that its owner has a lease on. */
+export interface PolicyPlace {
+  readonly name: string;
+  readonly account: string;
 }
 
 export interface PolicyVersion {

@@ -1,6 +1,7 @@
 /** Alerts, callbacks and dead letters: received by the hooks, used by the policies. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
+import type { PolicyPlace } from './runs.ts';
 
 /** Trigger that no run has handled yet. */
 export interface PendingTrigger {
@@ -48,11 +49,11 @@ export interface Signals {
    * Pending triggers by policy, oldest first. An alert's trigger requires that the alert fired within the last day.
    */
   pendingTriggers(
-    policies: readonly { readonly name: string; readonly account: string }[],
+    policies: readonly PolicyPlace[],
     now: number,
   ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>>;
   /** Ends pending triggers durably, after a run handled them. */
-  endTriggers(policy: string, triggers: readonly PendingTrigger[]): Promise<void>;
+  endTriggers(policy: PolicyPlace, triggers: readonly PendingTrigger[]): Promise<void>;
   /** Newest dead letters up to the limit, oldest first. */
   deadLetters(account: string, limit: number): Promise<readonly DeadLetter[]>;
   /** Forgets a dead letter. Its claim stays. */

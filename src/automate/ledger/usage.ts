@@ -29,7 +29,7 @@ export interface Raises {
   budgetChanges(account: string, since: number): Promise<readonly BudgetRaise[]>;
   /**
    * Records that the store has watched accounts from now on, unless it already does. An account with another `id` is
-   * another account. `adopt` forgets them, since raises may be missing.
+   * another account. `adopt` forgets them, since raises may be missing. Writes nothing if nothing is new.
    */
   noteAccounts(accounts: readonly { readonly account: string; readonly id: string }[], at: number): Promise<void>;
   /** Epoch milliseconds since which the store has every raise of an account. */

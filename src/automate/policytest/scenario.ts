@@ -170,8 +170,8 @@ class Scenario {
     for (const one of given.acted) await past.acted(this.#policyOr(one.policy), one);
     for (const one of given.campaigns) await this.#campaign(one, now);
     if (!given.pastProbation) return;
-    for (const { name, scope, limits } of this.#policies) {
-      await this.#ledger.savePolicyVersion(name, { scope, auditRuns: limits.probationRuns });
+    for (const policy of this.#policies) {
+      await this.#ledger.savePolicyVersion(policy, { scope: policy.scope, auditRuns: policy.limits.probationRuns });
     }
   }
 

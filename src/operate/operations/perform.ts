@@ -60,7 +60,7 @@ export async function performOperation(
     const next = rotation === undefined ? '' : `. ${lostRotation(rotation)}`;
     throw new OperationError('service_error', `${detail}. The outcome is unknown${next}`);
   } finally {
-    await end(id, { outcome, ...(detail !== undefined && { detail }) }, deps);
+    await end({ id, account: account.name }, { outcome, ...(detail !== undefined && { detail }) }, deps);
   }
 }
 
@@ -218,14 +218,14 @@ async function begin(begun: BegunOperation, { ledger }: OperationDeps): Promise<
 }
 
 async function end(
-  id: number,
+  { id, account }: { readonly id: number; readonly account: string },
   outcome: { readonly outcome: OperationOutcome; readonly detail?: string },
   deps: OperationDeps,
 ): Promise<void> {
   try {
-    await deps.ledger.endOperation(id, { at: deps.clock.now(), ...outcome });
+    await deps.ledger.endOperation(id, account, { at: deps.clock.now(), ...outcome });
   } catch (error) {
-    // The next start records the outcome as unknown.
+    // The next start, or the next owner of the account, records the outcome as unknown.
     deps.onUnrecorded(errorMessage(error));
   }
 }

@@ -1,8 +1,9 @@
 /** A change of the ledger on PostgreSQL: one transaction with its audit record. */
-import type { AuditHead, AuditLog } from '#automate/ledger/audit-log.ts';
+import { DISTRUSTED, type AuditHead, type AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { Database } from '../database.ts';
+import { all, run, type Database, type Work } from '../database.ts';
 import type { Journal } from '../ledger-journal.ts';
+import { MUST_ADOPT } from '../ledger-trust.ts';
 import { StoreError } from '../store-error.ts';
 import { append, readHead, verifyTable } from './audit-table.ts';
 import { lockFor } from './locks.ts';
@@ -12,6 +13,8 @@ interface JournalDeps {
   readonly instance: string;
   readonly epoch: number;
   readonly clock: Clock;
+  /** Epoch of this replica's lease on an account; absent without replicas. */
+  readonly epochOf?: (account: string) => number | undefined;
 }
 
 export interface PostgresJournal {
@@ -19,16 +22,29 @@ export interface PostgresJournal {
   readonly audit: AuditLog;
 }
 
+const DISTRUST = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
+
 /**
  * All replicas change the ledger one after the other, under the lock of the audit log: the sums of caps and the claims
  * that a change reads are exact until it commits.
  */
-export function createPostgresJournal({ database, instance, epoch, clock }: JournalDeps): PostgresJournal {
+export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
+  const { database, instance, epoch, clock, epochOf } = deps;
+  const epochs = `SELECT account, epoch FROM leases WHERE account IN ${database.dialect.members('?1')}`;
   /** Last record that this process has seen committed. */
   let seen: AuditHead | undefined;
   let problem: string | undefined;
 
   const write: Journal['write'] = async (work, account) => {
+    try {
+      return await change(work, account);
+    } catch (error) {
+      if (problem !== undefined) await distrust(problem);
+      throw error;
+    }
+  };
+
+  async function change<T>(work: Parameters<typeof write<T>>[0], account: string | undefined): Promise<T> {
     let told: AuditHead | undefined;
     const result = await database.transaction(
       (function* () {
@@ -45,7 +61,30 @@ export function createPostgresJournal({ database, instance, epoch, clock }: Jour
     // Responses to two commits may arrive in another order.
     if (told !== undefined && told.sequence > (seen?.sequence ?? 0)) seen = told;
     return result;
-  };
+  }
+
+  /** Makes other processes wait for an operator: they cannot know what the database has lost. */
+  async function distrust(reason: string): Promise<void> {
+    const stored = (function* (): Work<void> {
+      yield* lockFor('audit');
+      const after = yield* readHead();
+      if ((yield* run(DISTRUST, MUST_ADOPT, reason)) === 0) return;
+      yield* append({ type: DISTRUSTED, reason }, { instance, epoch, now: clock.now(), after });
+    })();
+    // Each later change of this process fails as well, and tries again.
+    await database.transaction(stored).catch(() => undefined);
+  }
+
+  function* notOwned(accounts: readonly string[]): Work<string | undefined> {
+    if (epochOf === undefined || accounts.length === 0) return undefined;
+    const rows = yield* all(epochs, JSON.stringify(accounts));
+    const current = new Map(rows.map((row) => [row['account'], Number(row['epoch'])]));
+    const lost = accounts.find(
+      (account) => epochOf(account) === undefined || epochOf(account) !== current.get(account),
+    );
+    if (lost === undefined) return undefined;
+    return `another replica owns account ${lost}, or this one cannot extend its lease: the database has epoch ${current.get(lost) ?? 'none'} of the lease, and this replica has ${epochOf(lost) ?? 'none'}`;
+  }
 
   /** A standby that was promoted after a failure may lack the last commits of the server before it. */
   function assertNotBehind(head: AuditHead | undefined): void {
@@ -56,7 +95,7 @@ export function createPostgresJournal({ database, instance, epoch, clock }: Jour
   }
 
   return {
-    journal: { database, instance, epoch, problem: () => problem, write },
+    journal: { database, instance, epoch, problem: () => problem, notOwned, write },
     audit: {
       problem: undefined,
       opening: { notes: [] },

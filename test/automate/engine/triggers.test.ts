@@ -276,7 +276,7 @@ test('the probation of a delete is one run for each trigger', async () => {
       action: { type: 'workflow-dlq.delete', archive: { dir: '/nowhere' }, grace: '1h' },
     },
   });
-  await w.ledger.noteMatches(POLICY, ['dlq-001'], START - 2 * HOUR);
+  await w.ledger.noteMatches({ name: POLICY, account: 'production' }, ['dlq-001'], START - 2 * HOUR);
   await fire(w);
   await pass(w, HOUR);
   expect(w.lastRun()).toMatchObject({ stopped: { guard: 'probation' } });

@@ -4,6 +4,7 @@ import type { AuditVerdict } from '#automate/ledger/audit-log.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { all, get, run, type Database } from '#storage/database.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
+import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createPostgresJournal } from '#storage/postgres/postgres-journal.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
@@ -100,7 +101,8 @@ describe.each(SERVERS)('%s', (server) => {
   });
 
   test('a database that lost commits is not changed', async () => {
-    const [one, other] = await replicas(await emptyDatabase(server));
+    const url = await emptyDatabase(server);
+    const [one, other] = await replicas(url);
     await addLine(one);
     const before = await one.database.read(get(`SELECT value FROM meta WHERE key = 'audit_head'`));
     await addLine(one);
@@ -112,5 +114,11 @@ describe.each(SERVERS)('%s', (server) => {
     await addLine(other);
     await expect(addLine(one)).rejects.toThrow('the database lost changes');
     expect(one.journal.problem()).toContain('the database lost changes');
+    // Nobody else can know it.
+    const [later] = await replicas(url);
+    const ledger = createLedger(later.journal, {});
+    expect(await ledger.leaseLost()).toBeUndefined();
+    expect(ledger.mustBeAdopted).toContain('this process has seen 2');
+    expect((await later.audit.verify()).finding).toBeUndefined();
   });
 });
