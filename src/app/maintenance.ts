@@ -22,6 +22,8 @@ const DAY_MS = 24 * HOUR_MS;
 const NEXT_BATCH_MS = 5_000;
 /** Interval of checks while no response of the service confirms the clock. */
 const UNVERIFIED_MS = 60_000;
+/** Interval of checks while another replica does what all share. */
+const NOT_LEADING_MS = 600_000;
 const WATCH_EVERY_MS = 10_000;
 /** Interval of reading the policies and the engine for the metrics. Windows and expiries change without events. */
 const READ_STORE_EVERY_MS = 10_000;
@@ -36,7 +38,7 @@ const RETRY_BACKUP_MS = 600_000;
 
 export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
-  readonly store: Pick<Storage, 'problem' | 'auditHead'>;
+  readonly store: Pick<Storage, 'problem' | 'auditHead' | 'replica'>;
   readonly conditions: Pick<Engine['others'], 'raise' | 'resolve'>;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
@@ -89,6 +91,8 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     timeoutMs: HOUR_MS,
     jitter: 1,
     async run() {
+      // One of the replicas prunes what all share.
+      if (store.replica?.isLeader() === false) return { againInMs: NOT_LEADING_MS };
       // With a clock set ahead, everything would look old.
       if (!clock.isVerified()) return { againInMs: UNVERIFIED_MS };
       try {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { scheduleBackups, scheduleUpkeep } from '#app/maintenance.ts';
+import type { Replica } from '#app/replica.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { Task } from '#foundation/scheduler/scheduler.ts';
@@ -13,6 +14,7 @@ function world(
   head: typeof HEAD | null = HEAD,
   mustBeAdopted?: string,
   isVerified = true,
+  isLeader: boolean | undefined = undefined,
 ) {
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
@@ -23,7 +25,11 @@ function world(
   events.subscribe((event) => void told.push(event));
   scheduleUpkeep({
     scheduler: { add: (task) => void tasks.set(task.name, task) },
-    store: { problem: () => storeState.problem, auditHead: () => head ?? undefined },
+    store: {
+      problem: () => storeState.problem,
+      auditHead: () => head ?? undefined,
+      ...(isLeader !== undefined && { replica: { isLeader: () => isLeader } as Replica }),
+    },
     conditions: {
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
       resolve: (key) => void conditions.push([key, 'ended']),
@@ -91,6 +97,15 @@ test('the ledger forgets nothing by a clock that no response of the service conf
   const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, false);
   expect(await run('ledger-retention')).toEqual({ againInMs: 60_000 });
   expect(asked).toEqual([]);
+});
+
+test('of several replicas, one removes old records', async () => {
+  for (const isLeader of [true, false]) {
+    const asked: number[] = [];
+    const { run } = world((now) => ({ more: asked.push(now) === 1 }), HEAD, undefined, true, isLeader);
+    expect(await run('ledger-retention')).toEqual({ againInMs: isLeader ? 5_000 : 600_000 });
+    expect(asked).toHaveLength(isLeader ? 1 : 0);
+  }
 });
 
 test('a ledger that cannot be written is reported, and tried again the next day', async () => {
