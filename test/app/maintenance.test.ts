@@ -14,7 +14,7 @@ function world(
   head: typeof HEAD | null = HEAD,
   mustBeAdopted?: string,
   isVerified = true,
-  isLeader: boolean | undefined = undefined,
+  isLeader?: boolean,
 ) {
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
