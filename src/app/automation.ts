@@ -21,12 +21,17 @@ import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Accounts } from './accounts.ts';
 import type { DaemonOptions, Handover, LateRun } from './options.ts';
 import type { ReloadState } from './reloader.ts';
+import type { Storage } from './storage.ts';
 
 const POLICY_TIMEOUT_MS = 600_000;
 const SETTLE_EVERY_MS = 15_000;
 
 export interface PoliciesDeps {
   readonly config: Config;
+  /** Configuration of all replicas. */
+  readonly whole: Config;
+  /** Absent if the store is not shared. */
+  readonly storage: Pick<Storage, 'replica'>;
   readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'settleMs' | 'pace' | 'direct'>;
   readonly handed: Handover | undefined;
   readonly accounts: Accounts;
@@ -141,7 +146,8 @@ function engineOf(
   deps: PoliciesDeps,
   { compiled, runSoon }: { readonly compiled: readonly Policy[]; readonly runSoon: Policies['runSoon'] },
 ): Engine {
-  const { config, accounts, ledger, board, facts, clock, events } = deps;
+  const { config, whole, accounts, ledger, board, facts, clock, events } = deps;
+  const { replica } = deps.storage;
   const { env, reload, settleMs, pace } = deps.options;
   const { killSwitchFile } = config.engine;
   const path = config.storage.sqlite?.path ?? ':memory:';
@@ -183,6 +189,12 @@ function engineOf(
     ...(ceiling !== undefined && { ceiling }),
     ...(reload !== undefined && { auditOnly: () => auditOnlyBy(reload.state()) }),
     ...(deps.handed !== undefined && { unwrittenPauses: deps.handed.pauses }),
+    ...(replica !== undefined && {
+      shared: {
+        isLeader: replica.isLeader(),
+        allPolicies: new Set(whole.policies.map(({ settings }) => settings.name)),
+      },
+    }),
     killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
     runSoon,
   });

@@ -14,7 +14,7 @@ import { createGeneration, type Generation } from './generation.ts';
 import { Generations } from './generations.ts';
 import { openListeners } from './listeners.ts';
 import { readiness } from './observation.ts';
-import { endInterruptedOperations } from './operations.ts';
+import { endInterruptedOperations } from './interrupted-operations.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
@@ -34,7 +34,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
   const storage = await openStorage(first, { clock, events, direct: options.direct }, parts);
-  if (storage.replica === undefined) await endInterruptedOperations(storage, options);
+  if (storage.replica === undefined) await endInterruptedOperations(storage.ledger, options);
   const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();

@@ -25,6 +25,7 @@ import { markStart, watchIncidents } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
+import { endInterruptedOperations } from './interrupted-operations.ts';
 import type { DaemonOptions, Handover } from './options.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
 import { Parts } from './parts.ts';
@@ -96,10 +97,14 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
 
-  const stores = await given.storage.stores(config.accounts.map(({ name }) => name));
-  const storage = { ...given.storage, ...stores };
+  const owned = config.accounts.map(({ name }) => name);
+  const stores = await given.storage.stores(owned);
+  const ledger = given.storage.replica === undefined ? given.storage.ledger : given.storage.ledger.within(owned);
+  // An exchange has waited for the operations of this process: these are of earlier owners.
+  if (given.storage.replica !== undefined) await endInterruptedOperations(ledger, options);
+  const storage = { ...given.storage, ...stores, ledger };
   const deps = { ...given, storage };
-  const { ledger, aggregations } = storage;
+  const { aggregations } = storage;
 
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
@@ -145,7 +150,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   // Last: a generation that cannot be created must not have acted.
   if (direct === undefined) policies.start();
 
-  const [owned, heard] = [parts.move(), hearing.move()];
+  const [held, heard] = [parts.move(), hearing.move()];
   const running = new Parts(options);
   running.ending('runs in progress', 15_000, () => scheduler.stop());
   running.ending('policies', 15_000, () => policies.stop());
@@ -166,7 +171,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
     noteReload,
     start: () => scheduler.start(),
     stop: () => running.disposeAsync(),
-    release: () => owned.disposeAsync(),
+    release: () => held.disposeAsync(),
     idle: () => Promise.allSettled([scheduler.stop(), policies.stop()]),
     close: () => heard.dispose(),
     handOver() {

@@ -1,6 +1,5 @@
 /** Operations of the service that operators send by name, across a replacement of the engine. */
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ApiDeps } from '#operate/api/api-deps.ts';
 import { performOperation } from '#operate/operations/perform.ts';
@@ -9,19 +8,7 @@ import { createTokenFiles } from '#operate/operations/token-file.ts';
 import type { CommandGate } from './commands.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
-import type { DaemonOptions } from './options.ts';
 import type { Storage } from './storage.ts';
-
-/** Records that the outcome of operations is unknown if an earlier process ended before it arrived. */
-export async function endInterruptedOperations({ ledger }: Storage, { clock, logger }: DaemonOptions): Promise<void> {
-  try {
-    const operations = await ledger.endInterruptedOperations(clock.now());
-    if (operations > 0)
-      logger.warn({ operations }, 'operations were interrupted, their outcome is unknown; see opsd audit');
-  } catch (error) {
-    logger.error({ error: errorMessage(error) }, 'interrupted operations could not be recorded');
-  }
-}
 
 interface OperationsDeps {
   readonly gate: CommandGate;

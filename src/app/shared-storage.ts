@@ -43,17 +43,18 @@ export async function openShared(
   const url = urlOf(settings);
   const name = settings.replica ?? hostname();
   const application = `opsd ${name}`;
+  const epochOf = (account: string): number | undefined => replica.epochOf(account);
   const pooled = openPostgres({
     url,
     name: application,
     poolSize,
     clock,
-    epochOf: (account) => replica.epochOf(account),
+    epochOf,
   });
   parts.ending('connections to the store', 2_000, async () => pooled[Symbol.asyncDispose]());
   const identity = await migrate(pooled);
   const database = watched(pooled, () => replica.renew());
-  const { journal: uncounted, audit } = createPostgresJournal({ database, clock, ...identity });
+  const { journal: uncounted, audit } = createPostgresJournal({ database, clock, epochOf, ...identity });
   const { journal, counts } = countedJournal(uncounted);
   const leaseConnection = { url, name: `${application} leases`, timeoutMs: Math.round(leaseFor * LEASE_TIMEOUT) };
   const replica = new Replica(

@@ -24,6 +24,7 @@ import type { Store } from './sqlite.ts';
 export interface SqliteLedger extends Ledger {
   /** Deletes one batch of rows that are older than 400 days and no longer needed. The scheduler calls it. */
   prune(now: number): Promise<Pruned>;
+  within(accounts: readonly string[]): SqliteLedger;
 }
 
 /** Opens the ledger of a store, and records the opening in the audit log. */
@@ -34,11 +35,7 @@ export async function openLedger(store: Store, audit: AuditLog): Promise<SqliteL
 
 export function createLedger(journal: Journal, opening: Opening): SqliteLedger {
   const parts = { journal, trust: createTrust(journal, opening), caps: createCaps(journal.database.dialect) };
-  // Not spread: `mustBeAdopted` changes.
-  return Object.assign(
-    ledgerOf(parts, () => true),
-    { prune: createPrune(journal) },
-  );
+  return ledgerOf(parts, () => true);
 }
 
 interface Parts {
@@ -48,7 +45,7 @@ interface Parts {
 }
 
 /** @param isOwn returns true for the accounts on which the caller of the ledger acts */
-function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): Ledger {
+function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedger {
   const { journal, trust, caps } = parts;
   return {
     instance: journal.instance,
@@ -72,6 +69,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): Ledger {
     ...createDeadLetters(journal),
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),
+    prune: createPrune(journal),
     within(accounts) {
       const own = new Set(accounts);
       return ledgerOf(parts, (account) => own.has(account));
