@@ -13,6 +13,7 @@ import { recordOpening } from '#storage/ledger-trust.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
+import { heartbeatMs } from '#storage/postgres/leases.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { openPostgres } from '#storage/postgres/postgres-database.ts';
 import { CommitUnknownError, explainPostgres } from '#storage/postgres/postgres-error.ts';
@@ -27,9 +28,6 @@ import type { Storage, StorageDeps } from './storage.ts';
 import { openStores } from './stores.ts';
 
 const CHECK_MS = 10_000;
-/** A heartbeat without a response is repeated on another connection, before the lease ends. */
-const LEASE_TIMEOUT = 1 / 3;
-
 /** @throws {Error} if the database is unavailable, or its schema is that of another version */
 export async function openShared(
   config: Config,
@@ -56,7 +54,7 @@ export async function openShared(
   const database = watched(pooled, () => replica.renew());
   const { journal: uncounted, audit } = createPostgresJournal({ database, clock, epochOf, ...identity });
   const { journal, counts } = countedJournal(uncounted);
-  const leaseConnection = { url, name: `${application} leases`, timeoutMs: Math.round(leaseFor * LEASE_TIMEOUT) };
+  const leaseConnection = { url, name: `${application} leases`, timeoutMs: heartbeatMs(leaseFor) };
   const replica = new Replica(
     {
       name,

@@ -3,10 +3,11 @@
  * another connection of its own (PgBouncer in transaction mode): statements are unnamed, and timeouts are set in each
  * transaction.
  */
-import pg, { type ClientConfig } from 'pg';
+import pg, { type ClientConfig, type PoolClient } from 'pg';
 import type { Secret } from '#foundation/platform/secret.ts';
-import { StoreError } from '../store-error.ts';
+import { connectionUri } from './connection-uri.ts';
 import type { LeaseConnection } from './leases.ts';
+import { explainPostgres, isTlsDeclined } from './postgres-error.ts';
 import { drive } from './statements.ts';
 import { TYPES } from './values.ts';
 
@@ -15,64 +16,105 @@ export interface ConnectionSettings {
   readonly url: Secret;
   /** Name that the server shows for the connections. */
   readonly name: string;
-  /** Maximum time of connecting, and of a response of the server. */
+  /** Maximum time of a response of the server, and of waiting for a free connection. */
   readonly timeoutMs: number;
 }
+
+export interface Connections {
+  connect(): Promise<PoolClient>;
+  end(): Promise<void>;
+}
+
+/** Maximum time of connecting. */
+const CONNECT_MS = 10_000;
 
 /**
  * Opens a pool. A server that cannot be reached is no error before the first use.
  *
  * @param size maximum number of connections
  */
-export function openPool(settings: ConnectionSettings, size: number): pg.Pool {
-  /** Client that reads the URL itself, because the password may have been replaced. */
-  class Client extends pg.Client {
-    constructor() {
-      super(clientConfig(settings));
-    }
-  }
-  const pool = new pg.Pool({ Client, max: size, connectionTimeoutMillis: settings.timeoutMs });
+export function openPool(settings: ConnectionSettings, size: number): Connections {
+  const { client, connected } = connector(settings);
+  const pool = new pg.Pool({
+    Client: client as unknown as new () => pg.Client,
+    max: size,
+    connectionTimeoutMillis: settings.timeoutMs,
+  });
   // A lost connection is an error of the next statement. Without a listener, it would end the process.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  return pool;
+  pool.on('connect', (created) => created.on('error', () => undefined));
+  return { connect: () => connected(() => pool.connect()), end: () => pool.end() };
 }
 
 /** Opens one connection outside of the pool. Each statement is a transaction of its own. */
 export async function openLeaseConnection(settings: ConnectionSettings): Promise<LeaseConnection> {
-  const client = new pg.Client(clientConfig(settings));
-  client.on('error', () => undefined);
-  await client.connect();
-  return { run: (work) => drive(client, work), close: () => client.end() };
-}
-
-function clientConfig({ url, name, timeoutMs }: ConnectionSettings): ClientConfig {
-  return {
-    connectionString: parsed(url).href,
-    application_name: name,
-    types: TYPES,
-    // Statements that do not depend on each other wait for one round trip.
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: timeoutMs,
-    query_timeout: timeoutMs,
+  const place = placeOf(settings.url);
+  const { client, connected } = connector(settings);
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw explainPostgres(error, place);
+    }
   };
+  return explained(() =>
+    connected(async () => {
+      const created = client();
+      created.on('error', () => undefined);
+      await created.connect();
+      return { run: (work) => explained(() => drive(created, work)), close: () => created.end() };
+    }),
+  );
 }
 
 /** Returns host, port and database of the URI, for messages. */
 export function placeOf(url: Secret): string {
-  const { hostname, port, pathname, searchParams } = parsed(url);
-  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
-  return `${host || 'localhost'}:${port || '5432'}${decodeURIComponent(pathname)}`;
+  return connectionUri(url).place;
 }
 
-/** @throws {StoreError} without the text of the URI, which contains a password */
-function parsed(url: Secret): URL {
-  const parts = URL.parse(url.reveal());
-  if (parts === null || !/^postgres(?:ql)?:$/.test(parts.protocol)) {
-    throw new StoreError('storage.postgres.url must be a URI such as postgres://user:password@host:5432/opsd');
+function connector({ url, name, timeoutMs }: ConnectionSettings) {
+  /** True after the server declined TLS, which `sslmode=prefer` accepts. */
+  let isPlain = false;
+
+  function config(): ClientConfig {
+    const uri = new URL(connectionUri(url).href);
+    if (isPlain) uri.searchParams.set('sslmode', 'disable');
+    return {
+      connectionString: uri.href,
+      application_name: name,
+      types: TYPES,
+      // Statements that do not depend on each other wait for one round trip.
+      pipeline: true,
+      keepAlive: true,
+      connectionTimeoutMillis: Math.min(CONNECT_MS, timeoutMs),
+      query_timeout: timeoutMs,
+    };
   }
-  // `sslmode` then means what it means to all other programs of PostgreSQL.
-  if (!parts.searchParams.has('uselibpqcompat')) parts.searchParams.set('uselibpqcompat', 'true');
-  return parts;
+
+  /** Reads the URI anew, because the password may have been replaced. */
+  function client(): pg.Client {
+    try {
+      const created = new pg.Client(config());
+      // Otherwise, the driver looks for a password in files.
+      created.password ??= '';
+      return created;
+    } catch (error) {
+      // The pool also creates clients in its timers, where nothing would catch this error.
+      const connect = (callback?: (thrown: unknown) => void): unknown =>
+        callback === undefined ? Promise.reject(error) : process.nextTick(callback, error);
+      return Object.assign(new pg.Client({}), { connect });
+    }
+  }
+
+  async function connected<T>(connect: () => Promise<T>): Promise<T> {
+    try {
+      return await connect();
+    } catch (error) {
+      isPlain = isTlsDeclined(error) && connectionUri(url).isTlsOptional;
+      if (!isPlain) throw error;
+      return connect();
+    }
+  }
+
+  return { client, connected };
 }

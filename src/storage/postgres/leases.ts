@@ -56,6 +56,14 @@ const BEATS = 6;
 /** A timer that is later than this belongs to a process that was stopped. */
 const LATE_MS = 1_000;
 
+/**
+ * Interval of heartbeats, and the maximum time of a response to one: a half-open connection is found within a third of
+ * the lease, and two more heartbeats follow before its end.
+ */
+export function heartbeatMs(leaseMs: number): number {
+  return leaseMs / BEATS;
+}
+
 export class Leases {
   readonly #deps: LeaseDeps;
   /** Epochs of the leases, by account. A lease lasts until its work has stopped, for the last commits. */
@@ -104,7 +112,7 @@ export class Leases {
   async start(): Promise<void> {
     await this.beat();
     const { clock, leaseMs } = this.#deps;
-    if (!this.#isStopped) this.#beat = clock.after(leaseMs / BEATS, () => void this.start());
+    if (!this.#isStopped) this.#beat = clock.after(heartbeatMs(leaseMs), () => void this.start());
   }
 
   /** Sends a heartbeat, then takes and hands over accounts. Failures are in `problem`. */

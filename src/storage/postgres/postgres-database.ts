@@ -6,7 +6,7 @@ import { sleep } from '#foundation/platform/sleep.ts';
 import type { Database, Row, Work } from '../database.ts';
 import { StoreError } from '../store-error.ts';
 import { openPool, placeOf } from './connections.ts';
-import { CommitUnknownError, explainPostgres, isConnectionLost, LeaseLostError } from './postgres-error.ts';
+import { CommitUnknownError, explainPostgres, isConnectionLost, isReadOnly, LeaseLostError } from './postgres-error.ts';
 import { drive, together } from './statements.ts';
 import { POSTGRES } from './translate.ts';
 
@@ -57,7 +57,7 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
       client = await pool.connect();
       return await use(client);
     } catch (error) {
-      isBroken = isConnectionLost(error) || !(await isRolledBack(client));
+      isBroken = isConnectionLost(error) || isReadOnly(error) || !(await isRolledBack(client));
       throw explainPostgres(error, place);
     } finally {
       client?.release(isBroken);

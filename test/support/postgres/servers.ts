@@ -2,10 +2,11 @@
  * Servers for tests of the stores. PGlite is always available. PostgreSQL is the server of `OPSD_TEST_POSTGRES` (a URL
  * without a database), or Debian's, which each process starts for itself.
  */
-import { postgresPrograms, startPostgres } from './debian-server.ts';
+import { DebianServer, postgresPrograms, type ServerOptions } from './debian-server.ts';
 
 export type ServerName = 'PGlite' | 'PostgreSQL';
 
+const MISSING = 'PostgreSQL is not installed: apt-get install postgresql';
 const given = process.env['OPSD_TEST_POSTGRES'];
 const programs = postgresPrograms();
 const hasPostgres = given !== undefined || programs !== undefined;
@@ -13,6 +14,16 @@ const hasPostgres = given !== undefined || programs !== undefined;
 /** Servers to test with. CI must have PostgreSQL. */
 export const SERVERS: readonly ServerName[] =
   hasPostgres || process.env['CI'] !== undefined ? ['PGlite', 'PostgreSQL'] : ['PGlite'];
+
+/** The name of PostgreSQL if a test can start a server of its own. CI must have the programs. */
+export const OWN_SERVERS: readonly ServerName[] =
+  programs !== undefined || process.env['CI'] !== undefined ? ['PostgreSQL'] : [];
+
+/** Starts a server that the test may stop. It ends with this process. */
+export function ownServer(options?: ServerOptions): Promise<DebianServer> {
+  if (programs === undefined) throw new Error(MISSING);
+  return DebianServer.start(programs, options);
+}
 
 const started = new Map<ServerName, Promise<string>>();
 
@@ -26,6 +37,5 @@ export function urlOf(name: ServerName): Promise<string> {
 async function start(name: ServerName): Promise<string> {
   if (name === 'PGlite') return (await import('./pglite-server.ts')).startPglite();
   if (given !== undefined) return given;
-  if (programs === undefined) throw new Error('PostgreSQL is not installed: apt-get install postgresql');
-  return startPostgres(programs);
+  return (await ownServer()).url;
 }
