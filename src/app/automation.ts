@@ -191,7 +191,10 @@ function engineOf(
     ...(deps.handed !== undefined && { unwrittenPauses: deps.handed.pauses }),
     ...(replica !== undefined && {
       shared: {
-        isLeader: replica.isLeader(),
+        // It may become the leader without another generation.
+        get isLeader() {
+          return replica.isLeader();
+        },
         allPolicies: new Set(whole.policies.map(({ settings }) => settings.name)),
       },
     }),
