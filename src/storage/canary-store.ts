@@ -1,21 +1,24 @@
 /** Store of canaries: one row per message, and one row per canary. */
 import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
 import { all, each, get, run } from './database.ts';
+import { leaseFor, WHOLE, type Scope } from './scope.ts';
+import { accountsOf, isOwn } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
 
 const KEY = 'canary_key';
 
 const ADD_KEY = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
 const SELECT_KEY = 'SELECT value FROM meta WHERE key = ?';
-const SELECT_ROUNDS = 'SELECT record FROM canary_rounds ORDER BY id';
-const SELECT_STATES = 'SELECT record FROM canary_states ORDER BY account, canary';
-const PUT_ROUND = `INSERT INTO canary_rounds (id, record) VALUES (?, ?)
+const PUT_ROUND = `INSERT INTO canary_rounds (id, account, record) VALUES (?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET record = excluded.record`;
 const PUT_STATE = `INSERT INTO canary_states (account, canary, record) VALUES (?, ?, ?)
   ON CONFLICT (account, canary) DO UPDATE SET record = excluded.record`;
 const DELETE_ROUND = 'DELETE FROM canary_rounds WHERE id = ?';
 
-export function createCanaryStore({ database }: Pick<Store, 'database'>): CanaryStore {
+export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: Scope = WHOLE): CanaryStore {
+  const isOwned = isOwn(database.dialect, scope, '?1');
+  const selectRounds = `SELECT record FROM canary_rounds WHERE ${isOwned} ORDER BY id`;
+  const selectStates = `SELECT record FROM canary_states WHERE ${isOwned} ORDER BY account, canary`;
   return {
     key: (proposed) =>
       database.transaction(
@@ -27,8 +30,8 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>): Canary
     load: () =>
       database.read(
         (function* () {
-          const rounds = yield* all(SELECT_ROUNDS);
-          const states = yield* all(SELECT_STATES);
+          const rounds = yield* all(selectRounds, accountsOf(scope));
+          const states = yield* all(selectStates, accountsOf(scope));
           return {
             rounds: rounds.map(({ record }) => JSON.parse(String(record)) as RoundRecord),
             states: states.map(({ record }) => JSON.parse(String(record)) as StateRecord),
@@ -40,12 +43,12 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>): Canary
         (function* () {
           yield* each(
             PUT_ROUND,
-            rounds.map((round) => [round.id, JSON.stringify(round)]),
+            rounds.map((round) => [round.id, round.account, JSON.stringify(round)]),
           );
           if (state !== undefined) yield* run(PUT_STATE, state.account, state.canary, JSON.stringify(state));
           for (const id of forget) yield* run(DELETE_ROUND, id);
         })(),
-        rounds[0]?.account,
+        rounds[0] && leaseFor(scope, rounds[0].account),
       ),
   };
 }

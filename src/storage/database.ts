@@ -37,6 +37,8 @@ export interface Dialect {
   readonly jsonNumber: (text: string, member: string) => string;
   /** Position of a text in another, from 1; 0 if it is missing. */
   readonly position: (text: string, part: string) => string;
+  /** End of a `SELECT` that locks its rows until the end of the transaction. */
+  readonly locked: string;
 }
 
 export interface Database {

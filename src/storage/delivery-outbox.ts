@@ -2,18 +2,18 @@
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
 import { all, each, get, run } from './database.ts';
 import type { OutboxWrite } from './outbox-write.ts';
+import { settleByLease } from './outbox-settle.ts';
+import { WHOLE, withoutLease, type Scope } from './scope.ts';
+import { accountsOf, isOwn } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
 
 const LINES_AT_ONCE = 500;
 const MOST_LINES = 100_000;
 
-const INSERT = 'INSERT INTO delivery_lines (line) VALUES (?)';
-const SELECT = `SELECT id, line FROM delivery_lines ORDER BY id LIMIT ${LINES_AT_ONCE}`;
-const COUNT = 'SELECT count(*) AS lines FROM delivery_lines';
-
+const INSERT = 'INSERT INTO delivery_lines (account, line) VALUES (?, ?)';
 export interface StoredDeliveryOutbox extends DeliveryOutbox {
   /** Begins to write the lines of a commit. */
-  begin(lines: readonly string[]): OutboxWrite;
+  begin(account: string, lines: readonly string[]): OutboxWrite;
 }
 
 interface DeliveryOutboxOptions {
@@ -25,19 +25,25 @@ interface DeliveryOutboxOptions {
 export async function createDeliveryOutbox(
   { database }: Pick<Store, 'database'>,
   { onDropped, mostLines = MOST_LINES }: DeliveryOutboxOptions,
+  whole: Scope = WHOLE,
 ): Promise<StoredDeliveryOutbox> {
-  const remove = `DELETE FROM delivery_lines WHERE id IN ${database.dialect.numbers('?1')}`;
+  const { dialect } = database;
+  const remove = `DELETE FROM delivery_lines WHERE id IN ${dialect.numbers('?1')}`;
   const listeners = new Set<() => void>();
-  let queued = Number((await database.read(get(COUNT)))?.['lines']);
+  /** Without the accounts whose lease was lost. */
+  let scope = whole;
+  const count = `SELECT count(*) AS lines FROM delivery_lines WHERE ${isOwn(dialect, scope, '?1')}`;
+  const counted = await database.read(get(count, accountsOf(scope)));
+  let queued = Number(counted?.['lines']);
 
   return {
-    begin(lines) {
+    begin(account, lines) {
       const kept = lines.slice(0, Math.max(0, mostLines - queued));
       queued += kept.length;
       return {
         work: each(
           INSERT,
-          kept.map((line) => [line]),
+          kept.map((line) => [account, line]),
         ),
         committed() {
           if (kept.length < lines.length) onDropped(lines.length - kept.length);
@@ -47,12 +53,18 @@ export async function createDeliveryOutbox(
       };
     },
     async next() {
-      const rows = await database.read(all(SELECT));
+      const own = isOwn(dialect, scope, '?1');
+      const select = `SELECT id, line FROM delivery_lines WHERE ${own} ORDER BY id LIMIT ${LINES_AT_ONCE}`;
+      const rows = await database.read(all(select, accountsOf(scope)));
       if (rows.length === 0) return undefined;
       return { ids: rows.map(({ id }) => Number(id)), text: rows.map(({ line }) => `${String(line)}\n`).join('') };
     },
     async settle(ids) {
-      queued -= await database.transaction(run(remove, JSON.stringify(ids)));
+      const { results, lost } = await settleByLease(database, { scope, table: 'delivery_lines', ids }, (own) =>
+        run(remove, JSON.stringify(own)),
+      );
+      for (const { account } of lost) scope = withoutLease(scope, account);
+      for (const removed of results) queued -= removed;
     },
     get queued() {
       return queued;

@@ -1,51 +1,43 @@
 /** Store of incidents: one row per incident, and one row per present member. */
-import type { Acknowledgment, Incident } from '#foundation/domain/incident.ts';
+import type { Incident } from '#foundation/domain/incident.ts';
 import type { IncidentMark, IncidentMember, IncidentStore } from '#observe/incidents/incident-store.ts';
 import { all, each, get, run, type Row } from './database.ts';
 import { PART_ROWS, paged } from './paged.ts';
+import { leaseFor, WHOLE, type Scope } from './scope.ts';
+import { accountsOf, isOwn } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
 
 const MOST_MARKS = 200;
 
-const SELECT = 'SELECT record FROM incidents ORDER BY id';
-const SELECT_ACKNOWLEDGMENTS = 'SELECT incident, at, by, note FROM incident_acknowledgments';
-const PUT = 'INSERT INTO incidents (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record';
-const SELECT_MEMBERS = `SELECT account, queue, dlq_id, incident, at FROM incident_members
-  WHERE (account, queue, dlq_id) > (?, ?, ?) ORDER BY account, queue, dlq_id LIMIT ${PART_ROWS}`;
+const PUT = `INSERT INTO incidents (id, account, record) VALUES (?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET account = excluded.account, record = excluded.record`;
 const PUT_MEMBER = `INSERT INTO incident_members (account, queue, dlq_id, incident, at) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (account, queue, dlq_id) DO UPDATE SET incident = excluded.incident, at = excluded.at`;
-const MOVE = 'UPDATE incident_members SET incident = ? WHERE incident = ?';
+const MOVE = 'UPDATE incident_members SET incident = ? WHERE account = ? AND incident = ?';
 const SELECT_MARKS = 'SELECT at, kind, detail FROM incident_marks ORDER BY id';
 const NEWEST_MARK = 'SELECT detail FROM incident_marks WHERE kind = ? ORDER BY id DESC LIMIT 1';
 const PUT_MARK = 'INSERT INTO incident_marks (at, kind, detail) VALUES (?, ?, ?)';
 const DROP_MARKS = `DELETE FROM incident_marks WHERE id <= (SELECT max(id) FROM incident_marks) - ${MOST_MARKS}`;
 
-export function createIncidentStore({ database }: Pick<Store, 'database'>): IncidentStore {
+export function createIncidentStore({ database }: Pick<Store, 'database'>, scope: Scope = WHOLE): IncidentStore {
   const { dialect } = database;
+  const select = `SELECT record, at, by, note FROM incidents LEFT JOIN incident_acknowledgments ON incident = id
+    WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
+  const selectMembers = `SELECT account, queue, dlq_id, incident, at FROM incident_members
+    WHERE (account, queue, dlq_id) > (?2, ?3, ?4) AND ${isOwn(dialect, scope, '?1')}
+    ORDER BY account, queue, dlq_id LIMIT ${PART_ROWS}`;
   const remove = `DELETE FROM incidents WHERE id IN ${dialect.members('?1')}`;
   const removeAcknowledgments = `DELETE FROM incident_acknowledgments WHERE incident IN ${dialect.members('?1')}`;
-  const removeMembers = `DELETE FROM incident_members WHERE incident IN ${dialect.members('?1')}`;
+  const removeMembers = `DELETE FROM incident_members WHERE account = ?1 AND incident IN ${dialect.members('?2')}`;
   const removeMember = `DELETE FROM incident_members WHERE account = ?1 AND queue = ?2 AND dlq_id IN ${dialect.members('?3')}`;
 
   return {
-    load: () =>
-      database.read(
-        (function* () {
-          const known = new Map<unknown, Acknowledgment>();
-          for (const { incident, at, by, note } of yield* all(SELECT_ACKNOWLEDGMENTS)) {
-            known.set(incident, { by: String(by), note: String(note), at: Number(at) });
-          }
-          return (yield* all(SELECT)).map(({ record }) => {
-            const incident = JSON.parse(String(record)) as Incident;
-            const acknowledged = known.get(incident.id);
-            return acknowledged === undefined ? incident : { ...incident, acknowledged };
-          });
-        })(),
-      ),
+    load: async () => (await database.read(all(select, accountsOf(scope)))).map(incidentOf),
     readMembers: (take) =>
       database.read(
         paged(
-          ({ account = '', queue = '', dlq_id: dlqId = '' } = {}) => all(SELECT_MEMBERS, account, queue, dlqId),
+          ({ account = '', queue = '', dlq_id: dlqId = '' } = {}) =>
+            all(selectMembers, accountsOf(scope), account, queue, dlqId),
           (row) => take(memberOf(row)),
         ),
       ),
@@ -54,11 +46,11 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>): Inci
         (function* () {
           yield* each(
             PUT,
-            changed.map((incident) => [incident.id, JSON.stringify(incident)]),
+            changed.map((incident) => [incident.id, account, JSON.stringify(incident)]),
           );
           yield* each(
             MOVE,
-            merged.map(([from, to]) => [to, from]),
+            merged.map(([from, to]) => [to, account, from]),
           );
           for (const [queue, gone] of Map.groupBy(removed, (member) => member.queue)) {
             yield* run(removeMember, account, queue, JSON.stringify(gone.map(({ dlqId }) => dlqId)));
@@ -71,9 +63,9 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>): Inci
           if (ended.length === 0) return;
           yield* run(remove, JSON.stringify(ended));
           yield* run(removeAcknowledgments, JSON.stringify(ended));
-          yield* run(removeMembers, JSON.stringify(ended));
+          yield* run(removeMembers, account, JSON.stringify(ended));
         })(),
-        account,
+        leaseFor(scope, account),
       ),
     marks: () =>
       database.read(
@@ -88,12 +80,19 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>): Inci
     mark: ({ at, kind, detail }) =>
       database.transaction(
         (function* () {
+          // Replicas that start at the same time add one mark.
+          yield* get(`SELECT value FROM meta WHERE key = 'instance' ${dialect.locked}`);
           if ((yield* get(NEWEST_MARK, kind))?.['detail'] === detail) return;
           yield* run(PUT_MARK, at, kind, detail);
           yield* run(DROP_MARKS);
         })(),
       ),
   };
+}
+
+function incidentOf({ record, at, by, note }: Row): Incident {
+  const incident = JSON.parse(String(record)) as Incident;
+  return at === null ? incident : { ...incident, acknowledged: { by: String(by), note: String(note), at: Number(at) } };
 }
 
 function memberOf({ account, queue, dlq_id: dlqId, incident, at }: Row): IncidentMember {

@@ -1,18 +1,25 @@
 /** Store of the admitted label values. It also retires the totals of evicted values. */
 import type { LabelStore } from '#observe/aggregation/label-store.ts';
 import { all, each, run } from './database.ts';
+import { leaseFor, WHOLE, type Scope } from './scope.ts';
+import { accountsOf, changeByLease, isOwn } from './scoped-rows.ts';
 import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 
-const SELECT = 'SELECT account, label, value, idle_ms FROM label_values ORDER BY id';
 const PUT = `INSERT INTO label_values (account, label, value, idle_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, label, value) DO UPDATE SET idle_ms = excluded.idle_ms`;
 
-export function createLabelStore({ database }: Pick<Store, 'database'>, totals: StoredTotals): LabelStore {
-  const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${database.dialect.members('?3')}`;
+export function createLabelStore(
+  { database }: Pick<Store, 'database'>,
+  totals: StoredTotals,
+  scope: Scope = WHOLE,
+): LabelStore {
+  const { dialect } = database;
+  const select = `SELECT account, label, value, idle_ms FROM label_values WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
+  const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${dialect.members('?3')}`;
   return {
     async load() {
-      const rows = await database.read(all(SELECT));
+      const rows = await database.read(all(select, accountsOf(scope)));
       return rows.map(({ account, label, value, idle_ms: idleMs }) => ({
         account: String(account),
         label: String(label),
@@ -21,9 +28,17 @@ export function createLabelStore({ database }: Pick<Store, 'database'>, totals: 
       }));
     },
     async save(values) {
-      if (values.length === 0) return;
-      const rows = values.map(({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]);
-      await database.transaction(each(PUT, rows));
+      const { lost } = await changeByLease(
+        database,
+        values,
+        ({ account }) => leaseFor(scope, account),
+        (own) =>
+          each(
+            PUT,
+            own.map(({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]),
+          ),
+      );
+      if (lost[0] !== undefined) throw lost[0];
     },
     evict: (account, values, evicted) =>
       totals.retire(account, {

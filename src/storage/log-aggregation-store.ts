@@ -75,7 +75,7 @@ export function createLogAggregationStore(
     commitLog(commit) {
       // Begun at once: the next commit counts on the queues with what this one adds.
       const { account, spans, lines } = commit;
-      const writes = [spans && spanOutbox?.begin(account, spans.batches), lines && deliveries?.begin(lines)];
+      const writes = [spans && spanOutbox?.begin(account, spans.batches), lines && deliveries?.begin(account, lines)];
       return commitWith(
         commit,
         writes.filter((write) => write !== undefined),

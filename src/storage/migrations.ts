@@ -273,4 +273,15 @@ export const MIGRATIONS: readonly string[] = [
     account TEXT NOT NULL, canary TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, canary)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Accounts of rows that several replicas share, and ids of notifications that no two processes give.
+  ALTER TABLE delivery_lines ADD COLUMN account TEXT NOT NULL DEFAULT '';
+  ALTER TABLE incidents ADD COLUMN account TEXT NOT NULL DEFAULT '';
+  UPDATE incidents SET account = json_extract(record, '$.account');
+  ALTER TABLE canary_rounds ADD COLUMN account TEXT NOT NULL DEFAULT '';
+  UPDATE canary_rounds SET account = json_extract(record, '$.account');
+  ALTER TABLE notification_queue ADD COLUMN uuid TEXT NOT NULL DEFAULT '';
+  UPDATE notification_queue SET uuid = id;
+  CREATE UNIQUE INDEX notification_queue_uuid ON notification_queue (uuid);
+  `,
 ];

@@ -1,53 +1,95 @@
 /** Store of conditions: one row per condition, and one row per pending notification. */
-import type { KeptNotification, NotificationStore } from '#operate/notifications/notification-store.ts';
-import { all, each, run, type Value } from './database.ts';
+import type { Notification } from '#foundation/domain/notification.ts';
+import type {
+  KeptNotification,
+  NotificationChanges,
+  NotificationStore,
+  StoredNotifications,
+} from '#operate/notifications/notification-store.ts';
+import { all, each, run, type Value, type Work } from './database.ts';
+import { isInScope, leaseFor, WHOLE, type Scope } from './scope.ts';
+import { changeByLease } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
 
 const SELECT = 'SELECT record FROM notifications ORDER BY key';
 const PUT =
   'INSERT INTO notifications (key, record) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET record = excluded.record';
-const SELECT_QUEUE = 'SELECT id, receiver, record FROM notification_queue ORDER BY id';
-const PUT_QUEUED = `INSERT INTO notification_queue (id, receiver, record) VALUES (?, ?, ?)
-  ON CONFLICT (id) DO UPDATE SET receiver = excluded.receiver, record = excluded.record`;
-const REMOVE_QUEUED = 'DELETE FROM notification_queue WHERE id = ?';
+const SELECT_QUEUE = 'SELECT uuid, receiver, record FROM notification_queue ORDER BY id';
+const PUT_QUEUED = `INSERT INTO notification_queue (uuid, receiver, record) VALUES (?, ?, ?)
+  ON CONFLICT (uuid) DO UPDATE SET receiver = excluded.receiver, record = excluded.record`;
+const SELECT_REPLICAS = 'SELECT name FROM replicas';
 
-export function createNotificationStore({ database }: Pick<Store, 'database'>): NotificationStore {
-  const remove = `DELETE FROM notifications WHERE key IN ${database.dialect.members('?1')}`;
+export function createNotificationStore(
+  { database }: Pick<Store, 'database'>,
+  scope: Scope = WHOLE,
+): NotificationStore {
+  const { members } = database.dialect;
+  const remove = `DELETE FROM notifications WHERE key IN ${members('?1')}`;
+  const removeQueued = `DELETE FROM notification_queue WHERE uuid IN ${members('?1')}`;
+
+  /** Conditions of a replica belong to it, and those of no account to the leader. */
+  function isOwn({ replica, account = '' }: Notification): boolean {
+    return replica === undefined ? isInScope(scope, account) : replica === scope.replica;
+  }
+
+  function leaseOf({ replica, account = '' }: Notification): string | undefined {
+    return replica === undefined ? leaseFor(scope, account) : undefined;
+  }
+
+  function* change({ kept, removed, queued, settled }: NotificationChanges): Work<void> {
+    if (removed.length > 0) yield* run(remove, JSON.stringify(removed.map(({ notification }) => notification.key)));
+    yield* each(
+      PUT,
+      kept.map((one) => [one.notification.key, JSON.stringify(one)]),
+    );
+    if (settled.length > 0) yield* run(removeQueued, JSON.stringify(settled.map(({ id }) => id)));
+    yield* each(
+      PUT_QUEUED,
+      queued.map((one) => [one.id, one.receiver, JSON.stringify(one.kept)]),
+    );
+  }
+
   return {
-    load: () =>
+    load: () => database.read(read(isOwn)),
+    ofStoppedReplicas: () =>
       database.read(
         (function* () {
-          const notifications = yield* all(SELECT);
-          const queue = yield* all(SELECT_QUEUE);
-          return {
-            notifications: notifications.map(({ record }) => parse(record)),
-            queue: queue.map(({ id, receiver, record }) => ({
-              id: Number(id),
-              receiver: String(receiver),
-              kept: parse(record),
-            })),
-          };
+          const running = new Set((yield* all(SELECT_REPLICAS)).map(({ name }) => name));
+          running.add(scope.replica);
+          return yield* read(({ replica }) => replica !== undefined && !running.has(replica));
         })(),
       ),
-    save: ({ notifications, queue }) =>
-      database.transaction(
-        (function* () {
-          const removed = [...notifications].filter(([, kept]) => kept === undefined).map(([key]) => key);
-          const kept = [...notifications].filter(([, one]) => one !== undefined);
-          const settled = [...queue].filter(([, queued]) => queued === undefined).map(([id]) => [id]);
-          const queued = [...queue.values()].filter((one) => one !== undefined);
-          if (removed.length > 0) yield* run(remove, JSON.stringify(removed));
-          yield* each(
-            PUT,
-            kept.map(([key, one]) => [key, JSON.stringify(one)]),
-          );
-          yield* each(REMOVE_QUEUED, settled);
-          yield* each(
-            PUT_QUEUED,
-            queued.map((one) => [one.id, one.receiver, JSON.stringify(one.kept)]),
-          );
-        })(),
-      ),
+    async save({ kept, removed, queued, settled }) {
+      const leases = [...kept, ...removed, ...[...queued, ...settled].map((one) => one.kept)].map((one) =>
+        leaseOf(one.notification),
+      );
+      const { lost } = await changeByLease(
+        database,
+        [...new Set(leases)],
+        (lease) => lease,
+        ([lease]) =>
+          change({
+            kept: kept.filter((one) => leaseOf(one.notification) === lease),
+            removed: removed.filter((one) => leaseOf(one.notification) === lease),
+            queued: queued.filter((one) => leaseOf(one.kept.notification) === lease),
+            settled: settled.filter((one) => leaseOf(one.kept.notification) === lease),
+          }),
+      );
+      if (lost[0] !== undefined) throw lost[0];
+    },
+  };
+}
+
+function* read(isWanted: (notification: Notification) => boolean): Work<StoredNotifications> {
+  const notifications = (yield* all(SELECT)).map(({ record }) => parse(record));
+  const queue = (yield* all(SELECT_QUEUE)).map(({ uuid, receiver, record }) => ({
+    id: String(uuid),
+    receiver: String(receiver),
+    kept: parse(record),
+  }));
+  return {
+    notifications: notifications.filter(({ notification }) => isWanted(notification)),
+    queue: queue.filter(({ kept }) => isWanted(kept.notification)),
   };
 }
 

@@ -1,15 +1,20 @@
 /** Store of the daily request budgets: one row for each API of an account. */
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import { all, run, type Database } from './database.ts';
+import { WHOLE, type Scope } from './scope.ts';
+import { accountsOf, isOwn } from './scoped-rows.ts';
 
-const ALL = 'SELECT account, api, day, used FROM request_use';
 const PUT = `INSERT INTO request_use (account, api, day, used) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, api) DO UPDATE SET day = excluded.day, used = excluded.used`;
 
-export function createRequestUseStore({ database }: { readonly database: Database }): RequestUseStore {
+export function createRequestUseStore(
+  { database }: { readonly database: Database },
+  scope: Scope = WHOLE,
+): RequestUseStore {
+  const select = `SELECT account, api, day, used FROM request_use WHERE ${isOwn(database.dialect, scope, '?1')}`;
   return {
     async load() {
-      const rows = await database.read(all(ALL));
+      const rows = await database.read(all(select, accountsOf(scope)));
       return rows.map(({ account, api, day, used }) => ({
         account: String(account),
         api: String(api),

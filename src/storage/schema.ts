@@ -25,7 +25,9 @@ export const SCHEMA = `
     account TEXT NOT NULL, hour INTEGER NOT NULL, state TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (account, hour, state)
   ) STRICT, WITHOUT ROWID;
-  CREATE TABLE delivery_lines (id INTEGER PRIMARY KEY AUTOINCREMENT, line TEXT NOT NULL) STRICT;
+  CREATE TABLE delivery_lines (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, line TEXT NOT NULL, account TEXT NOT NULL DEFAULT ''
+  ) STRICT;
   CREATE TABLE workflow_dlq_aggregation (account TEXT PRIMARY KEY, listed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
   CREATE TABLE workflow_dlq_runs (
@@ -167,7 +169,10 @@ export const SCHEMA = `
 
   -- Conditions, and their pending notifications.
   CREATE TABLE notifications (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE notification_queue (id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL) STRICT;
+  CREATE TABLE notification_queue (
+    id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL, uuid TEXT NOT NULL DEFAULT ''
+  ) STRICT;
+  CREATE UNIQUE INDEX notification_queue_uuid ON notification_queue (uuid);
 
   -- Requests of a day, counted in advance: after a crash the count is too high, never too low.
   CREATE TABLE request_use (
@@ -197,7 +202,9 @@ export const SCHEMA = `
   CREATE INDEX operation_claims_operation ON operation_claims (operation_id);
 
   -- Incidents as JSON, their present members, the acknowledgments of operators, and changes that may explain them.
-  CREATE TABLE incidents (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE incidents (
+    id TEXT PRIMARY KEY, record TEXT NOT NULL, account TEXT NOT NULL DEFAULT ''
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE incident_members (
     account TEXT NOT NULL, queue TEXT NOT NULL, dlq_id TEXT NOT NULL, incident TEXT NOT NULL, at INTEGER NOT NULL,
@@ -213,7 +220,9 @@ export const SCHEMA = `
   ) STRICT;
 
   -- Messages of canaries as JSON, and the state of each canary.
-  CREATE TABLE canary_rounds (id TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE canary_rounds (
+    id TEXT PRIMARY KEY, record TEXT NOT NULL, account TEXT NOT NULL DEFAULT ''
+  ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE canary_states (
     account TEXT NOT NULL, canary TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, canary)

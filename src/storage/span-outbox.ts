@@ -1,25 +1,28 @@
 /** Outbox of spans: one row per batch. */
 import type { SpanBatch } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
-import { all, each, get, type Work } from './database.ts';
+import { all, each, get, type Database, type Work } from './database.ts';
 import type { OutboxWrite } from './outbox-write.ts';
+import { settleByLease } from './outbox-settle.ts';
+import { WHOLE, withoutLease, type Scope } from './scope.ts';
+import { accountsOf, isOwn } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
 
 const INSERT = 'INSERT INTO span_outbox (account, protocol, head, body, spans, made_at) VALUES (?, ?, ?, ?, ?, ?)';
-const SELECT = `SELECT id, account, protocol, head, body, spans, made_at FROM span_outbox
-  WHERE id > ? ORDER BY id LIMIT 1`;
-const SELECT_OLDEST = 'SELECT made_at FROM span_outbox ORDER BY id LIMIT 1';
-const SELECT_QUEUED = 'SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox';
-
 export interface StoredSpanOutbox extends SpanOutbox {
   /** Begins to write the spans of a commit. */
   begin(account: string, batches: readonly SpanBatch[]): OutboxWrite;
 }
 
-export async function createSpanOutbox({ database }: Pick<Store, 'database'>): Promise<StoredSpanOutbox> {
+export async function createSpanOutbox(
+  { database }: Pick<Store, 'database'>,
+  whole: Scope = WHOLE,
+): Promise<StoredSpanOutbox> {
   const remove = `DELETE FROM span_outbox WHERE id IN ${database.dialect.numbers('?1')} RETURNING spans`;
   const listeners = new Set<() => void>();
-  let { spans: queued, oldestAt } = await database.read(load());
+  /** Without the accounts whose lease was lost. */
+  let scope = whole;
+  let { spans: queued, oldestAt } = await database.read(load(database, scope));
   /** Number of commits, and when the batches of the last one were made. */
   let commits = 0;
   let latestAt: number | undefined;
@@ -42,7 +45,7 @@ export async function createSpanOutbox({ database }: Pick<Store, 'database'>): P
       };
     },
     async next(after = 0) {
-      const row = await database.read(get(SELECT, after));
+      const row = await database.read(nextRow(database, scope, after));
       if (row === undefined) return undefined;
       return {
         id: Number(row['id']),
@@ -56,14 +59,14 @@ export async function createSpanOutbox({ database }: Pick<Store, 'database'>): P
     },
     async settle(ids) {
       const before = commits;
-      const settled = await database.transaction(
-        (function* () {
-          const removed = yield* all(remove, JSON.stringify(ids));
-          return { removed, oldest: yield* get(SELECT_OLDEST) };
-        })(),
-      );
-      for (const { spans } of settled.removed) queued -= Number(spans);
-      oldestAt = settled.oldest === undefined ? undefined : Number(settled.oldest['made_at']);
+      const { results, lost } = await settleByLease(database, { scope, table: 'span_outbox', ids }, function* (own) {
+        const removed = yield* all(remove, JSON.stringify(own));
+        return { removed, oldest: yield* oldest(database, scope) };
+      });
+      for (const { account } of lost) scope = withoutLease(scope, account);
+      for (const { spans } of results.flatMap(({ removed }) => removed)) queued -= Number(spans);
+      const last = results.at(-1);
+      if (last !== undefined) oldestAt = last.oldest;
       // A batch of a later commit is not in this result.
       if (commits !== before) oldestAt ??= latestAt;
     },
@@ -75,8 +78,25 @@ export async function createSpanOutbox({ database }: Pick<Store, 'database'>): P
   };
 }
 
-function* load(): Work<{ readonly spans: number; readonly oldestAt: number | undefined }> {
-  const queued = yield* get(SELECT_QUEUED);
-  const oldest = yield* get(SELECT_OLDEST);
-  return { spans: Number(queued?.['spans']), oldestAt: oldest && Number(oldest['made_at']) };
+type Rows = Pick<Database, 'dialect'>;
+
+function* nextRow({ dialect }: Rows, scope: Scope, after: number) {
+  const select = `SELECT id, account, protocol, head, body, spans, made_at FROM span_outbox
+    WHERE id > ?2 AND ${isOwn(dialect, scope, '?1')} ORDER BY id LIMIT 1`;
+  return yield* get(select, accountsOf(scope), after);
+}
+
+function* oldest({ dialect }: Rows, scope: Scope): Work<number | undefined> {
+  const select = `SELECT made_at FROM span_outbox WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id LIMIT 1`;
+  const row = yield* get(select, accountsOf(scope));
+  return row && Number(row['made_at']);
+}
+
+function* load(
+  { dialect }: Rows,
+  scope: Scope,
+): Work<{ readonly spans: number; readonly oldestAt: number | undefined }> {
+  const select = `SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox WHERE ${isOwn(dialect, scope, '?1')}`;
+  const queued = yield* get(select, accountsOf(scope));
+  return { spans: Number(queued?.['spans']), oldestAt: yield* oldest({ dialect }, scope) };
 }

@@ -10,6 +10,8 @@ const SQLITE: Dialect = {
   numbers: (parameter) => `(SELECT value FROM json_each(${parameter}))`,
   jsonNumber: (text, member) => `json_extract(${text}, '$.${member}')`,
   position: (text, part) => `instr(${text}, ${part})`,
+  // Only one transaction writes at a time.
+  locked: '',
 };
 
 interface Prepared {

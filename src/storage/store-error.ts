@@ -3,6 +3,19 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** Another replica owns the account. Nothing was changed. */
+export class LeaseLostError extends Error {
+  override readonly name = 'LeaseLostError';
+  readonly account: string;
+
+  constructor(account: string, held: number | undefined, current: number | undefined) {
+    const owned = held === undefined ? 'this replica has no lease on it' : `this replica had epoch ${held}`;
+    const now = current === undefined ? '' : `, and the current epoch is ${current}`;
+    super(`account ${account} was not changed: ${owned}${now}`);
+    this.account = account;
+  }
+}
+
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;

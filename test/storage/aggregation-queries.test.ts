@@ -5,13 +5,15 @@ import { createIncidentStore } from '#storage/incident-store.ts';
 import { runAggregations } from '../support/all-aggregations.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
+const ALL = 'account NOT IN (SELECT value FROM json_each(?1))';
+
 /** Statements that read a whole table at the start, or its first rows in the order of its key. */
 const WHOLE: ReadonlySet<string> = new Set([
-  'SELECT account, label, value, idle_ms FROM label_values ORDER BY id',
-  'SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox',
-  'SELECT made_at FROM span_outbox ORDER BY id LIMIT 1',
-  'SELECT count(*) AS lines FROM delivery_lines',
-  'SELECT id, line FROM delivery_lines ORDER BY id LIMIT 500',
+  `SELECT account, label, value, idle_ms FROM label_values WHERE ${ALL} ORDER BY id`,
+  `SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox WHERE ${ALL}`,
+  `SELECT made_at FROM span_outbox WHERE ${ALL} ORDER BY id LIMIT 1`,
+  `SELECT count(*) AS lines FROM delivery_lines WHERE ${ALL}`,
+  `SELECT id, line FROM delivery_lines WHERE ${ALL} ORDER BY id LIMIT 500`,
 ]);
 
 /** Runs every operation of the stores, and returns their statements. */

@@ -5,6 +5,8 @@ import { expect, test } from 'vitest';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { SCHEMA } from '#storage/schema.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { createCanaryStore } from '#storage/canary-store.ts';
+import { createIncidentStore } from '#storage/incident-store.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -102,8 +104,21 @@ test('kept notifications are read from their renamed tables', async () => {
   const notification = { notification: { key: 'k' } };
   expect(await createNotificationStore(store).load()).toMatchObject({
     notifications: [notification],
-    queue: [{ id: 1, receiver: 'webhook', kept: notification }],
+    queue: [{ id: '1', receiver: 'webhook', kept: notification }],
   });
+});
+
+test('incidents and canaries get the account of their record', async () => {
+  const path = join(tempDir(), 'opsd.db');
+  {
+    using store = openStore(path, MIGRATIONS.slice(0, 12));
+    store.db.exec(`INSERT INTO incidents VALUES ('i', '{"id":"i","account":"a"}');
+      INSERT INTO canary_rounds VALUES ('r', '{"id":"r","account":"b"}');`);
+  }
+  using store = openStore(path);
+  const scope = { accounts: ['a', 'b'], replica: '' };
+  expect(await createIncidentStore(store, scope).load()).toEqual([{ id: 'i', account: 'a' }]);
+  expect((await createCanaryStore(store, scope).load()).rounds).toEqual([{ id: 'r', account: 'b' }]);
 });
 
 test('counters and the entry mode of the log are renamed', () => {

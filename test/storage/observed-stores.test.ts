@@ -89,24 +89,21 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
 
   test('notifications and their queue are saved together', async () => {
     const store = createNotificationStore(await open());
-    const queued = (id: number, key: string) => ({ id, receiver: 'webhook', kept: kept(key, id) });
+    const queued = (id: string, key: string) => ({ id, receiver: 'webhook', kept: kept(key, 1) });
+    const none = { kept: [], removed: [], queued: [], settled: [] };
+    const waiting = [queued('z', 'a'), queued('y', 'a'), queued('x', 'a')];
+    await store.save({ ...none, kept: [kept('b', 1), kept('a', 1)], queued: waiting });
+    const added = queued('a', 'c');
     await store.save({
-      notifications: new Map([
-        ['b', kept('b', 1)],
-        ['a', kept('a', 1)],
-      ]),
-      queue: new Map([1, 2, 3].map((id) => [id, queued(id, 'a')])),
+      ...none,
+      kept: [kept('a', 2)],
+      removed: [kept('b', 1)],
+      queued: [added],
+      settled: [waiting[0]!],
     });
-    await store.save({
-      notifications: new Map([
-        ['a', kept('a', 2)],
-        ['b', undefined],
-      ]),
-      queue: new Map([
-        [1, undefined],
-        [3, queued(3, 'c')],
-      ]),
+    expect(await store.load()).toEqual({
+      notifications: [kept('a', 2)],
+      queue: [waiting[1]!, waiting[2]!, added],
     });
-    expect(await store.load()).toEqual({ notifications: [kept('a', 2)], queue: [queued(2, 'a'), queued(3, 'c')] });
   });
 });

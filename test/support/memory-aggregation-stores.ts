@@ -29,7 +29,7 @@ export function memoryStores(): MemoryStores {
 function storesOver(store: Store, lines: string[]): MemoryStores {
   const totals = createTotals(store);
   const deliveries: Pick<StoredDeliveryOutbox, 'begin'> = {
-    begin: (written) => ({
+    begin: (_account, written) => ({
       work: each('', []),
       committed: () => void lines.push(...written),
       failed: () => undefined,

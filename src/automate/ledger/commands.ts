@@ -91,7 +91,7 @@ export interface RunSummary {
 }
 
 /** An active condition. Its key is `held/POLICY`, `halted/POLICY/GROUP`, `approval/POLICY` or `unknown/POLICY`. */
-export interface Condition extends Omit<Notification, 'at' | 'isResolved'> {
+export interface Condition extends Omit<Notification, 'at' | 'isResolved' | 'replica'> {
   /** Epoch milliseconds. */
   readonly since: number;
 }

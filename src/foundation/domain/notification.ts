@@ -7,7 +7,8 @@ export type NotificationSeverity = (typeof NOTIFICATION_SEVERITIES)[number];
 export interface Notification {
   /**
    * Permanent name of the condition, also after a restart: `held/POLICY`, `halted/POLICY/GROUP`. The first part is its
-   * kind. Raising an active condition again updates its texts. Resolving a condition that is not active has no effect.
+   * kind. A key of one part, such as `store`, is a condition of the process. Raising an active condition again updates
+   * its texts. Resolving a condition that is not active has no effect.
    */
   readonly key: string;
   readonly severity: NotificationSeverity;
@@ -17,6 +18,8 @@ export interface Notification {
   readonly owner?: string;
   readonly group?: string;
   readonly guard?: string;
+  /** Replica whose process has the condition. */
+  readonly replica?: string;
   /** One line without secrets, bodies or personal addresses. */
   readonly summary: string;
   /** Description of the condition, and what to do. */

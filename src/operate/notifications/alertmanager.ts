@@ -55,7 +55,7 @@ export function alertOf(
   activeUntil: number,
   labels: Readonly<Record<string, string>>,
 ): Readonly<Record<string, unknown>> {
-  const { key, severity, policy, account, owner, group, guard, summary, detail } = notification;
+  const { key, severity, policy, account, owner, group, guard, replica, summary, detail } = notification;
   return {
     labels: {
       ...labels,
@@ -65,7 +65,7 @@ export function alertOf(
       // since a hold may change from one guard to another: the alert of the first would stay active next to that of the
       // second.
       condition: key,
-      ...given({ policy, account, owner, group }),
+      ...given({ policy, account, owner, group, replica }),
     },
     annotations: { summary, description: detail, ...given({ guard }) },
     startsAt: new Date(startedAt).toISOString(),

@@ -2,6 +2,7 @@
  * Active conditions and queued notifications, in memory. The store follows one turn later, so that events are never
  * delayed. Notifications are sent even if the store cannot be written.
  */
+import { randomUUID } from 'node:crypto';
 import {
   NOTIFICATION_SEVERITIES,
   type Notification,
@@ -42,10 +43,9 @@ export class NotificationBook {
   /** By receiver, oldest first. */
   readonly #queues = new Map<string, QueuedNotification[]>();
   /** Changes that no write has begun to store. */
-  #changedNotifications = new Set<string>();
-  #changedQueue = new Map<number, QueuedNotification | undefined>();
+  #changedNotifications = new Map<string, KeptNotification>();
+  #changedQueue = new Map<QueuedNotification, 'queued' | 'settled'>();
   readonly #listeners = new Set<() => void>();
-  #nextId = 1;
   #saving: NodeJS.Immediate | undefined;
   readonly #writes = new OneByOne();
   #isNews = false;
@@ -53,24 +53,41 @@ export class NotificationBook {
   constructor(options: NotificationBookOptions) {
     this.#options = options;
     const { receivers, stored } = options;
-    const { notifications, queue } = stored;
     for (const receiver of receivers) this.#queues.set(receiver, []);
-    for (const kept of notifications) {
-      if (kept.endedAt === undefined || options.keepsEnded) this.#notifications.set(kept.notification.key, kept);
-      else this.#changedNotifications.add(kept.notification.key);
-    }
-    for (const queued of queue) {
-      this.#nextId = Math.max(this.#nextId, queued.id + 1);
-      const waiting = this.#queues.get(queued.receiver);
-      if (waiting !== undefined) waiting.push(queued);
-      else {
-        this.#changedQueue.set(queued.id, undefined);
-        this.#lost(queued.receiver, 'no_receiver');
-      }
-    }
+    this.#take(stored);
     this.#tell();
     for (const receiver of receivers) this.#tellWaiting(receiver);
     this.#saveLater();
+  }
+
+  #take({ notifications, queue }: StoredNotifications): void {
+    for (const kept of notifications) {
+      const { key } = kept.notification;
+      if (kept.endedAt === undefined || this.#options.keepsEnded) this.#notifications.set(key, kept);
+      else this.#changedNotifications.set(key, kept);
+    }
+    for (const queued of queue) {
+      const waiting = this.#queues.get(queued.receiver);
+      if (waiting !== undefined) waiting.push(queued);
+      else {
+        this.#changedQueue.set(queued, 'settled');
+        this.#lost(queued.receiver, 'no_receiver');
+      }
+    }
+  }
+
+  /** Resolves conditions of replicas that do not run any more, and sends their notifications. */
+  adopt({ notifications, queue }: StoredNotifications, at: number): void {
+    const isKnown = ({ id, receiver }: QueuedNotification): boolean =>
+      this.#queues.get(receiver)?.some((queued) => queued.id === id) === true;
+    const added = notifications.filter(({ notification }) => !this.#notifications.has(notification.key));
+    this.#take({ notifications: added, queue: queue.filter((queued) => !isKnown(queued)) });
+    for (const { notification } of added) {
+      const detail = `replica ${notification.replica ?? ''} does not run any more`;
+      this.hear({ ...notification, detail, at, isResolved: true });
+    }
+    for (const receiver of this.#queues.keys()) this.#tellWaiting(receiver);
+    this.#news();
   }
 
   /** Registers a listener that is called one turn after a condition became active, changed or was resolved. */
@@ -147,12 +164,12 @@ export class NotificationBook {
   }
 
   /** Removes a notification that was delivered or never will be. */
-  settle({ id, receiver }: QueuedNotification): void {
-    const waiting = this.#queues.get(receiver) ?? [];
-    const at = waiting.findIndex((queued) => queued.id === id);
+  settle(queued: QueuedNotification): void {
+    const waiting = this.#queues.get(queued.receiver) ?? [];
+    const at = waiting.indexOf(queued);
     if (at >= 0) waiting.splice(at, 1);
-    this.#changedQueue.set(id, undefined);
-    this.#tellWaiting(receiver);
+    this.#changedQueue.set(queued, 'settled');
+    this.#tellWaiting(queued.receiver);
     this.#saveLater();
   }
 
@@ -164,16 +181,21 @@ export class NotificationBook {
   }
 
   async #write(): Promise<void> {
-    const [keys, queue] = [this.#changedNotifications, this.#changedQueue];
-    if (keys.size + queue.size === 0) return;
-    this.#changedNotifications = new Set();
+    const [changed, queue] = [this.#changedNotifications, this.#changedQueue];
+    if (changed.size + queue.size === 0) return;
+    this.#changedNotifications = new Map();
     this.#changedQueue = new Map();
-    const notifications = new Map([...keys].map((key) => [key, this.#notifications.get(key)]));
+    const present = [...changed.keys()].map((key) => this.#notifications.get(key));
     try {
-      await this.#options.store.save({ notifications, queue });
+      await this.#options.store.save({
+        kept: present.filter((kept) => kept !== undefined),
+        removed: [...changed.values()].filter((_kept, index) => present[index] === undefined),
+        queued: [...queue.keys()].filter((one) => queue.get(one) === 'queued'),
+        settled: [...queue.keys()].filter((one) => queue.get(one) === 'settled'),
+      });
     } catch (error) {
       // The next change retries it. Changes during the write are newer.
-      for (const key of keys) this.#changedNotifications.add(key);
+      this.#changedNotifications = new Map([...changed, ...this.#changedNotifications]);
       this.#changedQueue = new Map([...queue, ...this.#changedQueue]);
       const message = errorMessage(error);
       this.#options.events.emit({ type: 'store.failed', operation: 'save notifications', message });
@@ -193,9 +215,10 @@ export class NotificationBook {
   }
 
   #put(key: string, kept: KeptNotification | undefined): void {
+    const last = kept ?? this.#notifications.get(key);
+    if (last !== undefined) this.#changedNotifications.set(key, last);
     if (kept === undefined) this.#notifications.delete(key);
     else this.#notifications.set(key, kept);
-    this.#changedNotifications.add(key);
   }
 
   #queue(kept: KeptNotification): void {
@@ -204,12 +227,12 @@ export class NotificationBook {
     if (receiver === undefined || waiting === undefined) return;
     if (waiting.length >= MOST_WAITING) {
       // The oldest notification is the least relevant.
-      this.#changedQueue.set(waiting.shift()!.id, undefined);
+      this.#changedQueue.set(waiting.shift()!, 'settled');
       this.#lost(receiver, 'full');
     }
-    const queued = { id: this.#nextId++, receiver, kept };
+    const queued = { id: randomUUID(), receiver, kept };
     waiting.push(queued);
-    this.#changedQueue.set(queued.id, queued);
+    this.#changedQueue.set(queued, 'queued');
     this.#tellWaiting(receiver);
   }
 

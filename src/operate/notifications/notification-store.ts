@@ -13,7 +13,8 @@ export interface KeptNotification {
 }
 
 export interface QueuedNotification {
-  readonly id: number;
+  /** Unique among all processes. */
+  readonly id: string;
   /** `webhook`, or `webhook/OWNER`. */
   readonly receiver: string;
   readonly kept: KeptNotification;
@@ -24,11 +25,22 @@ export interface StoredNotifications {
   readonly queue: readonly QueuedNotification[];
 }
 
+export interface NotificationChanges {
+  /** Conditions to write, and to remove. */
+  readonly kept: readonly KeptNotification[];
+  readonly removed: readonly KeptNotification[];
+  /** Notifications to write, in their order, and to remove. */
+  readonly queued: readonly QueuedNotification[];
+  readonly settled: readonly QueuedNotification[];
+}
+
 export interface NotificationStore {
   load(): Promise<StoredNotifications>;
-  /** Saves all changes or none; undefined removes. Rejects if the store cannot be written. */
-  save(changes: {
-    readonly notifications: ReadonlyMap<string, KeptNotification | undefined>;
-    readonly queue: ReadonlyMap<number, QueuedNotification | undefined>;
-  }): Promise<void>;
+  /** Returns the conditions and notifications of replicas that do not run. */
+  ofStoppedReplicas(): Promise<StoredNotifications>;
+  /**
+   * Saves all changes of an account or none. Rejects if the store cannot be written, or if a lease was lost. In the
+   * second case, the changes of other accounts are saved.
+   */
+  save(changes: NotificationChanges): Promise<void>;
 }

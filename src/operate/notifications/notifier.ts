@@ -11,6 +11,7 @@ import { sendToAlertmanager } from './alertmanager.ts';
 import { NotificationBook } from './notification-book.ts';
 import type { NotificationStore, StoredNotifications } from './notification-store.ts';
 import type { Receiver } from './receiver.ts';
+import { adoptStopped, ofProcess, ofReplica, type Replica } from './replica.ts';
 import type { NotificationSettings, ReceiverSettings } from './settings.ts';
 import { Bell } from './bell.ts';
 import { sendToWebhook } from './webhook.ts';
@@ -20,11 +21,13 @@ const LONGEST_WAIT_MS = 3_600_000;
 
 export interface NotifierDeps {
   readonly settings: NotificationSettings;
-  readonly store: Pick<NotificationStore, 'save'>;
+  readonly store: Pick<NotificationStore, 'save' | 'ofStoppedReplicas'>;
   /** Content of the store. */
   readonly stored: StoredNotifications;
   readonly clock: Clock;
   readonly events: EventBus;
+  /** Absent if the process has the store for itself. */
+  readonly replica?: Replica | undefined;
 }
 
 export interface Notifier extends AsyncDisposable {
@@ -32,7 +35,7 @@ export interface Notifier extends AsyncDisposable {
   activeConditions(): readonly Notification[];
 }
 
-export function createNotifier({ settings, store, stored, clock, events }: NotifierDeps): Notifier {
+export function createNotifier({ settings, store, stored, clock, events, replica }: NotifierDeps): Notifier {
   const alertmanager = settings.alertmanager && {
     ...settings.alertmanager,
     receiver: receiverOf('alertmanager', settings.alertmanager),
@@ -67,10 +70,14 @@ export function createNotifier({ settings, store, stored, clock, events }: Notif
   send(async (bell) => {
     for (;;) await bell.wait(Math.min(book.tellDue(clock.now()) - clock.now(), LONGEST_WAIT_MS), stop.signal);
   });
+  if (replica?.isLeader === true) {
+    senders.push(adoptStopped({ store, book, clock, events, signal: stop.signal }).catch(() => undefined));
+  }
   const subscription = events.subscribe((event) => {
     if (event.type !== 'notification') return;
     const { type: _type, ...notification } = event;
-    book.hear(notification);
+    const own = ofReplica(notification, replica);
+    if (own !== undefined) book.hear(own);
   });
 
   return {
@@ -79,7 +86,7 @@ export function createNotifier({ settings, store, stored, clock, events }: Notif
         .kept()
         .filter(({ endedAt }) => endedAt === undefined)
         .toSorted((a, b) => a.startedAt - b.startedAt)
-        .map(({ notification, startedAt }) => ({ ...notification, at: startedAt })),
+        .map(({ notification, startedAt }) => ({ ...ofProcess(notification), at: startedAt })),
     async [Symbol.asyncDispose]() {
       subscription[Symbol.dispose]();
       stop.abort(new Error('the daemon is stopping'));

@@ -2,18 +2,7 @@
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Another replica owns the account. Nothing was changed. */
-export class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError';
-  readonly account: string;
-
-  constructor(account: string, held: number | undefined, current: number | undefined) {
-    const owned = held === undefined ? 'this replica has no lease on it' : `this replica had epoch ${held}`;
-    const now = current === undefined ? '' : `, and the current epoch is ${current}`;
-    super(`account ${account} was not changed: ${owned}${now}`);
-    this.account = account;
-  }
-}
+export { LeaseLostError } from '../store-error.ts';
 
 /** The connection was lost during a commit, and its outcome could not be found out. */
 export class CommitUnknownError extends StoreError {}

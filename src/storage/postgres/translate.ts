@@ -11,6 +11,7 @@ export const POSTGRES: Dialect = {
   numbers: (parameter) => `(SELECT CAST(json_array_elements_text(CAST(${parameter} AS json)) AS bigint))`,
   jsonNumber: (text, member) => `CAST(CAST(${text} AS json) ->> '${member}' AS bigint)`,
   position: (text, part) => `strpos(${text}, ${part})`,
+  locked: 'FOR UPDATE',
 };
 
 export interface Translated {

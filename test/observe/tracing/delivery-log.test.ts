@@ -20,7 +20,7 @@ async function outboxOf(store: Store, mostLines?: number) {
     ...(mostLines !== undefined && { mostLines }),
   });
   const add = async (...lines: readonly string[]): Promise<void> => {
-    const write = outbox.begin(lines);
+    const write = outbox.begin('production', lines);
     await store.database.transaction(write.work);
     write.committed();
   };

@@ -40,7 +40,7 @@ export function notificationWorld() {
   const real = createNotificationStore(opened);
   const broken: { isBroken: boolean; until?: Promise<void> } = { isBroken: false };
   const store: NotificationStore = {
-    load: () => real.load(),
+    ...real,
     async save(changes) {
       await broken.until;
       if (broken.isBroken) throw new Error('disk full');

@@ -1,8 +1,7 @@
-/** The stores of aggregations, incidents, and notifications read the same from both databases. */
+/** The stores of aggregations and incidents read the same from both databases. */
 import { describe, expect, test } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
-import { createNotificationStore } from '#storage/notification-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { runAggregations } from '../../support/all-aggregations.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
@@ -14,7 +13,7 @@ describe.each(SERVERS)('%s', (server) => {
     expect(await runAggregations(await postgresStore(server))).toEqual(expected);
   });
 
-  test('incidents and notifications', async () => {
+  test('incidents', async () => {
     const database = await postgresStore(server);
     const incidents = createIncidentStore({ database });
     const incident = { id: 'a', account: 'production' } as Incident;
@@ -31,14 +30,5 @@ describe.each(SERVERS)('%s', (server) => {
     await incidents.commit({ ...about, changed: [{ ...incident, id: 'b' }], merged: [['a', 'b']] });
     await incidents.commit({ ...about, forgotten: ['b'] });
     expect(await incidents.load()).toEqual([]);
-
-    const notifications = createNotificationStore({ database });
-    const notification = { key: 'k', severity: 'info', summary: '', detail: '', at: 1, isResolved: false } as const;
-    const kept = { notification, startedAt: 1 };
-    const queued = { id: 1, receiver: 'webhook', kept };
-    await notifications.save({ notifications: new Map([['k', kept]]), queue: new Map([[1, queued]]) });
-    expect(await notifications.load()).toEqual({ notifications: [kept], queue: [queued] });
-    await notifications.save({ notifications: new Map([['k', undefined]]), queue: new Map([[1, undefined]]) });
-    expect(await notifications.load()).toEqual({ notifications: [], queue: [] });
   });
 });
