@@ -8,6 +8,7 @@ import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
+import { allPolicies } from './all-policies.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
@@ -124,10 +125,11 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     ledger: storage.ledger,
     security: security.hooks,
     canaries: () => generation().canaries?.inbox,
-    policies: () => generation().policies.compiled.filter(({ mode }) => mode !== 'off'),
+    // Any replica stores a trigger, and the one that works on the account runs the policy.
+    policies: () => allPolicies(generation()).filter(({ mode }) => mode !== 'off'),
     run: (...asked: Parameters<Generation['policies']['runSoon']>) => generation().policies.runSoon(...asked),
   };
-  return startHooks(given, hooksOf(generation().config, events), listen);
+  return startHooks(given, hooksOf(generation().whole, events), listen);
 }
 
 /** Listener whose address can change. */
