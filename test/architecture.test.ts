@@ -114,6 +114,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe/tracing',
     // `opsd state restore` replaces the store while no daemon has it; `opsd test` runs over a ledger in memory.
     'storage',
+    // `opsd state copy`, and the checks of `opsd doctor`.
+    'storage/copy',
+    'storage/postgres',
   ],
 
   // It implements the ports of these rooms.
@@ -128,6 +131,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   // The same stores over PostgreSQL, for several replicas.
   'storage/postgres': [PLATFORM, 'storage', 'automate/ledger'],
+  // Moves a store from one database to the other.
+  'storage/copy': [PLATFORM, 'storage', 'storage/postgres', 'automate/ledger'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in
   // the file.
   config: [DOMAIN, PLATFORM, 'automate/policies'],

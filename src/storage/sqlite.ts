@@ -14,6 +14,7 @@ import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import type { Database } from './database.ts';
 import { MIGRATIONS } from './migrations.ts';
+import { assertNotMoved } from './moved-store.ts';
 import { SCHEMA } from './schema.ts';
 import { damageOf } from './store-check.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
@@ -57,6 +58,7 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     const version = checkVersion(db, path, steps.length);
     // The mark is removed while the lock is held: another process may have used the store since the comparison.
     if (version > 0 && !(removeMark(path) && asClosed)) refuseDamaged(db, path);
+    if (version > 0) createSqliteDatabase(db).now(assertNotMoved(path));
     db.exec('PRAGMA journal_mode = WAL');
     // Every commit is on disk before the next step. An intent must survive a power failure, and commits are few.
     db.exec('PRAGMA synchronous = FULL');

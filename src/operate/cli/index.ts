@@ -13,6 +13,7 @@ export const NOUNS: Readonly<Record<string, string>> = {
   incidents: 'Failures with a common cause',
   indexes: 'Search indexes',
   messages: 'Messages and runs',
+  state: 'Store of the daemon',
   'url-groups': 'URL Groups',
   workflows: 'Workflows',
 };
@@ -38,6 +39,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   { name: 'reload', load: async () => (await import('./commands/reload.ts')).reloadCommand },
   { name: 'audit', load: async () => (await import('./commands/audit.ts')).auditCommand },
   { name: 'state', load: async () => (await import('./commands/state.ts')).stateCommand },
+  { name: 'state copy', load: async () => (await import('./commands/state-copy.ts')).stateCopyCommand },
   { name: 'trace', load: async () => (await import('./commands/trace.ts')).traceCommand },
   { name: 'api', load: async () => (await import('./commands/api.ts')).apiCommand },
   { name: 'dlq resume', load: async () => (await import('./commands/dlq-resume.ts')).dlqResumeCommand },

@@ -36,7 +36,7 @@ interface Survey {
 }
 
 /** Clock of the database in epoch milliseconds. It is not the start of the transaction, which may be long ago. */
-const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
+export const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
 
 const LEASES = `SELECT account, owner, epoch,
     CASE WHEN EXISTS (SELECT 1 FROM replicas WHERE id = owner) THEN 1 ELSE 0 END AS is_owner_alive

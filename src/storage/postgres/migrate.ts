@@ -1,6 +1,7 @@
 /** Creates or updates the schema of PostgreSQL. Replicas that start at the same time do it one after the other. */
 import { randomBytes } from 'node:crypto';
 import { get, run, type Row, type Work } from '../database.ts';
+import { assertNotMoved } from '../moved-store.ts';
 import { StoreError } from '../store-error.ts';
 import { lockFor } from './locks.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
@@ -26,7 +27,8 @@ export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS)
   return database.transaction(migrated(database.place, steps));
 }
 
-function* migrated(place: string, steps: readonly string[]): Work<PostgresIdentity> {
+/** Work of `migrate`, for a transaction that does more. */
+export function* migrated(place: string, steps: readonly string[]): Work<PostgresIdentity> {
   yield* lockFor('schema');
   yield* run('CREATE TABLE IF NOT EXISTS meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)');
   const version = Number((yield* valueOf('schema')) ?? 0);
@@ -36,6 +38,7 @@ function* migrated(place: string, steps: readonly string[]): Work<PostgresIdenti
         'Run the program that wrote it, or set another database in storage.postgres.url.',
     );
   }
+  yield* assertNotMoved(place);
   for (const step of steps.slice(version)) yield { sql: step, rows: [[]] };
   if (version < steps.length) yield* run(PUT, 'schema', String(steps.length));
   const known = yield* valueOf('instance');

@@ -1,0 +1,232 @@
+/**
+ * Moves a store between SQLite and PostgreSQL, in one transaction of PostgreSQL: the other end is read or written
+ * between its statements. The last step before its commit marks the source as moved. So a process that is killed leaves
+ * no moment in which daemons could use both stores.
+ */
+import { resolve } from 'node:path';
+import type { Work } from '../database.ts';
+import { verifyTable } from '../postgres/audit-table.ts';
+import { CommitUnknownError } from '../postgres/postgres-error.ts';
+import type { PostgresDatabase } from '../postgres/postgres-database.ts';
+import { markMoved, unmarkMoved } from '../moved-store.ts';
+import { StoreError } from '../store-error.ts';
+import {
+  beginDestination,
+  beginSource,
+  endLeases,
+  keepLastIds,
+  readAudit,
+  readLastIds,
+  readMeta,
+  readRows,
+  writeAudit,
+  writeMeta,
+} from './postgres-end.ts';
+import { RowDigest } from './row-digest.ts';
+import { createSqlitePart, type SqlitePart } from './sqlite-part.ts';
+import { openSqliteSource, type SqliteSource } from './sqlite-source.ts';
+import { copiedTables, type Values } from './tables.ts';
+
+export interface CopySummary {
+  readonly from: string;
+  readonly to: string;
+  readonly tables: readonly { readonly table: string; readonly rows: number }[];
+  readonly audit: { readonly records: number; readonly head?: string };
+}
+
+export interface CopyWatch {
+  /** @param rows number of rows that this step has read so far */
+  readonly onProgress: (step: 'check' | 'copy' | 'verify', table: string, rows: number) => void;
+  readonly signal: AbortSignal;
+}
+
+const AUDIT = 'audit log';
+const CHUNK_ROWS = 1_000;
+const CHUNK_LENGTH = 1_048_576;
+
+/** @throws {StoreError} if a store cannot be used, or the copy differs; nothing was changed then */
+export async function moveToPostgres(path: string, database: PostgresDatabase, watch: CopyWatch): Promise<CopySummary> {
+  const to = `postgres:${database.place}`;
+  watch.onProgress('check', path, 0);
+  using source = await openSqliteSource(path);
+  try {
+    const counts = await database.transaction(intoPostgres(source, database.place, watch));
+    return { from: placeOfSqlite(path), to, ...counts };
+  } catch (error) {
+    // The database may have the store: then this one must not be used any more.
+    if (error instanceof CommitUnknownError) throw undecided(error, to);
+    source.unmark();
+    throw error;
+  }
+}
+
+type Counts = Pick<CopySummary, 'tables' | 'audit'>;
+
+function* intoPostgres(source: SqliteSource, place: string, watch: CopyWatch): Work<Counts> {
+  yield* beginDestination(place);
+  const digests = new Map<string, RowDigest>();
+  for (const table of copiedTables()) {
+    const digest = counted(digests, table.name);
+    for (const rows of chunks(source.rows(table), sizeOf)) {
+      follow(watch, 'copy', table.name, digest, rows);
+      yield { sql: table.insert, rows };
+    }
+  }
+  const copied = counted(digests, AUDIT);
+  for (const lines of chunks(source.auditLines(), ({ length }) => length)) {
+    follow(watch, 'copy', AUDIT, copied, lines.map(lineAsRow));
+    yield* writeAudit(lines);
+  }
+  yield* writeMeta(source.meta);
+  yield* keepLastIds(source.lastIds);
+  const written = yield* digestsOfPostgres(watch);
+  assertSame(digests, written, place);
+  const head = yield* assertAudit(place);
+  source.mark(`postgres:${place}`);
+  return summaryOf(written, head);
+}
+
+/** @throws {StoreError} if a store cannot be used, or the copy differs; nothing was changed then */
+export async function moveToSqlite(database: PostgresDatabase, path: string, watch: CopyWatch): Promise<CopySummary> {
+  using part = createSqlitePart(path);
+  const to = placeOfSqlite(path);
+  const counts = await database.transaction(intoSqlite(part, database.place, to, watch)).catch((error: unknown) => {
+    if (error instanceof CommitUnknownError) throw undecided(error, to);
+    throw error;
+  });
+  try {
+    part.publish();
+  } catch (error) {
+    await database.transaction(unmarkMoved());
+    throw error;
+  }
+  return { from: `postgres:${database.place}`, to, ...counts };
+}
+
+function* intoSqlite(part: SqlitePart, place: string, to: string, watch: CopyWatch): Work<Counts> {
+  yield* beginSource(place);
+  watch.onProgress('check', AUDIT, 0);
+  const head = yield* assertAudit(place);
+  const digests = new Map<string, RowDigest>();
+  for (const table of copiedTables()) {
+    const digest = counted(digests, table.name);
+    yield* readRows(table, (rows) => {
+      follow(watch, 'copy', table.name, digest, rows);
+      part.write(table, rows);
+    });
+  }
+  const copied = counted(digests, AUDIT);
+  yield* readAudit((line) => {
+    follow(watch, 'copy', AUDIT, copied, [lineAsRow(line)]);
+    part.writeAudit(line);
+  });
+  part.commit(yield* readMeta(), yield* readLastIds());
+  const written = digestsOfSqlite(part, watch);
+  assertSame(digests, written, to);
+  part.seal();
+  yield* endLeases();
+  yield* markMoved(to);
+  return summaryOf(written, head);
+}
+
+function* digestsOfPostgres(watch: CopyWatch): Work<ReadonlyMap<string, RowDigest>> {
+  const digests = new Map<string, RowDigest>();
+  for (const table of copiedTables()) {
+    const digest = counted(digests, table.name);
+    yield* readRows(table, (rows) => follow(watch, 'verify', table.name, digest, rows));
+  }
+  const audit = counted(digests, AUDIT);
+  yield* readAudit((line) => follow(watch, 'verify', AUDIT, audit, [lineAsRow(line)]));
+  return digests;
+}
+
+function digestsOfSqlite(part: SqlitePart, watch: CopyWatch): ReadonlyMap<string, RowDigest> {
+  const digests = new Map<string, RowDigest>();
+  for (const table of copiedTables()) {
+    const digest = counted(digests, table.name);
+    for (const rows of chunks(part.rows(table), sizeOf)) follow(watch, 'verify', table.name, digest, rows);
+  }
+  const audit = counted(digests, AUDIT);
+  for (const line of part.auditLines()) follow(watch, 'verify', AUDIT, audit, [lineAsRow(line)]);
+  return digests;
+}
+
+function counted(digests: Map<string, RowDigest>, table: string): RowDigest {
+  const digest = new RowDigest();
+  digests.set(table, digest);
+  return digest;
+}
+
+function follow(
+  { onProgress, signal }: CopyWatch,
+  step: 'copy' | 'verify',
+  table: string,
+  digest: RowDigest,
+  rows: readonly Values[],
+): void {
+  signal.throwIfAborted();
+  for (const values of rows) digest.add(values);
+  onProgress(step, table, digest.rows);
+}
+
+/** @throws {StoreError} */
+function assertSame(
+  read: ReadonlyMap<string, RowDigest>,
+  written: ReadonlyMap<string, RowDigest>,
+  place: string,
+): void {
+  for (const [table, { rows, digest }] of read) {
+    const copy = written.get(table)!;
+    if (copy.rows === rows && copy.digest === digest) continue;
+    const difference = copy.rows === rows ? 'other values' : `${copy.rows} of ${rows} rows`;
+    throw new StoreError(`${place}: the copy is wrong: ${table} has ${difference}. The source was not changed.`);
+  }
+}
+
+/**
+ * @returns the last record
+ * @throws {StoreError} if the chain of the audit table is broken
+ */
+function* assertAudit(place: string): Work<string | undefined> {
+  const { finding, head } = yield* verifyTable();
+  if (finding !== undefined) throw new StoreError(`${place}: the audit log is damaged: ${finding.problem}.`);
+  return head && `${head.sequence}:${head.hash}`;
+}
+
+function summaryOf(digests: ReadonlyMap<string, RowDigest>, head: string | undefined): Counts {
+  const tables = [...digests].filter(([table]) => table !== AUDIT).map(([table, { rows }]) => ({ table, rows }));
+  return { tables, audit: { records: digests.get(AUDIT)!.rows, ...(head !== undefined && { head }) } };
+}
+
+function undecided(error: CommitUnknownError, to: string): StoreError {
+  return new StoreError(
+    `${error.message}. The source is marked as moved to ${to}. If the copy is not there, run "opsd state copy --undo" and copy again.`,
+    { cause: error },
+  );
+}
+
+function* chunks<T>(items: Iterable<T>, lengthOf: (item: T) => number): Generator<readonly T[]> {
+  let chunk: T[] = [];
+  let length = 0;
+  for (const item of items) {
+    chunk.push(item);
+    length += lengthOf(item);
+    if (chunk.length < CHUNK_ROWS && length < CHUNK_LENGTH) continue;
+    yield chunk;
+    chunk = [];
+    length = 0;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+function sizeOf(values: Values): number {
+  let size = 0;
+  for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) size += value.length;
+  return size;
+}
+
+const lineAsRow = (line: string): Values => [line];
+
+function placeOfSqlite(path: string): string {
+  return `sqlite:${resolve(path)}`;
+}

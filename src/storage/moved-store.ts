@@ -1,0 +1,36 @@
+/**
+ * Mark of a store that was moved to another database. Both have the same identity and the same ledger, so that only one
+ * of them is allowed to act.
+ */
+import { get, run, type Work } from './database.ts';
+import { StoreError } from './store-error.ts';
+
+/** Key of the place that has the store now. */
+const MOVED_TO = 'moved_to';
+
+const MARK = 'INSERT INTO meta (key, value) VALUES (?, ?)';
+
+/** @throws {StoreError} if the store was moved */
+export function* assertNotMoved(place: string): Work<void> {
+  const to = yield* movedTo();
+  if (to === undefined) return;
+  throw new StoreError(
+    `${place}: the store was moved to ${to}, and this one lacks all later actions. Configure that store. ` +
+      'To use this one again, stop the daemons on the other one, and run "opsd state copy --undo --from" with this store.',
+  );
+}
+
+export function* markMoved(to: string): Work<void> {
+  yield* run(MARK, MOVED_TO, to);
+}
+
+/** Removes the mark of a copy that failed: no other process has had either store since. */
+export function* unmarkMoved(): Work<void> {
+  yield* run('DELETE FROM meta WHERE key = ?', MOVED_TO);
+}
+
+/** Returns the place that has the store now; undefined if it was not moved. */
+export function* movedTo(): Work<string | undefined> {
+  const row = yield* get('SELECT value FROM meta WHERE key = ?', MOVED_TO);
+  return row && String(row['value']);
+}
