@@ -53,7 +53,7 @@ function valueOf({ column, type, isRequired, parent }: Column): fc.Arbitrary<SQL
   return isRequired ? VALUES[type]! : fc.option(VALUES[type]!);
 }
 
-/** Generates rows for every table. Some violate a constraint; they are left out. */
+/** Generates rows for every table. Rows that violate a constraint are left out, but never the first one. */
 export function storeContent(path: string): fc.Arbitrary<Content> {
   const tables = [...columnsOf(path)].map(
     ([table, columns]) =>
@@ -71,17 +71,17 @@ export function fill(path: string, content: Content): void {
   for (const [table, list] of columns) {
     const insert = db.prepare(
       `INSERT OR IGNORE INTO "${table}" (${list.map(({ column }) => `"${column}"`).join(', ')})
-       SELECT ${list.map((_, index) => `?${index + 1}`).join(', ')} WHERE ${parentsExist(list)}`,
+       VALUES (${list.map(parameterOf).join(', ')})`,
     );
     for (const row of content[table]!) insert.run(...row);
   }
 }
 
-function parentsExist(columns: readonly Column[]): string {
-  const checks = columns.flatMap(({ parent }, index) =>
-    parent === null ? [] : [`EXISTS (SELECT 1 FROM "${parent}" WHERE id = ?${index + 1})`],
-  );
-  return checks.join(' AND ') || '1';
+/** An id of another table is one that it has. */
+function parameterOf({ parent }: Column, index: number): string {
+  const value = `?${index + 1}`;
+  if (parent === null) return value;
+  return `(SELECT id FROM "${parent}" ORDER BY id LIMIT 1 OFFSET ${value} % (SELECT count(*) FROM "${parent}"))`;
 }
 
 /** Returns all rows, ids and records of a store. */

@@ -34,9 +34,9 @@ export async function openSqliteSource(path: string): Promise<SqliteSource> {
   const lock = lockStore(path);
   try {
     const { db } = lock;
-    const { now } = createSqliteDatabase(db);
+    const database = createSqliteDatabase(db);
     assertSchema(checkVersion(db, path), path);
-    now(assertNotMoved(path));
+    database.now(assertNotMoved(path));
     const damage = damageOf(db);
     if (damage !== undefined) {
       throw new StoreError(
@@ -46,7 +46,7 @@ export async function openSqliteSource(path: string): Promise<SqliteSource> {
     await assertAudited(path, readHead(db));
     db.exec('PRAGMA synchronous = FULL');
     keepDigests(db);
-    const change = (work: Work<unknown>): void => void transaction(db, () => now(work));
+    const change = (work: Work<unknown>): void => void transaction(db, () => database.now(work));
     const pairs = (sql: string): [string, unknown][] =>
       db
         .prepare(sql)

@@ -50,7 +50,9 @@ export function valuesOf({ name, columns, integers }: CopiedTable, row: Row): Va
   const values = columns.map((column) => row[column]!);
   for (const index of integers) {
     if (values[index] === null || Number.isSafeInteger(values[index])) continue;
-    throw new StoreError(`column ${columns[index]} of table ${name} has ${values[index]}, which opsd does not write`);
+    throw new StoreError(
+      `column ${columns[index]} of table ${name} has ${String(values[index])}, which opsd does not write`,
+    );
   }
   return values;
 }

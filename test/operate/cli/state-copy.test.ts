@@ -1,12 +1,17 @@
 /** `opsd state copy` over real databases. */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parseConfig } from '#config/load.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { get, run } from '#storage/database.ts';
+import { openPostgres } from '#storage/postgres/postgres-database.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase } from '../../support/postgres/test-databases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { shellWords } from './shell-words.ts';
 import { storeWithActions } from '../../storage/copy/world.ts';
 import { opsd } from './terminal.ts';
 
@@ -94,4 +99,40 @@ test('a file without a usable URL is named, and its content is not', async () =>
   expect(wrong.stderr).toContain('must be a URI such as postgres://');
   expect(wrong.stderr).not.toContain('hunter2');
   openStore(path)[Symbol.dispose]();
+});
+
+test('docs/move-a-store.md shows commands that work in their order, and a configuration that loads', async () => {
+  const { path, database } = await world();
+  const [text, backups] = ['move-a-store', 'backup'].map((page) =>
+    readFileSync(join(import.meta.dirname, `../../../docs/${page}.md`), 'utf8'),
+  ) as [string, string];
+  const copy = join(tempDir(), 'opsd-2.db');
+  const lines = [...text.matchAll(/^ *(opsd state .*)$/gm)].map((match) => match[1]!);
+  expect(lines).toHaveLength(3);
+  for (const line of lines) {
+    const given = line
+      .replace('/data/opsd.db', path)
+      .replace('/data/opsd-2.db', copy)
+      .replace('postgres:/run/secrets/opsd-url', database);
+    expect(await opsd(shellWords(given).slice(1)), given).toMatchObject({ code: 0, stderr: '' });
+  }
+  openStore(path)[Symbol.dispose]();
+  openStore(copy)[Symbol.dispose]();
+  const [, settings] = /```yaml\n(.*?)```/s.exec(text)!;
+  const accounts = 'accounts: [{ name: production, url: "https://eu.msgsvc.example", token: t }]';
+  expect(
+    parseConfig(`${accounts}\n${settings!.replaceAll(/^ {3}/gm, '')}`, {
+      file: 'opsd.yaml',
+      env: {},
+      secrets: false,
+      baseDir: '/',
+    }),
+  ).toMatchObject({
+    ok: true,
+  });
+  const [, distrust] = /```sql\n(.*?);\n```/s.exec(backups)!;
+  const url = Secret.fromFile(database.slice('postgres:'.length));
+  await using restored = openPostgres({ url, name: 'test', poolSize: 2, clock: systemClock });
+  await restored.transaction(run(distrust!));
+  expect(await restored.read(get(`SELECT value FROM meta WHERE key = 'must_adopt'`))).toBeDefined();
 });
