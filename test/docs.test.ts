@@ -371,8 +371,8 @@ test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', ..
 /** Terms of the glossary that are everyday words too: pages link them where they need it. */
 const EVERYDAY = new Set(
   (
-    'account action adopt approval claim destination engine group hold instance items label-value mode operator outcome ' +
-    'pause plan reading receiver resume settle step store window'
+    'account action adopt approval claim destination engine epoch group hold instance items label-value lease mode ' +
+    'operator outcome owner pause plan reading receiver replica resume settle step store takeover window'
   ).split(' '),
 );
 const TERMS = [...read('docs/glossary.md').matchAll(/^- <a id="([\w-]+)"><\/a>\*\*(.+?)\*\*: \S.*\.$/gm)].map(

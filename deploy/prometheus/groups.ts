@@ -10,10 +10,13 @@ import { deliveryRecording, deliveryRecordingLong } from './rules/delivery-recor
 import { dlqAlerts, dlqRecording } from './rules/dlq.ts';
 import { flowControlAlerts } from './rules/flow-control.ts';
 import { latencyAlerts, latencyRecording } from './rules/latency.ts';
+import { ownerRecording, ownershipRecording, replicaAlerts } from './rules/replicas.ts';
 import { searchAlerts, searchRecording } from './rules/search.ts';
 import { spendAlerts, spendRecording } from './rules/spend.ts';
 
 export const RECORDING_GROUPS: readonly RecordingGroup[] = [
+  ownershipRecording,
+  ownerRecording,
   deliveryRecording,
   deliveryRecordingLong,
   latencyRecording,
@@ -34,4 +37,5 @@ export const ALERT_GROUPS: readonly AlertGroup[] = [
   collectorAlerts,
   automationAlerts,
   daemonAlerts,
+  replicaAlerts,
 ];

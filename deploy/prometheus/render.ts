@@ -88,7 +88,8 @@ export const DASHBOARDS: Readonly<Record<AlertingRule['area'], string>> = {
 
 /** Returns variables of the dashboard for the labels that the alert has. */
 function variables(area: AlertingRule['area']): string {
-  const names = area === 'deliveries' ? ['account', 'destination'] : area === 'daemon' ? ['instance'] : ['account'];
+  const names =
+    area === 'deliveries' ? ['account', 'destination'] : area === 'daemon' ? ['account', 'instance'] : ['account'];
   const given = names.map((name) => `{{ with $labels.${name} }}&var-${name}={{ . | urlquery }}{{ end }}`);
   return `?from=now-3h${given.join('')}`;
 }

@@ -1,4 +1,5 @@
 /** Types of rules before they are rendered, and helpers for their expressions and texts. */
+import { ofOwners, owned } from './owner.ts';
 import { GAUGE_RANGE } from './thresholds.ts';
 
 /** critical: pages. warning: for the next morning. none: the heartbeat, which always fires. */
@@ -53,12 +54,44 @@ export interface AlertGroup {
   readonly rules: readonly AlertingRule[];
 }
 
+interface LatestOptions {
+  readonly how?: 'max' | 'min';
+  readonly offset?: string;
+}
+
 /**
- * Returns the latest value of a gauge for each set of these labels. It is not a sum, because after a restart at another
- * address the old series exists for a while too.
+ * Returns the latest value of an account's gauge for each set of these labels. The present value comes first: the owner
+ * before, or the process at an address before, must not hide it. It is not a sum, because both have a series for a while.
  */
-export function latest(metric: string, labels: string, offset = ''): string {
-  return `max by (${labels}) (last_over_time(${metric}[${GAUGE_RANGE}]${offset && ` offset ${offset}`}))`;
+export function latest(metric: string, labels: string, { how = 'max', offset = '' }: LatestOptions = {}): string {
+  const at = offset && ` offset ${offset}`;
+  const before = owned(
+    `last_over_time(${metric}[${GAUGE_RANGE}]${at})`,
+    ` offset ${minutes(offset) + minutes(GAUGE_RANGE)}m`,
+  );
+  return promql`
+    (
+      ${how} by (${labels}) (${owned(`${metric}${at}`, at)})
+      or
+      ${how} by (${labels}) (${before})
+    )`;
+}
+
+function minutes(duration: string): number {
+  return Number(duration.slice(0, -1)) * (duration.endsWith('h') ? 60 : 1);
+}
+
+/**
+ * Returns the latest value of a gauge that has no account: the sum of what each replica has, or the maximum of what all
+ * know.
+ */
+export function latestOfStore(how: 'max' | 'sum', metric: string, labels: string): string {
+  return promql`
+    (
+      ${how} by (${labels}) (${how === 'max' ? ofOwners(metric) : metric})
+      or
+      ${how} by (${labels}) (last_over_time(${metric}[${GAUGE_RANGE}]))
+    )`;
 }
 
 /** Returns a ratio as a text such as `14.4 %`. */
@@ -72,9 +105,13 @@ export function duration(seconds: number): string {
   return `${seconds / size} ${unit}`;
 }
 
-/** Returns an expression of several lines without the indentation of the source. */
+/** Returns an expression of several lines without the indentation of the source. A value of several lines is indented. */
 export function promql(parts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
-  const lines = String.raw(parts, ...values).split('\n');
+  const text = parts.reduce((sofar, part, index) => {
+    const indent = /^ */.exec(sofar.slice(sofar.lastIndexOf('\n') + 1))![0];
+    return sofar + String(values[index - 1]).replaceAll('\n', `\n${indent}`) + part;
+  });
+  const lines = text.split('\n');
   while (lines[0]?.trim() === '') lines.shift();
   while (lines.at(-1)?.trim() === '') lines.pop();
   const indents = lines.filter((line) => line.trim() !== '').map((line) => line.search(/\S/));

@@ -182,6 +182,10 @@ export const THRESHOLDS = {
     /** Minimum failed requests to a receiver within 15 minutes for a meaningful share. */
     minFailedNotifications: 3,
   },
+  replicas: {
+    /** Takeovers of an account within an hour. An upgrade of a few replicas needs about one for each replica. */
+    takeovers: 10,
+  },
   daemon: {
     /** Starts of the process within an hour. */
     restarts: 3,

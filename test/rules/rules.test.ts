@@ -165,6 +165,7 @@ const STATES = [
   'MsgsvcApiUnavailable',
   'MsgsvcCanaryFailing',
   'OpsdAbsent',
+  'OpsdAccountUnowned',
   'OpsdCollectorStale',
   'OpsdCountsDisagree',
   'OpsdDown',
@@ -176,6 +177,7 @@ const STATES = [
   'OpsdReloadFailed',
   'OpsdSpansFailing',
   'OpsdStoreFailing',
+  'OpsdStoreUnreachable',
 ];
 
 describe('the default set of teams', () => {
@@ -184,10 +186,10 @@ describe('the default set of teams', () => {
 
   test('the core has about 30 rules', () => {
     expect(core.length).toBeGreaterThan(25);
-    expect(core.length).toBeLessThan(36);
+    expect(core.length).toBeLessThan(38);
   });
 
-  test('pages are in the core, and there is one for each of nine causes', () => {
+  test('pages are in the core, and there is one for each of eleven causes', () => {
     expect(pages.filter(({ extended }) => extended === true)).toEqual([]);
     const causes = {
       'destination down': ['MsgsvcDestinationDown'],
@@ -199,6 +201,8 @@ describe('the default set of teams', () => {
       'log unread': ['OpsdLogUnread'],
       'daemon down': ['OpsdDown', 'OpsdAbsent'],
       'audit log not written': ['OpsdAuditNotWritten'],
+      'store unreachable': ['OpsdStoreUnreachable'],
+      'account without an owner': ['OpsdAccountUnowned'],
     };
     expect(pages.map(({ alert }) => alert).toSorted()).toEqual(Object.values(causes).flat().toSorted());
   });

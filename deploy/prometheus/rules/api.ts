@@ -9,10 +9,9 @@ export const apiAlerts: AlertGroup = {
   rules: [
     {
       alert: 'MsgsvcApiUnavailable',
-      // The minimum, so that a series from before a restart cannot hide the new one. A daemon that has used up its daily
-      // requests sends none; OpsdCollectorStale then reports the stale sources.
+      // A daemon that has used up its daily requests sends none; OpsdCollectorStale then reports the stale sources.
       expr: promql`
-        min by (account, api) (last_over_time(msgsvc_up[${GAUGE_RANGE}])) == 0
+        ${latest('msgsvc_up', 'account, api', { how: 'min' })} == 0
         unless
         max by (account, api) (max_over_time(opsd_api_quota_used_requests[${GAUGE_RANGE}]))
           >= ${latest('opsd_api_quota_requests', 'account, api')}`,

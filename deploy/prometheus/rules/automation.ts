@@ -1,48 +1,54 @@
 /** Alerts about automation: policies, their actions, notifications, and the hooks that trigger policies. */
-import { duration, percent, promql, type AlertGroup } from '../rule.ts';
+import { OTHER_OWNER, EPOCH, owned } from '../owner.ts';
+import { duration, latest, latestOfStore, percent, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const T = THRESHOLDS.automation;
+
+const ofReceiver = (range: string): string => `sum by (job, receiver) (increase(${range}))`;
+
+const outcomes = (which: string): string =>
+  `sum by (job, account, policy, action) (increase(opsd_action_outcomes_total{outcome=~"${which}"}[6h]))`;
 
 export const automationAlerts: AlertGroup = {
   name: 'opsd-automation',
   rules: [
     {
       alert: 'OpsdCriticalCondition',
-      expr: `last_over_time(opsd_active_conditions{severity="critical"}[${GAUGE_RANGE}]) > 0`,
+      expr: `${latestOfStore('sum', 'opsd_active_conditions{severity="critical"}', 'job')} > 0`,
       for: '1m',
       severity: 'warning',
       area: 'automation',
-      summary: '{{ $labels.instance }}: {{ $value | humanize }} critical conditions active (limit 0)',
+      summary: '{{ $labels.job }}: {{ $value | humanize }} critical conditions active (limit 0)',
       description:
         'For example, the service acted on more than was requested, or policies run in audit mode. Open the status page: it lists the conditions.',
     },
     {
       alert: 'OpsdEnginePaused',
-      expr: `last_over_time(opsd_paused{scope="engine"}[${GAUGE_RANGE}]) == 1`,
+      expr: `${latestOfStore('max', 'opsd_paused{scope="engine"}', 'job, scope')} == 1`,
       for: '1m',
       severity: 'warning',
       area: 'automation',
       extended: true,
-      summary: '{{ $labels.instance }}: all policies are paused',
+      summary: '{{ $labels.job }}: all policies are paused',
       description:
         'An operator, the kill switch, or the daemon paused the engine. No policy acts. The status page shows who paused it and why.',
     },
     {
       alert: 'OpsdPausedLong',
-      expr: `last_over_time(opsd_paused[${GAUGE_RANGE}]) == 1`,
+      expr: `${latestOfStore('max', 'opsd_paused', 'job, scope')} == 1`,
       for: '12h',
       severity: 'warning',
       area: 'automation',
       extended: true,
-      summary: '{{ $labels.instance }}: {{ $labels.scope }} paused for over 12 h',
+      summary: '{{ $labels.job }}: {{ $labels.scope }} paused for over 12 h',
       description:
         'Paused policies repair nothing. Only an operator can end a pause. Find out who paused it and why, then run opsd unpause.',
     },
     {
       alert: 'OpsdPolicyHeld',
       // The metric exists only while a guard holds the policy and is never withheld. Pauses have their own alerts.
-      expr: `time() - opsd_policy_held_since_timestamp_seconds{guard!="kill_switch"} > ${T.heldSeconds}`,
+      expr: `time() - min by (job, account, policy, guard) (${owned('opsd_policy_held_since_timestamp_seconds{guard!="kill_switch"}')}) > ${T.heldSeconds}`,
       for: '5m',
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
@@ -54,15 +60,15 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdPolicyFailing',
       // The second part has the value 0: a run was due an hour ago, and none has ended since. A new process does not know
-      // of earlier runs, and after a configuration change the run might not be due.
+      // of earlier runs. After a change of the configuration or of the owner the run might not be due.
       expr: promql`
-        sum by (job, instance, account, policy) (
+        sum by (job, account, policy) (
           increase(opsd_policy_runs_total{outcome="failed"}[30m])
           or
           increase(opsd_policy_evaluation_errors_total[1h])
         ) > 0
         or
-        0 * (
+        0 * max by (job, account, policy) (
           last_over_time(opsd_policy_next_run_timestamp_seconds[${GAUGE_RANGE}] offset 1h) < time() - ${T.notRunSeconds}
           unless on (job, instance, account, policy) (
             last_over_time(opsd_policy_last_run_timestamp_seconds[1h])
@@ -70,6 +76,8 @@ export const automationAlerts: AlertGroup = {
           )
           and on (job, instance) last_over_time(process_start_time_seconds[${GAUGE_RANGE}]) <= time() - 3600
           unless on (job, instance) changes(opsd_config_hash[90m]) > 0
+          unless on (job, instance, account) ${OTHER_OWNER}
+          unless on (job, account) changes(${EPOCH}[90m]) > 0
         )
       `,
       severity: 'warning',
@@ -82,7 +90,7 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdGroupHalted',
       // The metric exists only while a campaign is active and is never withheld.
-      expr: 'opsd_breaker_state == 2',
+      expr: `max by (job, account, policy, group) (${owned('opsd_breaker_state')}) == 2`,
       for: '5m',
       keepFiringFor: KEEP_FIRING,
       severity: 'warning',
@@ -95,12 +103,10 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdActionsNotHelping',
       expr: promql`
-        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"failed_again|unverified|rejected"}[6h]))
-          / sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|failed_again|unverified|rejected"}[6h]))
+        ${outcomes('failed_again|unverified|rejected')} / ${outcomes('verified|failed_again|unverified|rejected')}
           > ${T.unhelpfulRatio}
         and
-        sum without (outcome) (increase(opsd_action_outcomes_total{outcome=~"verified|failed_again|unverified|rejected"}[6h]))
-          >= ${T.minOutcomes}
+        ${outcomes('verified|failed_again|unverified|rejected')} >= ${T.minOutcomes}
       `,
       for: '10m',
       severity: 'warning',
@@ -112,12 +118,12 @@ export const automationAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdUnknownOutcomes',
-      expr: `last_over_time(opsd_unknown_outcomes[${GAUGE_RANGE}]) > 0`,
+      expr: `${latestOfStore('sum', 'opsd_unknown_outcomes', 'job')} > 0`,
       for: '30m',
       severity: 'warning',
       area: 'automation',
       extended: true,
-      summary: '{{ $labels.instance }}: {{ $value | humanize }} actions with unknown outcome (limit 0)',
+      summary: '{{ $labels.job }}: {{ $value | humanize }} actions with unknown outcome (limit 0)',
       description:
         'Their responses were lost, and later readings did not resolve them. Nothing is sent twice; these entries are blocked. Check that the workflow DLQ is read.',
     },
@@ -126,8 +132,8 @@ export const automationAlerts: AlertGroup = {
       // The timestamp is absent without a pending plan; the number is not.
       expr: promql`
         time() - (
-          last_over_time(opsd_oldest_pending_plan_timestamp_seconds[${GAUGE_RANGE}])
-          and last_over_time(opsd_pending_plans[${GAUGE_RANGE}]) > 0
+          ${latest('opsd_oldest_pending_plan_timestamp_seconds', 'job, account, policy', { how: 'min' })}
+          and ${latest('opsd_pending_plans', 'job, account, policy')} > 0
         ) > ${T.approvalSeconds}
       `,
       for: '1m',
@@ -141,12 +147,12 @@ export const automationAlerts: AlertGroup = {
     {
       alert: 'OpsdNotificationsFailing',
       expr: promql`
-        increase(opsd_notification_failures_total[15m]) >= ${T.minFailedNotifications}
+        ${ofReceiver('opsd_notification_failures_total[15m]')} >= ${T.minFailedNotifications}
         and
-        increase(opsd_notification_failures_total[15m])
-          > ${T.failedNotificationsRatio} * increase(opsd_notification_requests_total[15m])
+        ${ofReceiver('opsd_notification_failures_total[15m]')}
+          > ${T.failedNotificationsRatio} * ${ofReceiver('opsd_notification_requests_total[15m]')}
         or
-        sum without (reason) (increase(opsd_notifications_dropped_total[1h])) > 0
+        ${ofReceiver('opsd_notifications_dropped_total[1h]')} > 0
       `,
       for: '5m',
       severity: 'warning',
@@ -159,7 +165,7 @@ export const automationAlerts: AlertGroup = {
       alert: 'OpsdCallbacksRejected',
       // A wrong method does not come from the service, and a repeated callback was accepted before.
       expr: promql`
-        sum without (reason) (increase(opsd_callbacks_rejected_total{reason!~"method|replay"}[15m])) > ${T.rejectedCallbacks}
+        sum by (job, account) (increase(opsd_callbacks_rejected_total{reason!~"method|replay"}[15m])) > ${T.rejectedCallbacks}
       `,
       severity: 'warning',
       area: 'automation',
@@ -185,11 +191,16 @@ export const automationAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdTwoActors',
-      // Current values only: the last values of a stopped daemon would count a daemon that moved twice.
+      // Current values only: the last values of a stopped daemon would count a daemon that moved twice. Replicas share the
+      // limits, and only the owner acts.
       expr: promql`
         count by (job, account) (
           group by (job, instance, account) (
-            opsd_policy_mode_info{effective_mode=~"approve|enforce"} and on (job, instance) opsd_leader == 1
+            opsd_policy_mode_info{effective_mode=~"approve|enforce"} and on (job, instance, account) opsd_lease_owner == 1
+            or
+            opsd_policy_mode_info{effective_mode=~"approve|enforce"}
+              and on (job, instance) opsd_leader == 1
+              unless on (job, instance) opsd_lease_owner
           )
         ) > 1
       `,

@@ -1,12 +1,19 @@
 /** Alerts about collectors: failed and late readings, and counters that are wrong. */
-import { duration, promql, type AlertGroup } from '../rule.ts';
+import { counted, owned } from '../owner.ts';
+import { duration, latest, promql, type AlertGroup } from '../rule.ts';
 import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
 
 const { failedRatio, minFailedRuns, logsBehindSeconds, logUnreadSeconds } = THRESHOLDS.collectors;
 
 /** Template of the catch-up rate of the alert's account. */
 const catchUpRatio =
-  '{{ with printf "last_over_time(opsd_log_catch_up_ratio{account=%q}[15m])" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}?{{ end }} s/s';
+  '{{ with printf "max(opsd_log_catch_up_ratio{account=%[1]q}) or max(last_over_time(opsd_log_catch_up_ratio{account=%[1]q}[15m]))" $labels.account | query }}{{ . | first | value | printf "%.1f" }}{{ else }}?{{ end }} s/s';
+
+const LOG_UNREAD = latest('opsd_collector_stale{collector="logs"}', 'job, account');
+
+/** A run that was aborted because the daemon stopped is not a failure. */
+const FAILED_RUNS =
+  'sum by (job, account, collector) (increase(opsd_collector_failures_total{reason!="aborted"}[30m]))';
 
 export const collectorAlerts: AlertGroup = {
   name: 'opsd-collectors',
@@ -16,19 +23,19 @@ export const collectorAlerts: AlertGroup = {
       // A process that never read the log has no last success. Its start counts instead.
       expr: promql`
         (
-          time() - max by (job, instance, account) (
-            last_over_time(opsd_collector_last_success_timestamp_seconds{collector="logs"}[${GAUGE_RANGE}])
-          )
+          time() - ${latest('opsd_collector_last_success_timestamp_seconds{collector="logs"}', 'job, account')}
           or
-          max by (job, instance, account) (last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]))
-            * on (job, instance) group_left ()
-          (time() - max by (job, instance) (last_over_time(process_start_time_seconds[${GAUGE_RANGE}])))
+          max by (job, account) (
+            (${owned(`last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}])`)})
+              * on (job, instance) group_left ()
+            (time() - max by (job, instance) (last_over_time(process_start_time_seconds[${GAUGE_RANGE}])))
+          )
         )
-        and on (job, instance, account) last_over_time(opsd_collector_stale{collector="logs"}[${GAUGE_RANGE}]) == 1
+        and ${LOG_UNREAD} == 1
         or
-        max by (job, instance, account) (last_over_time(opsd_log_lag_seconds[${GAUGE_RANGE}])) > ${logUnreadSeconds}
-        and on (job, instance, account)
-        max by (job, instance, account) (max_over_time(opsd_log_catch_up_ratio[${GAUGE_RANGE}])) <= 1
+        ${latest('opsd_log_lag_seconds', 'job, account')} > ${logUnreadSeconds}
+        and
+        max by (job, account) (${owned(`max_over_time(opsd_log_catch_up_ratio[${GAUGE_RANGE}])`)}) <= 1
       `,
       for: '5m',
       severity: 'critical',
@@ -39,7 +46,7 @@ export const collectorAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdCollectorStale',
-      expr: `last_over_time(opsd_collector_stale{collector!="logs"}[${GAUGE_RANGE}]) == 1`,
+      expr: `${latest('opsd_collector_stale{collector!="logs"}', 'job, account, collector')} == 1`,
       for: '5m',
       severity: 'warning',
       area: 'collectors',
@@ -49,12 +56,10 @@ export const collectorAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdCollectorFailing',
-      // A run that was aborted because the daemon stopped is not a failure.
       expr: promql`
-        sum without (reason) (increase(opsd_collector_failures_total{reason!="aborted"}[30m])) >= ${minFailedRuns}
+        ${FAILED_RUNS} >= ${minFailedRuns}
         and
-        sum without (reason) (increase(opsd_collector_failures_total{reason!="aborted"}[30m]))
-          > ${failedRatio} * increase(opsd_collector_runs_total[30m])
+        ${FAILED_RUNS} > ${failedRatio} * sum by (job, account, collector) (increase(opsd_collector_runs_total[30m]))
       `,
       for: '5m',
       severity: 'warning',
@@ -66,9 +71,7 @@ export const collectorAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdLogsBehind',
-      expr: promql`
-        time() - last_over_time(opsd_log_watermark_timestamp_seconds[${GAUGE_RANGE}]) > ${logsBehindSeconds}
-      `,
+      expr: `time() - ${latest('opsd_log_watermark_timestamp_seconds', 'job, account')} > ${logsBehindSeconds}`,
       for: '5m',
       severity: 'warning',
       area: 'collectors',
@@ -80,9 +83,9 @@ export const collectorAlerts: AlertGroup = {
       alert: 'OpsdInvalidInput',
       // Invalid rows of the log are counted as log entries.
       expr: promql`
-        increase(opsd_log_invalid_entries_total[15m]) > 0
+        ${counted('increase', 'opsd_log_invalid_entries_total', 'job, account', { window: '15m' })} > 0
         or
-        increase(opsd_api_invalid_rows_total{operation!="list-logs"}[15m]) > 0
+        sum by (job, account, operation) (increase(opsd_api_invalid_rows_total{operation!="list-logs"}[15m])) > 0
         or
         increase(opsd_invalid_values_total[15m]) > 0
         or
@@ -98,11 +101,11 @@ export const collectorAlerts: AlertGroup = {
     {
       alert: 'OpsdCountsDisagree',
       expr: promql`
-        last_over_time(opsd_reconciliation_gap[${GAUGE_RANGE}]) == 1
+        ${latest('opsd_reconciliation_gap', 'job, account, source, state')} == 1
         or
-        increase(opsd_stats_points_missed_total[1h]) > 0
+        ${counted('increase', 'opsd_stats_points_missed_total', 'job, account, source', { window: '1h' })} > 0
         or
-        last_over_time(opsd_stats_points_misread[${GAUGE_RANGE}]) == 1
+        ${latest('opsd_stats_points_misread', 'job, account, source')} == 1
       `,
       for: '10m',
       severity: 'warning',

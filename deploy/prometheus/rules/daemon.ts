@@ -1,8 +1,17 @@
 /** Alerts about the daemon itself: availability, resources, its store, and telemetry that it drops. */
+import { ACCOUNTS_OF_REPLICA, OWNED_ACCOUNTS } from '../owner.ts';
 import { duration, percent, promql, type AlertGroup } from '../rule.ts';
-import { GAUGE_RANGE, THRESHOLDS } from '../thresholds.ts';
+import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const T = THRESHOLDS.daemon;
+
+const DOWN = 'up == 0 and on (job, instance) last_over_time(opsd_build_info[7d])';
+
+/** Replicas, while other replicas of their job own accounts. */
+const REPLACED = promql`
+  (
+    last_over_time(${ACCOUNTS_OF_REPLICA}[7d]) and on (job) ${OWNED_ACCOUNTS} > 0
+  )`;
 
 export const daemonAlerts: AlertGroup = {
   name: 'opsd-daemon',
@@ -10,13 +19,24 @@ export const daemonAlerts: AlertGroup = {
     {
       alert: 'OpsdDown',
       // Works with any job name: a target that exposed opsd_build_info within a week is a daemon.
-      expr: 'up == 0 and on (job, instance) last_over_time(opsd_build_info[7d])',
+      expr: `${DOWN}\nunless on (job, instance) ${REPLACED}`,
       for: '2m',
       severity: 'critical',
       area: 'daemon',
       summary: '{{ $labels.instance }}: daemon down for over 2 min',
       description:
         'Its accounts are not observed, and nothing is repaired. Its other alerts resolve within 15 minutes. Read the error of the target in Prometheus.',
+    },
+    {
+      alert: 'OpsdDown',
+      expr: `${DOWN}\nand on (job, instance) ${REPLACED}`,
+      for: '15m',
+      severity: 'warning',
+      area: 'daemon',
+      extended: true,
+      summary: '{{ $labels.instance }}: replica down for over 15 min',
+      description:
+        'The other replicas have taken over its accounts. With fewer replicas, the next failure may stop everything. Read the error of the target in Prometheus.',
     },
     {
       alert: 'OpsdAbsent',
@@ -74,7 +94,7 @@ export const daemonAlerts: AlertGroup = {
       area: 'daemon',
       summary: `{{ $labels.instance }}: store not written (limit ${duration(T.notSavedSeconds)})`,
       description:
-        'Counters do not advance, and policies do nothing. Nothing is lost: the daemon reads the entries again when writes succeed. Check the disk of the store.',
+        'Counters do not advance, and policies do nothing. Nothing is lost: the daemon reads the entries again when writes succeed. Check the disk of the store, or PostgreSQL.',
     },
     {
       alert: 'OpsdStoreFilling',
@@ -125,7 +145,8 @@ export const daemonAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdNotLeader',
-      expr: `last_over_time(opsd_leader[${GAUGE_RANGE}]) == 0`,
+      // Replicas share their store: only one of them is the leader.
+      expr: `last_over_time(opsd_leader[${GAUGE_RANGE}]) == 0 unless on (job, instance) last_over_time(${ACCOUNTS_OF_REPLICA}[${GAUGE_RANGE}])`,
       for: '5m',
       severity: 'warning',
       area: 'daemon',
@@ -193,17 +214,17 @@ export const daemonAlerts: AlertGroup = {
     },
     {
       alert: 'OpsdSpansFailing',
-      // Spans beyond the budget are dropped by configuration. The timestamp is absent without a waiting span; the number
-      // is not.
+      // Spans beyond the budget are dropped by configuration. Present values only: those of a process that is gone would
+      // age.
       expr: promql`
         sum without (reason) (increase(opsd_spans_dropped_total{reason!="budget"}[15m])) > 0
         or
         time() - (
-          last_over_time(opsd_spans_oldest_queued_timestamp_seconds[${GAUGE_RANGE}])
-          and last_over_time(opsd_spans_queued[${GAUGE_RANGE}]) > 0
+          opsd_spans_oldest_queued_timestamp_seconds and opsd_spans_queued > 0
         ) > ${T.spansLagSeconds}
       `,
       for: '5m',
+      keepFiringFor: KEEP_FIRING,
       severity: 'warning',
       area: 'daemon',
       extended: true,

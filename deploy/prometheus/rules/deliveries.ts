@@ -1,8 +1,8 @@
 /** Alerts about messages that fail: permanently (the objective), or at each attempt (a destination that is down). */
-import { percent, promql, type AlertGroup } from '../rule.ts';
+import { counted } from '../owner.ts';
+import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import {
   FAST_BURN,
-  GAUGE_RANGE,
   KEEP_FIRING,
   OBJECTIVES,
   PARTIAL_OUTAGE,
@@ -77,7 +77,7 @@ function isDownSlowly(): string {
 }
 
 const attemptsWithin = (window: string, offset = ''): string =>
-  `sum by (account) (increase(msgsvc_message_attempts_total[${window}]${offset && ` offset ${offset}`}))`;
+  counted('increase', 'msgsvc_message_attempts_total', 'account', { window, offset });
 
 const PROMISE = `(limit ${percent(1 - OBJECTIVES.delivered)})`;
 
@@ -176,7 +176,7 @@ export const deliveryAlerts: AlertGroup = {
         ${attemptsWithin('30m', '1d')} >= ${stopped.attemptsADayAgo}
         and ${attemptsWithin('30m')} == 0
         and ${attemptsWithin('6h', '30m')} >= ${stopped.attemptsBefore}
-        and max by (account) (last_over_time(opsd_log_lag_seconds[${GAUGE_RANGE}])) < ${THRESHOLDS.collectors.logsBehindSeconds}`,
+        and ${latest('opsd_log_lag_seconds', 'account')} < ${THRESHOLDS.collectors.logsBehindSeconds}`,
       for: '5m',
       severity: 'warning',
       area: 'deliveries',

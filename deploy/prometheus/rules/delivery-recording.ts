@@ -1,4 +1,5 @@
 /** Shares of failed messages and failed attempts, over the windows of the burn rates. */
+import { counted, type Counted } from '../owner.ts';
 import { promql, type RecordingGroup, type RecordingRule } from '../rule.ts';
 import { BURN_WINDOWS, type BurnWindow } from '../thresholds.ts';
 
@@ -27,8 +28,8 @@ export const knownFor = (level: Level, counter: string, age: string): string => 
 
 function rulesOf(window: BurnWindow): readonly RecordingRule[] {
   return LEVELS.flatMap(({ level, labels }) => {
-    const sum = (metric: string, how: 'rate' | 'increase' = 'rate'): string =>
-      `sum by (${labels}) (${how}(${metric}[${window}]))`;
+    const sum = (series: Counted, how: 'rate' | 'increase' = 'rate'): string =>
+      counted(how, series, labels, { window });
     return [
       // A canceled message was neither delivered nor failed. Without traffic there is no ratio, and no NaN.
       {

@@ -1,6 +1,7 @@
 /** Alerts about the message DLQ and the workflow DLQ: entries are lost by age, or when the DLQ is full. */
+import { counted, type Counted } from '../owner.ts';
 import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
-import { GAUGE_RANGE, KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
+import { KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
 const { fullRatio, growthMessages } = THRESHOLDS.dlq;
 const { growthRuns, oldestSeconds, expiringRuns, failureFunctionRuns } = THRESHOLDS.workflows;
@@ -8,8 +9,9 @@ const { growthRuns, oldestSeconds, expiringRuns, failureFunctionRuns } = THRESHO
 const USED = 'account:msgsvc_account_dlq_used:ratio';
 const HELD = 'msgsvc_account_dlq_messages';
 
-const ENTERED = 'sum by (account, workflow) (increase(msgsvc_workflow_dlq_entered_runs_total[1h]))';
-const LEFT = 'sum by (account, workflow) (increase(msgsvc_workflow_dlq_left_runs_total[1h]))';
+const withinHour = (series: Counted): string => counted('increase', series, 'account, workflow', { window: '1h' });
+const ENTERED = withinHour('msgsvc_workflow_dlq_entered_runs_total');
+const LEFT = withinHour('msgsvc_workflow_dlq_left_runs_total');
 
 export const dlqRecording: RecordingGroup = {
   name: 'msgsvc-dlq-recording',
@@ -50,7 +52,7 @@ export const dlqAlerts: AlertGroup = {
     {
       alert: 'MsgsvcDlqGrowing',
       // Needs a value from an hour ago: an unknown size has not grown.
-      expr: `${latest(HELD, 'account')} - ${latest(HELD, 'account', '1h')} >= ${growthMessages}`,
+      expr: `${latest(HELD, 'account')} - ${latest(HELD, 'account', { offset: '1h' })} >= ${growthMessages}`,
       for: '5m',
       severity: 'warning',
       area: 'dlq',
@@ -74,7 +76,7 @@ export const dlqAlerts: AlertGroup = {
     },
     {
       alert: 'MsgsvcWorkflowDlqOld',
-      expr: `time() - min by (account, workflow) (last_over_time(msgsvc_workflow_dlq_oldest_run_timestamp_seconds[${GAUGE_RANGE}])) > ${oldestSeconds}`,
+      expr: `time() - ${latest('msgsvc_workflow_dlq_oldest_run_timestamp_seconds', 'account, workflow', { how: 'min' })} > ${oldestSeconds}`,
       for: '30m',
       severity: 'warning',
       area: 'workflows',

@@ -1,4 +1,5 @@
 /** Alerts about flow-control keys that make messages wait. */
+import { ownerSeries } from '../owner.ts';
 import { latest, percent, promql, type AlertGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
@@ -6,6 +7,11 @@ const { saturatedRatio, pausedBacklogMessages } = THRESHOLDS.flowControl;
 
 const KEY = 'account, flow_control_key';
 const WAITING = 'msgsvc_flow_control_waitlist_messages';
+const SATURATED = 'msgsvc_flow_control_saturated_seconds_total';
+
+/** Share of the time. Two daemons on one account each report the whole time, hence the maximum. */
+const saturated = (series: string): string =>
+  `max by (${KEY}) (sum without (constraint) (rate(${series}{constraint=~"parallelism|rate"}[30m])))`;
 
 export const flowControlAlerts: AlertGroup = {
   name: 'msgsvc-flow-control',
@@ -25,13 +31,10 @@ export const flowControlAlerts: AlertGroup = {
     },
     {
       alert: 'MsgsvcFlowControlSaturated',
-      // A waitlist that shrinks is a burst within its limit and does not fire. Two daemons on one account each report the
-      // whole time, hence the maximum.
+      // A waitlist that shrinks is a burst within its limit and does not fire.
       expr: promql`
-        max by (${KEY}) (
-          sum without (constraint) (rate(msgsvc_flow_control_saturated_seconds_total{constraint=~"parallelism|rate"}[30m]))
-        ) >= ${saturatedRatio}
-        and ${latest(WAITING, KEY)} >= ${latest(WAITING, KEY, '30m')}`,
+        (${saturated(ownerSeries(SATURATED))} or ${saturated(SATURATED)}) >= ${saturatedRatio}
+        and ${latest(WAITING, KEY)} >= ${latest(WAITING, KEY, { offset: '30m' })}`,
       for: '15m',
       severity: 'warning',
       area: 'flow-control',

@@ -5,6 +5,7 @@
  * The rules use quantiles and not the share of one bucket: some versions of Prometheus write the label `le` of a bound as
  * "10", others as "10.0".
  */
+import { counted, owned } from '../owner.ts';
 import { duration, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { KEEP_FIRING, THRESHOLDS } from '../thresholds.ts';
 
@@ -22,7 +23,7 @@ function quantileOf(what: Duration) {
     expr: promql`
       histogram_quantile(
         ${quantile},
-        sum by (account, destination, le) (rate(msgsvc_message_${what}_seconds_bucket[15m]))
+        ${counted('rate', `msgsvc_message_${what}_seconds_bucket`, 'account, destination, le', { window: '15m' })}
       )`,
   };
 }
@@ -30,11 +31,11 @@ function quantileOf(what: Duration) {
 function slower(what: Duration, seconds: number): string {
   return promql`
     ${recorded(what)} > ${seconds}
-    and sum by (account, destination) (increase(msgsvc_message_${what}_seconds_count[15m])) >= ${minObservations}`;
+    and ${counted('increase', `msgsvc_message_${what}_seconds_count`, 'account, destination', { window: '15m' })} >= ${minObservations}`;
 }
 
 /** Absent if no message is due or the log is not read. */
-const OVERDUE = 'time() - min by (account, destination) (msgsvc_messages_oldest_due_timestamp_seconds)';
+const OVERDUE = `time() - min by (account, destination) (${owned('msgsvc_messages_oldest_due_timestamp_seconds')})`;
 
 export const latencyRecording: RecordingGroup = {
   name: 'msgsvc-latency-recording',

@@ -1,4 +1,5 @@
 /** Alerts about spend and daily requests. Budget and limits come from the configuration; without them no alert fires. */
+import { counted } from '../owner.ts';
 import { duration, latest, percent, promql, type AlertGroup, type RecordingGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
@@ -11,8 +12,8 @@ const BILLED = 'msgsvc_account_billing_dollars_total';
 
 /** After a raise both origins exist for a while; the higher one applies. A missing limit is +Inf, so its ratio is 0. */
 const BUDGET = latest('msgsvc_account_budget_dollars', 'account');
-const DAY = `sum by (account) (increase(${BILLED}[1d]))`;
-const MEAN_DAY = `sum by (account) (increase(${BILLED}[7d] offset 1d)) / 7`;
+const DAY = counted('increase', BILLED, 'account', { window: '1d' });
+const MEAN_DAY = `${counted('increase', BILLED, 'account', { window: '7d', offset: '1d' })} / 7`;
 
 function left(seconds: number): string {
   return `${latest('msgsvc_account_budget_exhaustion_timestamp_seconds', 'account')} - time() < ${seconds}`;
