@@ -88,9 +88,10 @@ class World {
     return {
       *join({ id, name }) {
         replicas.set(id, name);
+        return 0;
       },
       *extend(id) {
-        return replicas.has(id);
+        return replicas.has(id) ? 0 : undefined;
       },
       *drain() {},
       *leave(id) {

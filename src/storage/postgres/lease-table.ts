@@ -5,6 +5,7 @@
  */
 import { all, each, get, run, type Row, type Work } from '../database.ts';
 import type { Candidate } from './rendezvous.ts';
+import { ENDED_EPOCHS } from './timeline.ts';
 
 /** A lease as read. */
 export interface LeaseRow {
@@ -12,18 +13,24 @@ export interface LeaseRow {
   /** Id of the replica; undefined after a handover. */
   readonly owner: string | undefined;
   readonly epoch: number;
+  /** False also for a lease of an earlier timeline. */
   readonly isOwnerAlive: boolean;
 }
 
 export interface LeaseTable {
-  join(replica: Candidate, leaseMs: number): Work<void>;
-  /** Returns false if the replica was deleted: it has no lease any more. */
-  extend(id: string, leaseMs: number): Work<boolean>;
+  /** Returns the time of the database. */
+  join(replica: Candidate, leaseMs: number): Work<number>;
+  /** Returns the time of the database; undefined if the replica was deleted: it has no lease any more. */
+  extend(id: string, leaseMs: number): Work<number | undefined>;
   drain(id: string): Work<void>;
   /** Deletes the replica, and with it all of its leases. */
   leave(id: string): Work<void>;
-  /** Deletes replicas whose heartbeat expired, and returns all leases and the replicas that take accounts. */
-  survey(accounts: readonly string[]): Work<Survey>;
+  /**
+   * Returns all leases and the replicas that take accounts.
+   *
+   * @param isClockSteady true deletes the replicas whose heartbeat expired
+   */
+  survey(accounts: readonly string[], isClockSteady: boolean): Work<Survey>;
   /** Takes a lease that still has this epoch. Returns the new epoch; undefined if another replica was faster. */
   take(lease: Pick<LeaseRow, 'account' | 'epoch'>, id: string): Work<number | undefined>;
   /** Gives a lease to no one, so that another replica can take it at once. */
@@ -39,7 +46,8 @@ interface Survey {
 export const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
 
 const LEASES = `SELECT account, owner, epoch,
-    CASE WHEN EXISTS (SELECT 1 FROM replicas WHERE id = owner) THEN 1 ELSE 0 END AS is_owner_alive
+    CASE WHEN EXISTS (SELECT 1 FROM replicas WHERE id = owner) AND epoch > ${ENDED_EPOCHS} THEN 1 ELSE 0 END
+      AS is_owner_alive
   FROM leases ORDER BY account`;
 
 /** Waits for no change of the account in progress: the next attempt is soon. */
@@ -49,15 +57,22 @@ const LOCKED = 'SELECT account FROM leases WHERE account = ?1 AND epoch = ?2 FOR
 export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
   return {
     *join({ id, name }, leaseMs) {
-      yield* run(
-        `INSERT INTO replicas (id, name, draining, started_at, expires_at) VALUES (?1, ?2, 0, ${now}, ${now} + ?3)`,
+      const row = yield* get(
+        `INSERT INTO replicas (id, name, draining, started_at, expires_at) VALUES (?1, ?2, 0, ${now}, ${now} + ?3)
+         RETURNING expires_at`,
         id,
         name,
         leaseMs,
       );
+      return Number(row!['expires_at']) - leaseMs;
     },
     *extend(id, leaseMs) {
-      return (yield* run(`UPDATE replicas SET expires_at = ${now} + ?2 WHERE id = ?1`, id, leaseMs)) > 0;
+      const row = yield* get(
+        `UPDATE replicas SET expires_at = ${now} + ?2 WHERE id = ?1 RETURNING expires_at`,
+        id,
+        leaseMs,
+      );
+      return row === undefined ? undefined : Number(row['expires_at']) - leaseMs;
     },
     *drain(id) {
       yield* run('UPDATE replicas SET draining = 1 WHERE id = ?', id);
@@ -65,8 +80,8 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
     *leave(id) {
       yield* run('DELETE FROM replicas WHERE id = ?', id);
     },
-    *survey(accounts) {
-      yield* run(`DELETE FROM replicas WHERE expires_at <= ${now}`);
+    *survey(accounts, isClockSteady) {
+      if (isClockSteady) yield* run(`DELETE FROM replicas WHERE expires_at <= ${now}`);
       const replicas = yield* all('SELECT id, name FROM replicas WHERE draining = 0 ORDER BY id');
       const leases = yield* all(LEASES);
       const known = new Set(leases.map(({ account }) => account));
@@ -85,7 +100,7 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
     },
     *take({ account, epoch }, id) {
       const row = yield* get(
-        `UPDATE leases SET owner = ?3, epoch = epoch + 1, owned_since = ${now}
+        `UPDATE leases SET owner = ?3, epoch = GREATEST(epoch, ${ENDED_EPOCHS}) + 1, owned_since = ${now}
          WHERE account = (${LOCKED}) RETURNING epoch`,
         account,
         epoch,

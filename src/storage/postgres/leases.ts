@@ -74,6 +74,10 @@ export class Leases {
   #connection: LeaseConnection | undefined;
   /** Monotonic time until which the leases certainly last. */
   #until = -Infinity;
+  /** Maximum difference of the database's clock to the monotonic one, at the last heartbeat. */
+  #offset = Infinity;
+  /** Monotonic time until which heartbeats of live replicas may seem expired, because the database's clock jumped. */
+  #unsteadyUntil = -Infinity;
   #expiry: Timer | undefined;
   #beat: Timer | undefined;
   #isBeating = false;
@@ -157,13 +161,15 @@ export class Leases {
     const { table, connect, accounts } = this.#deps;
     const connection = (this.#connection ??= await connect());
     const replica = await this.#extend(connection);
-    const { replicas, leases } = await connection.run(table.survey(accounts()));
+    const { replicas, leases } = await connection.run(
+      table.survey(accounts(), this.#deps.clock.monotonic() >= this.#unsteadyUntil),
+    );
     this.#survey = leases;
     const wanted = new Set(accounts());
     for (const lease of leases) {
       const target = wanted.has(lease.account) ? replicaFor(lease.account, replicas) : undefined;
       const held = this.#held.get(lease.account);
-      if (held !== undefined && (lease.owner !== replica.id || lease.epoch !== held)) this.#lose(lease.account, 'lost');
+      if (held !== undefined && (lease.epoch !== held || !lease.isOwnerAlive)) this.#lose(lease.account, 'lost');
       else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
       else if (held === undefined && target === replica.id) await this.#take(connection, lease);
       else if (held === undefined && lease.owner === replica.id) await this.#release(lease);
@@ -175,7 +181,8 @@ export class Leases {
     const { table, clock, name, leaseMs } = this.#deps;
     // The lease lasts from when the server gets the statement, which is later.
     let sentAt = clock.monotonic();
-    if (this.#replica !== undefined && !(await connection.run(table.extend(this.#replica.id, leaseMs)))) {
+    let now = this.#replica && (await connection.run(table.extend(this.#replica.id, leaseMs)));
+    if (now === undefined && this.#replica !== undefined) {
       this.#loseAll('lost');
       this.#replica = undefined;
     }
@@ -183,13 +190,22 @@ export class Leases {
       // Known before the response, which may be lost: otherwise, the row would be a replica that never acts.
       this.#replica = { id: `${name}/${randomBytes(4).toString('hex')}`, name };
       sentAt = clock.monotonic();
-      await connection.run(table.join(this.#replica, leaseMs));
+      now = await connection.run(table.join(this.#replica, leaseMs));
     }
+    this.#compareClocks(now!, sentAt);
     if (this.#isDraining) await connection.run(table.drain(this.#replica.id));
     this.#until = sentAt + leaseMs;
     this.#expiry?.cancel();
     this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#expire());
     return this.#replica;
+  }
+
+  /** Notices a jump of the database's clock by more than a hundredth of the lease. */
+  #compareClocks(now: number, sentAt: number): void {
+    const { clock, leaseMs } = this.#deps;
+    const receivedAt = clock.monotonic();
+    if (now - receivedAt > this.#offset + leaseMs / 100) this.#unsteadyUntil = receivedAt + leaseMs;
+    this.#offset = now - sentAt;
   }
 
   async #take(connection: LeaseConnection, lease: LeaseRow): Promise<void> {
@@ -209,7 +225,6 @@ export class Leases {
   #handOver(lease: LeaseRow): void {
     if (this.#stopping.has(lease.account)) return;
     void this.#stopWork(lease.account, 'handover').then(async () => {
-      if (this.#held.get(lease.account) !== lease.epoch) return;
       this.#held.delete(lease.account);
       // After a failure, the next heartbeat releases it.
       await this.#release(lease).catch(() => undefined);

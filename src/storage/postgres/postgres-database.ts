@@ -8,6 +8,7 @@ import { StoreError } from '../store-error.ts';
 import { openPool, placeOf } from './connections.ts';
 import { CommitUnknownError, explainPostgres, isConnectionLost, isReadOnly, LeaseLostError } from './postgres-error.ts';
 import { drive, together } from './statements.ts';
+import { isOfTimeline, TIMELINE } from './timeline.ts';
 import { POSTGRES } from './translate.ts';
 
 export interface PostgresOptions {
@@ -33,13 +34,10 @@ const RESPONSE_MS = STATEMENT_MS + 5_000;
 const IDLE_MS = 5_000;
 const LIMITS = `SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
 
-/** Identity of the history of a server. After a failure, the promoted server continues another one. */
-const TIMELINE = 'substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
-
 const READ = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${LIMITS}`;
-const WRITE = `BEGIN; ${LIMITS}; SELECT CAST(pg_current_xact_id() AS TEXT) AS id, ${TIMELINE}`;
+const WRITE = `BEGIN; ${LIMITS}; SELECT CAST(pg_current_xact_id() AS TEXT) AS id, ${TIMELINE} AS timeline`;
 const FENCE = 'SELECT epoch FROM leases WHERE account = $1 FOR SHARE';
-const STATUS = `SELECT pg_xact_status(CAST($1 AS xid8)) AS status, ${TIMELINE}`;
+const STATUS = `SELECT pg_xact_status(CAST($1 AS xid8)) AS status, ${TIMELINE} AS timeline`;
 
 /** Attempts to find out the outcome of a commit, one each second. */
 const STATUS_ATTEMPTS = 20;
@@ -71,8 +69,11 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     if (held === undefined) throw new LeaseLostError(account, held, undefined);
     const [begun, lease] = await together([client.query<Row>(WRITE), client.query<Row>(FENCE, [account])]);
     const current = lease.rows[0]?.['epoch'] as number | undefined;
-    if (current !== held) throw new LeaseLostError(account, held, current);
-    return lastRow(begun);
+    const row = lastRow(begun);
+    if (current !== held || !isOfTimeline(held, String(row['timeline']))) {
+      throw new LeaseLostError(account, held, current);
+    }
+    return row;
   }
 
   async function transaction<T>(work: Work<T>, account?: string): Promise<T> {

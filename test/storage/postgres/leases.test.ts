@@ -3,12 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { all } from '#storage/database.ts';
+import { all, run } from '#storage/database.ts';
 import { openLeaseConnection } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { Leases } from '#storage/postgres/leases.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { replicaFor } from '#storage/postgres/rendezvous.ts';
+import { cuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { LEASE_MS, LeaseWorld, type Line, type Replica } from '../../support/postgres/lease-world.ts';
 import { SERVERS, type ServerName } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
@@ -24,6 +25,17 @@ async function migrated(server: ServerName): Promise<string> {
 
 async function worldOn(server: ServerName, accounts = ACCOUNTS): Promise<LeaseWorld> {
   return LeaseWorld.create(await migrated(server), accounts);
+}
+
+/** Returns two replicas: first the one that takes the account once both are there. */
+async function replicasOf(world: LeaseWorld, account: string): Promise<readonly [Replica, Replica]> {
+  const names = ['a', 'b'];
+  const preferred = replicaFor(
+    account,
+    names.map((name) => ({ id: name, name })),
+  )!;
+  const other = names.find((name) => name !== preferred)!;
+  return [await world.replica(preferred), await world.replica(other)];
 }
 
 const ownedBy = (replica: Replica): readonly string[] =>
@@ -128,10 +140,7 @@ describe.each(SERVERS)('%s', (server) => {
 
   test('of two replicas that find an account without an owner, one takes it', async () => {
     const world = await worldOn(server, ['production']);
-    const names = ['a', 'b'].map((name) => ({ id: name, name }));
-    const preferred = replicaFor('production', names)!;
-    const one = await world.replica(preferred === 'a' ? 'b' : 'a');
-    const other = await world.replica(preferred);
+    const [other, one] = await replicasOf(world, 'production');
     // It is the only replica when it reads the leases, and no longer when it takes one.
     one.beforeTaking = () => other.beat();
     await one.beat();
@@ -196,33 +205,172 @@ describe.each(SERVERS)('%s', (server) => {
     await world.close();
   });
 
-  test('random schedules: one owner by epoch, one replica that acts, and an owner at the end', async () => {
-    const url = await migrated(server);
-    expect.hasAssertions();
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-        const world = await LeaseWorld.create(url, ACCOUNTS);
-        try {
-          for (const replica of [
-            await world.replica('a', 60_000),
-            await world.replica('b', -60_000),
-            await world.replica('c'),
-          ])
-            await replica.beat();
-          for (const one of steps) {
-            await perform(world, one);
-            assertOneActor(world);
-          }
-          await assertHistory(world);
-          await assertOwners(world);
-        } finally {
-          await world.close();
-        }
-      }),
-      // PGlite has one session, so that its statements do not interleave.
-      { numRuns: server === 'PGlite' ? 5 : 30 },
-    );
+  test('an account whose work is stopping is taken again only afterwards', async () => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    await one.beat();
+    expect(one.request('production', 20_000)).toBe(true);
+    await world.forget(one);
+    await one.beat();
+    expect(one.taken).toHaveLength(1);
+    await world.advance(20_000);
+    await one.beat();
+    expect(one.taken.map(({ epoch, before }) => [epoch, before])).toEqual([
+      [1, 'none'],
+      [2, 'died'],
+    ]);
+    await world.close();
   });
+
+  test('an account whose work is stopping is not released before', async () => {
+    const world = await worldOn(server, ['production']);
+    const [preferred, other] = await replicasOf(world, 'production');
+    await other.beat();
+    other.isBusy = true;
+    other.line = 'cut before';
+    await world.advance(LEASE_MS);
+    other.line = 'good';
+    // It extends its lease before another replica finds it expired.
+    await other.beat();
+    await preferred.beat();
+    await other.beat();
+    await preferred.beat();
+    expect([...other.taken, ...preferred.taken]).toHaveLength(1);
+    other.isBusy = false;
+    other.wake();
+    await other.beat();
+    await preferred.beat();
+    expect(preferred.taken).toEqual([{ account: 'production', epoch: 2, before: 'handed_over' }]);
+    await world.close();
+  });
+
+  test('a release that failed is repeated', async () => {
+    const world = await worldOn(server, ['production']);
+    const [preferred, other] = await replicasOf(world, 'production');
+    await other.beat();
+    await preferred.beat();
+    Object.assign(other, { line: 'cut before', skip: 2 });
+    await other.beat();
+    other.line = 'good';
+    await preferred.beat();
+    expect(preferred.taken).toEqual([]);
+    await other.beat();
+    await preferred.beat();
+    expect(preferred.taken).toEqual([{ account: 'production', epoch: 2, before: 'handed_over' }]);
+    await world.close();
+  });
+
+  test('a lease that the database no longer has is lost', async () => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    await one.beat();
+    await world.database.transaction(run('UPDATE leases SET epoch = 0, owner = NULL'));
+    await one.beat();
+    expect(world.actors('production')).toEqual([]);
+    await one.beat();
+    expect(world.actors('production')).toEqual([one]);
+    await world.close();
+  });
+
+  test('after a jump of the clock of the database, no live replica is taken for dead', async () => {
+    const world = await worldOn(server);
+    const replicas = [await world.replica('one'), await world.replica('other')];
+    const beat = async (...beating: Replica[]): Promise<void> => {
+      await world.advance(LEASE_MS / 6);
+      for (const replica of beating) await replica.beat();
+    };
+    for (let round = 0; round < 4; round += 1) await beat(...replicas);
+    const taken = replicas.map((replica) => replica.taken.length);
+    const owned = replicas.map(ownedBy);
+    expect(owned.flat()).toHaveLength(ACCOUNTS.length);
+    for (const jump of [60_000, -60_000, 60_000]) {
+      await world.jump(jump);
+      for (let round = 0; round < 8; round += 1) await beat(...replicas);
+    }
+    expect(replicas.map(ownedBy)).toEqual(owned);
+    expect(replicas.map((replica) => replica.taken.length)).toEqual(taken);
+    // A replica that dies at the jump is found dead a lease later.
+    const [one, other] = replicas as [Replica, Replica];
+    one.isPaused = true;
+    await world.jump(60_000);
+    for (let round = 0; round < 6; round += 1) await beat(other);
+    expect(ownedBy(other)).toEqual(owned[1]);
+    await beat(other);
+    expect(ownedBy(other)).toEqual(ACCOUNTS);
+    await world.close();
+  });
+
+  test('a replica without its database stops its work before it ends', async () => {
+    const world = await worldOn(server, ['production']);
+    const one = await world.replica('one');
+    await one.beat();
+    expect(one.request('production', 20_000)).toBe(true);
+    one.line = 'cut before';
+    const stopped = one.leases.stop();
+    await one.leases.beat();
+    expect(world.actors('production')).toEqual([]);
+    await world.advance(20_000);
+    await stopped;
+    await world.close();
+  });
+
+  test('after a failed heartbeat, the next one has another connection', async () => {
+    const proxy = await cuttingProxy(await migrated(server));
+    const leases = new Leases({
+      table: createLeaseTable(),
+      connect: () => openLeaseConnection({ url: Secret.of(proxy.url), name: 'one', timeoutMs: 60_000 }),
+      clock: new ManualClock(0),
+      name: 'one',
+      leaseMs: LEASE_MS,
+      accounts: () => ACCOUNTS,
+      onTaken: () => undefined,
+      onLost: async () => undefined,
+    });
+    await leases.beat();
+    proxy.cut('UPDATE replicas', 'before');
+    await leases.beat();
+    expect(leases.problem).toContain(new URL(proxy.url).host);
+    await leases.beat();
+    expect(leases.problem).toBeUndefined();
+    await leases.stop();
+  });
+
+  test.each([
+    ['processes that start again', restart],
+    ['jumps of the clock of the database', jump],
+  ])(
+    'random schedules with %s: one owner by epoch, one replica that acts, an owner at the end',
+    async (_what, special) => {
+      const url = await migrated(server);
+      expect.hasAssertions();
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.oneof({ weight: 22, arbitrary: step }, special), { minLength: 10, maxLength: 40 }),
+          async (steps) => {
+            const world = await LeaseWorld.create(url, ACCOUNTS);
+            try {
+              for (const replica of [
+                await world.replica('a', 60_000),
+                await world.replica('b', -60_000),
+                await world.replica('c'),
+              ])
+                await replica.beat();
+              for (const one of steps) {
+                await perform(world, one);
+                assertOneActor(world);
+              }
+              await assertHistory(world);
+              await assertOwners(world);
+            } finally {
+              await world.close();
+            }
+          },
+        ),
+        // PGlite has one session, so that its statements do not interleave.
+        { numRuns: server === 'PGlite' ? 3 : 10 },
+      );
+    },
+  );
 });
 
 const who = fc.nat(2);
@@ -235,7 +383,18 @@ type Step =
   | { readonly kind: 'pause'; readonly who: number; readonly isPaused: boolean }
   | { readonly kind: 'request'; readonly who: number; readonly account: string; readonly ms: number }
   | { readonly kind: 'commit'; readonly who: number; readonly account: string; readonly nth: number }
-  | { readonly kind: 'stop'; readonly who: number };
+  | { readonly kind: 'stop'; readonly who: number }
+  | { readonly kind: 'jump'; readonly ms: number };
+
+const restart: fc.WeightedArbitrary<Step> = {
+  weight: 1,
+  arbitrary: fc.record({ kind: fc.constant('stop' as const), who }),
+};
+
+const jump: fc.WeightedArbitrary<Step> = {
+  weight: 1,
+  arbitrary: fc.record({ kind: fc.constant('jump' as const), ms: fc.constantFrom(60_000, -60_000, LEASE_MS / 3) }),
+};
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -266,11 +425,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('commit' as const), who, account, nth: fc.nat(5) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stop' as const), who }) },
 );
 
 /** Each act of a replica that the world allows. A stopped replica is replaced by a new process of the same name. */
 async function perform(world: LeaseWorld, one: Step): Promise<void> {
+  if (one.kind === 'jump') return world.jump(one.ms);
   if (one.kind === 'advance') return world.advance(one.ms);
   if (one.kind === 'beat') return void (await Promise.all(one.who.map((nth) => world.replicas.at(nth - 3)!.beat())));
   const replica = world.replicas.at(one.who - 3)!;

@@ -1,4 +1,5 @@
 /** Outages of a PostgreSQL server: the error that the operator reads, and work that continues with the same pool. */
+import { randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -6,6 +7,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Secret } from '#foundation/platform/secret.ts';
 import { all, run, type Work } from '#storage/database.ts';
 import { openLeaseConnection } from '#storage/postgres/connections.ts';
+import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 import { authority, type Authority } from '../../support/certificates.ts';
@@ -115,6 +117,32 @@ describe.each(OWN_SERVERS)('%s', () => {
     expect(await database.transaction(insert())).toBe(1);
     standby.promote();
     await recovered(before);
+  });
+
+  test('a lease does not survive the promotion of a standby, which may lack the last commits', async () => {
+    const { url } = await created();
+    let epoch = 1;
+    await migrate(opened(url));
+    const table = createLeaseTable();
+    const take = async (target: string): Promise<number | undefined> => {
+      const connection = await openLeaseConnection({ url: Secret.of(target), name: 'lease', timeoutMs: 60_000 });
+      const id = `one/${randomUUID()}`;
+      await connection.run(table.join({ id, name: 'one' }, 30_000));
+      const { leases } = await connection.run(table.survey(['production'], true));
+      const taken = await connection.run(table.take(leases[0]!, id));
+      await connection.close();
+      return taken;
+    };
+    expect(await take(url)).toBe(epoch);
+    const standby = await ownServer({ primary: server.url });
+    const promoted = url.replace(server.url, standby.url);
+    standby.promote();
+    const database = opened(promoted, { epochOf: () => epoch });
+    const lost = async () => (await failureOf(database.transaction(insert(), 'production'))).includes('had epoch 1');
+    await until({ what: 'the end of the lease' }, lost);
+    epoch = 1_000_001;
+    expect(await take(promoted)).toBe(epoch);
+    expect(await database.transaction(insert(), 'production')).toBe(1);
   });
 
   test('a server without a free connection', async () => {

@@ -98,6 +98,11 @@ export class LeaseWorld {
     await this.database.transaction(run('UPDATE test_clock SET ms = ms + ?', ms));
   }
 
+  /** Deletes a replica as another one does, which takes it for dead. */
+  async forget(replica: Replica): Promise<void> {
+    await this.database.transaction(run('DELETE FROM replicas WHERE name = ?', replica.name));
+  }
+
   async advance(ms: number): Promise<void> {
     this.time += ms;
     await this.jump(ms);
@@ -138,6 +143,8 @@ export class Replica {
   /** Runs once, after this replica has read the leases and before it takes any. */
   beforeTaking: (() => Promise<void>) | undefined;
   isPaused = false;
+  /** True if work continues although no request is in progress. */
+  isBusy = false;
 
   constructor(world: LeaseWorld, label: string, clock: ProcessClock, connection: LeaseConnection) {
     this.#world = world;
@@ -203,15 +210,18 @@ export class Replica {
   wake(): void {
     if (this.isPaused) return;
     this.#clock.fire();
-    const busy = new Set(this.requests.map(({ account }) => account));
-    const done = this.#draining.filter(({ account }) => !busy.has(account));
+    const done = this.#draining.filter(({ account }) => !this.#isAtWork(account));
     this.#draining = this.#draining.filter((one) => !done.includes(one));
     for (const { resolve } of done) resolve();
   }
 
-  /** Resolves once no request on the account is in progress. */
+  #isAtWork(account: string): boolean {
+    return this.isBusy || this.requests.some((request) => request.account === account);
+  }
+
+  /** Resolves once the work on the account has ended. */
   #drained(account: string): Promise<void> {
-    if (!this.requests.some((request) => request.account === account)) return Promise.resolve();
+    if (!this.#isAtWork(account)) return Promise.resolve();
     return new Promise((resolve) => this.#draining.push({ account, resolve }));
   }
 
