@@ -56,7 +56,7 @@ export class Replica {
       accounts: () => [...this.#configured, LEADER],
       onTaken: (taken) => this.#take(taken),
       onLost: (account, reason) => this.#lose(account, reason),
-      onBeat: () => this.#forget(),
+      onBeat: () => this.#review(),
     });
   }
 
@@ -172,7 +172,6 @@ export class Replica {
     this.#events.emit({ type: 'lease.taken', account, epoch, before });
     if (before !== 'none') this.#takeovers.set(account, (this.#takeovers.get(account) ?? 0) + 1);
     this.#wanted.set(account, epoch);
-    this.#onChange();
   }
 
   /** Resolves when no work on the account is in progress. */
@@ -190,11 +189,12 @@ export class Replica {
     await promise;
   }
 
-  /** Gives up accounts that another replica took while the database could not be reached. */
-  #forget(): void {
+  /** Gives up accounts that another replica took while the database could not be reached, and begins with new ones. */
+  #review(): void {
     for (const [account, epoch] of this.#wanted) {
       if (this.#leases.epochOf(account) !== epoch) void this.#lose(account, 'lost');
     }
+    if (!this.isCurrent()) this.#onChange();
   }
 
   #work(accounts: ReadonlyMap<string, number>): void {

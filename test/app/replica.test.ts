@@ -142,7 +142,7 @@ test('an account that another replica took is withdrawn at once, and the generat
   await world.begin();
   world.takeAway('a');
   await world.clock.advance(BEAT_MS);
-  expect(world.changes).toEqual(['withdrawn a', 'changed']);
+  expect(new Set(world.changes)).toEqual(new Set(['withdrawn a', 'changed']));
   expect(world.replica.owns('a')).toBe(false);
   expect(world.replica.isCurrent()).toBe(false);
   expect(world.replica.owners().get('a')).toEqual({ replica: 'other', epoch: 2, isOwn: false });
@@ -185,7 +185,7 @@ test('an account that another replica took while the database was unreachable is
   world.takeAway('a');
   world.isReachable = true;
   await world.clock.advance(BEAT_MS);
-  expect(world.changes).toEqual(['withdrawn a', 'changed']);
+  expect(new Set(world.changes)).toEqual(new Set(['withdrawn a', 'changed']));
   world.replica.begin();
   expect(world.replica.partOf(config(['a'])).accounts).toEqual([]);
 });
