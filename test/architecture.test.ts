@@ -130,7 +130,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/notifications',
   ],
   // The same stores over PostgreSQL, for several replicas.
-  'storage/postgres': [PLATFORM, 'storage', 'automate/ledger'],
+  'storage/postgres': [PLATFORM, 'storage', 'automate/ledger', 'observe/canary'],
   // Moves a store from one database to the other.
   'storage/copy': [PLATFORM, 'storage', 'storage/postgres', 'automate/ledger'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in

@@ -1,6 +1,7 @@
 /** Canaries of the daemon: their messages outlive a generation, their schedules do not. */
 import type { Account, Config } from '#config/config.ts';
 import { canaryUrl, type Canaries } from '#foundation/domain/canary.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
@@ -12,6 +13,7 @@ import { CanaryInbox } from '#observe/canary/inbox.ts';
 import { isLocalUrl } from '#observe/canary/questions.ts';
 import type { CanaryTarget } from '#observe/canary/target.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
+import { WHOLE } from '#storage/scope.ts';
 import type { Accounts } from './accounts.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
@@ -38,14 +40,21 @@ interface StartDeps {
 }
 
 interface PostDeps {
-  readonly storage: Pick<Storage, 'database'>;
+  readonly storage: Pick<Storage, 'database' | 'replica' | 'canaryRelay'>;
+  /** Accounts whose canaries this process sends. */
+  readonly accounts: readonly string[];
   readonly clock: Clock;
   readonly events: EventBus;
 }
 
-export async function openCanaries({ storage, clock, events }: PostDeps): Promise<CanaryPost> {
-  const book = await CanaryBook.open({ store: createCanaryStore(storage), clock, events });
-  const inbox = new CanaryInbox(book);
+export async function openCanaries({ storage, clock, events, accounts: own }: PostDeps): Promise<CanaryPost> {
+  const { replica, canaryRelay: relay } = storage;
+  const scope = replica === undefined ? WHOLE : { accounts: own, replica: replica.name };
+  const book = await CanaryBook.open({ store: createCanaryStore(storage, scope), clock, events });
+  const onFailed = (error: unknown): void =>
+    events.emit({ type: 'store.failed', operation: 'record of a canary', message: errorMessage(error) });
+  const isOwn = (account: string): boolean => own.includes(account);
+  const inbox = new CanaryInbox(book, relay && { relay, clock, isOwn, onFailed });
   return {
     start({ config, accounts, scheduler }, parts) {
       const http = parts.use(createHttpPost({ clock, timeoutMs: PROBE_MS }));

@@ -41,8 +41,10 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const { replica } = storage;
   let post: Promise<CanaryPost> | undefined;
   // Loaded on demand: a daemon without canaries has none of it.
-  const openPost = async () => (await import('./canaries.ts')).openCanaries({ ...own, clock });
-  const canaryPost = () => (replica === undefined ? (post ??= openPost()) : openPost());
+  const openPost = async (accounts: readonly string[]) =>
+    (await import('./canaries.ts')).openCanaries({ ...own, clock, accounts });
+  const canaryPost = (accounts: readonly string[]) =>
+    replica === undefined ? (post ??= openPost(accounts)) : openPost(accounts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
     return createGeneration({ config, whole, ...own, flowControlHistory, canaryPost, handed, address: () => address });

@@ -47,7 +47,7 @@ interface GenerationGiven {
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
   /** Opens the canaries of the process, at the first call. */
-  canaryPost(): Promise<CanaryPost>;
+  canaryPost(accounts: readonly string[]): Promise<CanaryPost>;
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
@@ -109,7 +109,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
   const { spans, within } = await startTracing(deps, parts);
-  const post = hasCanaries(deps) ? await deps.canaryPost() : undefined;
+  const post = hasCanaries(deps) ? await deps.canaryPost(owned) : undefined;
   const stored = await load(deps);
   hearing.use(stored.metrics);
   // Nothing is awaited from here on: no event occurs between the last count of one generation and the first of the
@@ -182,8 +182,9 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   };
 }
 
-function hasCanaries({ config, options }: GenerationDeps): boolean {
-  return options.direct === undefined && config.accounts.some(({ canaries }) => canaries.length > 0);
+/** Returns true if any replica has canaries: their messages may arrive here. */
+function hasCanaries({ whole, options }: GenerationDeps): boolean {
+  return options.direct === undefined && whole.accounts.some(({ canaries }) => canaries.length > 0);
 }
 
 /** Loads what the parts of a generation read from the store. */

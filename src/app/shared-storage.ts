@@ -11,6 +11,7 @@ import { get, type Database } from '#storage/database.ts';
 import type { Journal } from '#storage/ledger-journal.ts';
 import { recordOpening } from '#storage/ledger-trust.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
+import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { heartbeatMs } from '#storage/postgres/leases.ts';
@@ -87,6 +88,7 @@ export async function openShared(
       throw new Error('the store is a PostgreSQL database: back it up with its own tools, such as pg_dump');
     },
     replica,
+    canaryRelay: createCanaryRelay(database),
     async stores() {
       const stores = await openStores({ database }, { events, onSaved: () => void (savedAt = clock.now()) });
       const { totals } = stores;

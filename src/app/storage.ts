@@ -5,6 +5,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
+import type { CanaryRelay } from '#observe/canary/relay.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { Database } from '#storage/database.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
@@ -35,6 +36,8 @@ export interface Storage {
   readonly backups?: { readonly every: number; readonly folder: BackupFolder };
   /** This process among those that share the store; absent with SQLite. */
   readonly replica?: Replica;
+  /** Requests to canaries of other replicas; absent with SQLite. */
+  readonly canaryRelay?: CanaryRelay;
   /** Opens the stores of a generation. */
   stores(accounts: readonly string[]): Promise<Stores>;
   /** Checks that a daemon with this configuration can use its store. Rejects with a message for the operator. */

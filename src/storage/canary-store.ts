@@ -38,7 +38,7 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: 
           };
         })(),
       ),
-    save: ({ rounds, state, forget = [] }) =>
+    save: ({ rounds, state, forget = [], relayed }) =>
       database.transaction(
         (function* () {
           yield* each(
@@ -47,6 +47,8 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: 
           );
           if (state !== undefined) yield* run(PUT_STATE, state.account, state.canary, JSON.stringify(state));
           for (const id of forget) yield* run(DELETE_ROUND, id);
+          // Only replicas relay requests.
+          if (relayed !== undefined) yield* run('DELETE FROM canary_arrivals WHERE id = ?', relayed);
         })(),
         rounds[0] && leaseFor(scope, rounds[0].account),
       ),

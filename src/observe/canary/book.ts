@@ -10,6 +10,7 @@ import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Arrival, LogReading, Publish, Route } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
+import type { Relayed } from './relay.ts';
 import { Round } from './round.ts';
 import type { CanaryStore, RoundRecord, StateRecord } from './store.ts';
 
@@ -24,6 +25,9 @@ export interface BookDeps {
   readonly clock: Clock;
   readonly events: EventBus;
 }
+
+/** Request that reached another replica before. */
+type Past = Pick<Relayed, 'id' | 'agoMs'>;
 
 export interface NewRound extends CanaryPlace {
   readonly route: Route;
@@ -130,27 +134,36 @@ export class CanaryBook {
    *
    * @returns a function to call once the sender got its response
    */
-  async arrived(round: Round, { altered }: Pick<Arrival, 'altered'>): Promise<() => void> {
+  async arrived(round: Round, { altered }: Pick<Arrival, 'altered'>, relayed?: Past): Promise<() => void> {
     const [first] = round.record.arrivals;
     const isRepeated = first?.answerMs !== undefined;
-    const arrival: Arrival = { afterMs: round.nowMs, altered, ...(isRepeated && { isRepeated }) };
-    await this.#change(round, (record) => ({
-      ...record,
-      arrivals: [...record.arrivals, arrival].slice(0, MOST_ARRIVALS),
-    }));
+    const arrival: Arrival = {
+      afterMs: afterMsOf(round, relayed),
+      altered,
+      ...(isRepeated && { isRepeated }),
+      ...(relayed !== undefined && { relayed: relayed.id }),
+    };
+    const arrivals = (record: RoundRecord) => [...record.arrivals, arrival].slice(0, MOST_ARRIVALS);
+    await this.#change(round, (record) => ({ ...record, arrivals: arrivals(record) }), { relayed: relayed?.id });
     if (first === undefined) this.#countFirst(round, arrival);
     else if (isRepeated) {
       this.#count(round, 'duplicate');
       if (round.isEnded) await this.end(round, { verdict: 'service', reason: 'the message arrived twice' });
     }
-    return () => this.#answered(round, arrival);
+    return () => this.#answered(round, arrival, round.nowMs);
   }
 
-  async called(round: Round, status: number | undefined): Promise<void> {
+  /** Records that the sender of a message that arrived at another replica has the response. */
+  answered(round: Round, of: number, relayed: Past): void {
+    const arrival = round.record.arrivals.find((one) => one.relayed === of);
+    if (arrival !== undefined) this.#answered(round, arrival, afterMsOf(round, relayed));
+  }
+
+  async called(round: Round, status: number | undefined, relayed?: Past): Promise<void> {
     if (round.record.callback !== undefined) return;
-    const afterMs = round.nowMs;
+    const afterMs = afterMsOf(round, relayed);
     const callback = { afterMs, ...(status !== undefined && { status }) };
-    await this.#change(round, (record) => ({ ...record, callback }));
+    await this.#change(round, (record) => ({ ...record, callback }), { relayed: relayed?.id });
     const [first] = round.record.arrivals;
     if (first !== undefined) this.#phase(round, 'callback', afterMs - first.afterMs);
   }
@@ -177,14 +190,12 @@ export class CanaryBook {
     const afterMs = round.nowMs;
     let before: StateRecord | undefined;
     let state: StateRecord | undefined;
-    await this.#change(
-      round,
-      (record) => ({ ...record, result: { ...result, afterMs } }),
-      () => {
+    await this.#change(round, (record) => ({ ...record, result: { ...result, afterMs } }), {
+      nextState: () => {
         before = this.state(round.record);
         return (state = counts ? this.#next(round, result) : undefined);
       },
-    );
+    });
     if (state === undefined) return;
     this.#judgedAt.set(keyOf(state), this.#deps.clock.monotonic());
     const { messageId } = round;
@@ -223,8 +234,8 @@ export class CanaryBook {
     };
   }
 
-  #answered(round: Round, arrival: Arrival): void {
-    const answerMs = round.nowMs - arrival.afterMs;
+  #answered(round: Round, arrival: Arrival, afterMs: number): void {
+    const answerMs = Math.max(0, afterMs - arrival.afterMs);
     // In memory only: after a restart, a failure is unknown anyway.
     const arrivals = round.record.arrivals.map((one) => (one === arrival ? { ...one, answerMs } : one));
     round.record = { ...round.record, arrivals };
@@ -287,17 +298,22 @@ export class CanaryBook {
   async #change(
     round: Round,
     change: (record: RoundRecord) => RoundRecord,
-    nextState?: () => StateRecord | undefined,
+    { nextState, relayed }: { nextState?: () => StateRecord | undefined; relayed?: number | undefined } = {},
   ): Promise<void> {
     await this.#changes.run(async () => {
       const state = nextState?.();
-      await this.#deps.store.save({ rounds: [change(round.record)], ...(state !== undefined && { state }) });
+      await this.#deps.store.save({ rounds: [change(round.record)], ...(state !== undefined && { state }), relayed });
       // Applied again: facts in memory may have been added during the write.
       round.record = change(round.record);
       if (state !== undefined) this.#states.set(keyOf(state), state);
     });
     round.changed();
   }
+}
+
+/** Returns the time of an arrival since the start of the round: now, or that of a relayed request. */
+function afterMsOf(round: Round, { agoMs }: Pick<Past, 'agoMs'> = { agoMs: 0 }): number {
+  return Math.max(0, round.nowMs - agoMs);
 }
 
 function keyOf({ account, canary }: CanaryPlace): string {

@@ -59,7 +59,9 @@ export function startCanaries(deps: CanariesDeps): RunningCanaries {
   }
 
   async function send(target: CanaryTarget, signal: AbortSignal): Promise<void> {
-    const { account, canary, settings, book } = target;
+    const { account, canary, settings, book, inbox } = target;
+    // A message is not lost, and another one is not in flight, if another replica has it.
+    await inbox.receive(target);
     const inFlight = book.rounds(target).filter((round) => !round.isEnded);
     if (inFlight.length >= MOST_IN_FLIGHT) return;
     const size = nextSize(target, clock.now());

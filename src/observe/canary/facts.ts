@@ -17,6 +17,8 @@ export interface Arrival {
   readonly answerMs?: number;
   /** True if the message had arrived before, and the sender had the response. */
   readonly isRepeated?: boolean;
+  /** Id of the relayed request, if the message arrived at another replica. */
+  readonly relayed?: number;
 }
 
 /** Error of a request to the service. */

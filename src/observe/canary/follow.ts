@@ -6,6 +6,8 @@ import { judge } from './verdict.ts';
 
 /** Interval of the first read of the log. Each further one is twice as long. */
 const FIRST_READ_MS = 1_000;
+/** Interval of looking for requests that reached another replica. */
+const RECEIVE_EVERY_MS = 1_000;
 
 export interface FollowDeps extends QuestionDeps {
   /** Returns true if the API of the account has answered before. */
@@ -24,7 +26,10 @@ export async function follow(target: CanaryTarget, round: Round, deps: FollowDep
   const asked = () => ({ target, round, evidence, signal });
   while (!round.isEnded) {
     signal.throwIfAborted();
-    const { account, book } = target;
+    const { account, book, inbox } = target;
+    // Before each verdict: the message may have arrived at another replica.
+    await inbox.receive(target);
+    if (round.isEnded) return;
     const known = { isKnownService: deps.isKnownService(account), logsResponses: book.logsResponses(account) };
     const step = judge(round.facts(evidence, known), round.nowMs);
     if (step.kind === 'verdict') {
@@ -36,7 +41,8 @@ export async function follow(target: CanaryTarget, round: Round, deps: FollowDep
       continue;
     }
     const readsLog = !isLogged(evidence.log, 'delivered') && !isLogged(evidence.log, 'failed');
-    await round.changeOr(Math.min(step.untilMs, readsLog ? nextRead : Infinity), signal);
+    const received = inbox.isShared ? round.nowMs + RECEIVE_EVERY_MS : Infinity;
+    await round.changeOr(Math.min(step.untilMs, readsLog ? nextRead : Infinity, received), signal);
     if (!readsLog || round.nowMs < nextRead) continue;
     note({ log: await readLog(asked(), deps) });
     interval *= 2;

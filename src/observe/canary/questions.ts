@@ -145,7 +145,7 @@ async function probeReceiver({ target, signal }: Asked, { http }: QuestionDeps):
     signal.throwIfAborted();
     return 'fails';
   }
-  return target.inbox.hasProbe(nonce) ? 'answers' : 'other';
+  return (await target.inbox.hasProbe(target, nonce)) ? 'answers' : 'other';
 }
 
 /** Returns true if a URL leads to this machine. */

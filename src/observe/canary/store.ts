@@ -32,6 +32,8 @@ interface CanaryChange {
   readonly state?: StateRecord;
   /** Ids of rounds to delete. */
   readonly forget?: readonly string[];
+  /** Id of the relayed request that this change applies, which is deleted. */
+  readonly relayed?: number | undefined;
 }
 
 export interface CanaryStore {

@@ -81,13 +81,14 @@ function noHook(): HttpError {
 async function takeCanary(request: CanaryRequest): Promise<void> {
   const { hook, inbox, asked, isCallback } = request;
   const code = asked.request.headers[CODE_HEADER.toLowerCase()];
-  const known = asked.request.method === 'POST' && typeof code === 'string' ? inbox.recognize(hook, code) : undefined;
+  const isCode = asked.request.method === 'POST' && typeof code === 'string';
+  const known = isCode ? await inbox.find(hook, code) : undefined;
   if (known === undefined || (known.kind === 'callback') !== isCallback) {
     inbox.rejected(hook, { status: 404, reason: 'token' });
     throw noHook();
   }
   try {
-    if (known.kind === 'probe') known.take();
+    if (known.kind === 'probe') await known.take();
     else if (known.kind === 'message') await takeMessage(request, known);
     else await takeCallback(request, known);
   } catch (error) {

@@ -5,7 +5,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { CanaryBook } from '#observe/canary/book.ts';
 import { startCanaries } from '#observe/canary/canaries.ts';
-import { CanaryInbox } from '#observe/canary/inbox.ts';
+import { CanaryInbox, type InboxShare } from '#observe/canary/inbox.ts';
 import { bodyOf, codeOf, CODE_HEADER } from '#observe/canary/message.ts';
 import { canariesSettings } from '#observe/canary/settings.ts';
 import type { CanaryStore } from '#observe/canary/store.ts';
@@ -14,7 +14,7 @@ import { createCanaryStore } from '#storage/canary-store.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 
 export const START = Date.UTC(2026, 10, 20, 2);
-const PLACE = { account: 'production', canary: 'home' };
+export const PLACE = { account: 'production', canary: 'home' };
 const URL = 'https://hooks.example.com/hooks/canary/production/home';
 
 export interface Published {
@@ -61,6 +61,8 @@ export interface WorldOptions {
   readonly clock?: ManualClock;
   readonly service?: ReturnType<typeof playedService>;
   readonly elsewhere?: boolean;
+  /** Place among several replicas. */
+  readonly share?: InboxShare;
 }
 
 /** Starts canaries. Called with the store of another world, it is a restart. */
@@ -73,7 +75,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
   const service = options.service ?? playedService();
   const [settings] = canariesSettings.parse([{ name: 'home', every: '1m', timeout: '20s', ...options.settings }]);
   const book = await CanaryBook.open({ store, clock, events });
-  const inbox = new CanaryInbox(book);
+  const inbox = new CanaryInbox(book, options.share);
   const scheduler = new Scheduler({ clock, events, random: () => 0 });
   const probes = { answer: true };
   const running = startCanaries({
@@ -95,7 +97,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
       async send(_url, { headers }) {
         if (!probes.answer) throw new Error('connect ECONNREFUSED');
         const code = inbox.recognize(PLACE, String(headers[CODE_HEADER]));
-        if (code?.kind === 'probe') code.take();
+        if (code?.kind === 'probe') await code.take();
         return { status: 202, contentType: '', body: Buffer.alloc(0) };
       },
       [Symbol.dispose]: () => undefined,
@@ -126,6 +128,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
     store,
     service,
     book,
+    inbox,
     newest,
     arrive,
     call,
