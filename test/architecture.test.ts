@@ -20,6 +20,7 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
     'observe/incidents',
     'automate/ledger',
     'operate/notifications',
+    'operate/views',
   ],
   config: ['foundation', 'automate/policies'],
   emulator: ['foundation/domain', 'foundation/platform'],
@@ -92,6 +93,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/http',
     'operate/operations',
   ],
+  // What the replicas show of the accounts of the others.
+  'operate/views': [DOMAIN, PLATFORM, 'observe/observations', 'observe/incidents', 'automate/ledger', 'operate/api'],
   'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
@@ -130,7 +133,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/notifications',
   ],
   // The same stores over PostgreSQL, for several replicas.
-  'storage/postgres': [PLATFORM, 'storage', 'automate/ledger', 'observe/canary'],
+  'storage/postgres': [PLATFORM, 'storage', 'automate/ledger', 'observe/canary', 'operate/views'],
   // Moves a store from one database to the other.
   'storage/copy': [PLATFORM, 'storage', 'storage/postgres', 'automate/ledger'],
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in

@@ -39,6 +39,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
   const { replica } = storage;
+  const views = replica && (await import('./views.ts')).openViews({ ...own, replica, flowControlHistory }, parts);
   let post: Promise<CanaryPost> | undefined;
   // Loaded on demand: a daemon without canaries has none of it.
   const openPost = async (accounts: readonly string[]) =>
@@ -47,10 +48,11 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     replica === undefined ? (post ??= openPost(accounts)) : openPost(accounts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
-    return createGeneration({ config, whole, ...own, flowControlHistory, canaryPost, handed, address: () => address });
+    const shared = { flowControlHistory, canaryPost, views };
+    return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
   const serve = (next: Generation) =>
-    servedBy(next, { ...own, gate, generation: () => generations.present, startedAt });
+    servedBy(next, { ...own, gate, views, generation: () => generations.present, startedAt });
 
   let address: string | undefined;
   let served: ServerDeps;

@@ -50,6 +50,8 @@ interface GenerationGiven {
   canaryPost(accounts: readonly string[]): Promise<CanaryPost>;
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
+  /** Shows the accounts of a generation to other replicas; absent if the store is not shared. */
+  readonly views: { publish(memory: OwnMemory, parts: Parts): void } | undefined;
   /** Ends the previous generation, and returns the state that this one needs; undefined if it is the first. */
   handed(): Handover | undefined;
 }
@@ -90,6 +92,12 @@ export interface Generation {
   /** Closes the generation, and returns the state that the next one needs. */
   handOver(): Handover;
 }
+
+/** Memory of a generation that other replicas show. */
+export type OwnMemory = Pick<
+  Generation,
+  'config' | 'board' | 'attempts' | 'incidents' | 'policies' | 'accounts' | 'metrics' | 'canaries'
+>;
 
 export async function createGeneration(given: GenerationGiven): Promise<Generation> {
   const { config, whole, options, events, flowControlHistory } = given;
@@ -146,6 +154,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const read = { board, attempts, resumeEnds, ledger, aggregations, metrics, spans, events };
   watchAccounts({ config, direct, accounts, scheduler, ...read, clock, verified, within });
   if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified }, parts);
+  deps.views?.publish({ config, board, attempts, incidents, policies, accounts, metrics, canaries }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.
   if (direct === undefined) policies.start();

@@ -108,11 +108,13 @@ async function openResumes(ledger: Intents): Promise<ReadonlyMap<string, readonl
   return Map.groupBy(open, ({ account }) => account);
 }
 
+interface ServedIncidentsDeps extends Omit<IncidentsDeps, 'events' | 'address' | 'scheduler' | 'policies'> {
+  /** Policies of all accounts. */
+  policies(): readonly Policy[];
+}
+
 /** Returns the incidents for the API. */
-export function servedIncidents(
-  watch: IncidentWatch,
-  deps: Omit<IncidentsDeps, 'events' | 'address' | 'scheduler'>,
-): Incidents {
+export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps): Incidents {
   const { storage, accounts, attempts, clock } = deps;
   const { ledger } = storage;
   return {
@@ -146,7 +148,7 @@ export function servedIncidents(
 async function selectedBy(
   account: string,
   { runs, deadLetters }: Parameters<Incidents['selectedBy']>[1],
-  deps: Pick<IncidentsDeps, 'policies' | 'config' | 'clock' | 'storage'>,
+  deps: Pick<ServedIncidentsDeps, 'policies' | 'config' | 'clock' | 'storage'>,
 ): Promise<ReadonlyMap<string, number>> {
   const now = deps.clock.now();
   const { ledger } = deps.storage;
@@ -172,7 +174,8 @@ async function selectedBy(
       .length;
   }
 
-  const counts = deps.policies.compiled
+  const counts = deps
+    .policies()
     .filter((policy) => policy.account === account)
     .map((policy) => [policy.name, selects(policy)] as const);
   return new Map(counts.filter(([, count]) => count > 0));

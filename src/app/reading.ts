@@ -4,6 +4,7 @@ import { RETIRED } from '#observe/aggregation/totals.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
+import { allPolicies } from './all-policies.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
@@ -11,9 +12,11 @@ import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
 
 export function readingPorts(
-  { config, policies, accounts, canaries, flowControlHistory, stores: { totals } }: Generation,
+  generation: Generation,
   { storage, options }: { readonly storage: Storage; readonly options: DaemonOptions },
 ): ReadingPorts {
+  const { whole: config, accounts, canaries, flowControlHistory, stores } = generation;
+  const { totals } = stores;
   const { ledger } = storage;
   return {
     flowControlHistory,
@@ -47,7 +50,7 @@ export function readingPorts(
       };
     },
     async policyScopes(name) {
-      const policy = policies.compiled.find((one) => one.name === name);
+      const policy = allPolicies(generation).find((one) => one.name === name);
       if (policy === undefined) return undefined;
       const version = (await ledger.policyVersions([name])).get(name);
       return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };

@@ -4,6 +4,7 @@ import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
+import { allPolicies } from './all-policies.ts';
 import { commandsOf, type CommandGate } from './commands.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
@@ -14,6 +15,7 @@ import { operationsOf } from './operations.ts';
 import type { DaemonOptions } from './options.ts';
 import { readingPorts } from './reading.ts';
 import type { Storage } from './storage.ts';
+import type { Views } from './views.ts';
 
 interface ServedDeps {
   readonly options: DaemonOptions;
@@ -21,6 +23,8 @@ interface ServedDeps {
   readonly storage: Storage;
   readonly security: ListenerSecurities;
   readonly gate: CommandGate;
+  /** Absent if the store is not shared. */
+  readonly views: Views | undefined;
   /** Current generation, which may be another one when a command is answered. */
   readonly generation: () => Generation;
   /** Epoch milliseconds. */
@@ -32,8 +36,9 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { options, events, storage, security, gate, startedAt } = deps;
   const { clock, logger, reload } = options;
   const { ledger } = storage;
-  const { config, board, policies, incidents, metrics, accounts, attempts } = generation;
-  return {
+  const { config, whole, board, policies, incidents, metrics, accounts, attempts } = generation;
+  const connections = new Map(accounts.connections.map(({ account, client }) => [account.name, client]));
+  const own = {
     command: ownCommand(
       options.env,
       options.direct === undefined ? ['--socket', socketPathOf(config.localPath)] : ['--config', config.sourceFile],
@@ -65,20 +70,24 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
       },
     },
     apiUsage: (account: string) => accounts.usage(account),
-    accounts: accounts.connections.map(({ account, client }) => ({
-      name: account.name,
-      ...(client.messageApi !== undefined && { messageApiUrl: client.messageApi.url }),
-      ...(client.managementApi !== undefined && { managementApiUrl: client.managementApi.url }),
-      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
-    })),
+    accounts: whole.accounts.map((account) => {
+      const { messageApi, managementApi } = connections.get(account.name) ?? account;
+      const { dlqRetention } = account.limits;
+      return {
+        name: account.name,
+        ...(messageApi !== undefined && { messageApiUrl: messageApi.url }),
+        ...(managementApi !== undefined && { managementApiUrl: managementApi.url }),
+        ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
+      };
+    }),
     outages: (account: string) => attempts.outages(account),
     incidents: servedIncidents(incidents, {
-      config,
+      config: whole,
       storage: { ...storage, ...generation.stores },
       accounts,
       board,
       attempts,
-      policies,
+      policies: () => allPolicies(generation),
       clock: generation.clock,
     }),
     labels: () => metrics.labelUse(),
@@ -87,4 +96,5 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     version: options.version,
     startedAt,
   };
+  return deps.views?.shown(own, generation) ?? own;
 }

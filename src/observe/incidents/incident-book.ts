@@ -89,7 +89,7 @@ export class IncidentBook {
   }
 
   /** All incidents, and lookups in them. It changes only with the next commit. */
-  get present(): Pick<IncidentSet, 'all' | 'get' | 'membersOf' | 'oldest'> {
+  get present(): Pick<IncidentSet, 'all' | 'get' | 'membersOf' | 'oldest' | 'share'> {
     return this.#set;
   }
 

@@ -11,13 +11,33 @@ export interface KnownMember {
   seen: number;
 }
 
+/** Member of an account's incident as another replica gets it. */
+export type SharedMember = readonly [queue: DeadLetterQueue, dlqId: string, incident: string, at: number];
+
+/** Incidents of one account for other replicas. */
+export interface SharedIncidents {
+  /** Another object after each change. */
+  readonly revision: object;
+  incidents(): readonly Incident[];
+  members(): readonly SharedMember[];
+}
+
 export class IncidentSet {
   readonly #incidents = new Map<string, Incident>();
   readonly #byKind = new Map<string, Set<string>>();
   readonly #aliases = new Map<string, string>();
   /** By account and queue. */
   readonly #members = new Map<string, Readonly<Record<DeadLetterQueue, Map<string, KnownMember>>>>();
+  readonly #revisions = new Map<string, object>();
   #oldest: ReadonlyMap<string, number> | undefined;
+
+  /** Returns the incidents of an account that another replica shared. */
+  static of(account: string, incidents: readonly Incident[], members: readonly SharedMember[]): IncidentSet {
+    const set = new IncidentSet();
+    const added = members.map(([queue, dlqId, incident, at]) => ({ queue, dlqId, incident, at }));
+    set.apply({ account, changed: incidents, added, removed: [], merged: [], forgotten: [] }, 0);
+    return set;
+  }
 
   static async load(store: IncidentStore): Promise<IncidentSet> {
     const set = new IncidentSet();
@@ -48,6 +68,19 @@ export class IncidentSet {
     }
     for (const id of forgotten) this.#remove(id);
     this.#oldest = undefined;
+    this.#revisions.delete(account);
+  }
+
+  share(account: string): SharedIncidents {
+    const queues = ['workflow', 'message'] as const;
+    return {
+      revision: getOrAdd(this.#revisions, account, () => ({})),
+      incidents: () => [...this.#incidents.values()].filter((incident) => incident.account === account),
+      members: () =>
+        queues.flatMap((queue) =>
+          [...this.membersOf(account, queue)].map(([dlqId, { incident, at }]) => [queue, dlqId, incident, at] as const),
+        ),
+    };
   }
 
   all(): IterableIterator<Incident> {

@@ -4,23 +4,20 @@
  */
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import {
-  INCIDENT_STATES,
-  type DeadLetterQueue,
-  type Incident,
-  type IncidentState,
-} from '#foundation/domain/incident.ts';
+import { INCIDENT_STATES, type Incident, type IncidentState } from '#foundation/domain/incident.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
 import type { DeadLetterReading, IncidentBook } from './incident-book.ts';
 import { kindOfDeadLetter, kindOfOutage, kindOfRun } from './incident-kinds.ts';
+import { IncidentLookup } from './incident-lookup.ts';
 import { IncidentReports, reportTexts } from './incident-reports.ts';
 import type { IncidentMark } from './incident-store.ts';
 
@@ -58,7 +55,7 @@ export interface IncidentWatchDeps {
   link(path: string): string;
 }
 
-export class IncidentWatch implements AsyncDisposable {
+export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
   readonly #deps: IncidentWatchDeps;
   readonly #book: IncidentBook;
   readonly #reports = new IncidentReports();
@@ -72,6 +69,7 @@ export class IncidentWatch implements AsyncDisposable {
   #isClosed = false;
 
   constructor(deps: IncidentWatchDeps) {
+    super({ accounts: deps.accounts, setOf: () => deps.book.present });
     this.#deps = deps;
     this.#book = deps.book;
     this.#changed = new Set(deps.accounts.map(({ name }) => name));
@@ -105,42 +103,6 @@ export class IncidentWatch implements AsyncDisposable {
     while (this.#work !== undefined) await this.#work;
   }
 
-  /** Incidents of the configured accounts. Those of a removed account stay in the store. */
-  all(): readonly Incident[] {
-    const accounts = new Set(this.#deps.accounts.map(({ name }) => name));
-    return [...this.#book.present.all()].filter(({ account }) => accounts.has(account));
-  }
-
-  /** Finds an incident by its id, a former id, or a prefix of at least four characters that only one id has. */
-  find(id: string): Incident | undefined {
-    const known = this.#book.present.get(id);
-    if (known !== undefined || id.length < 4) return known;
-    const found = this.all().filter((incident) => incident.id.startsWith(id));
-    return found.length === 1 ? found[0] : undefined;
-  }
-
-  /** Epoch milliseconds when the first member of an incident expires; undefined if the retention is unknown. */
-  firstExpiresAt({ id, account }: Pick<Incident, 'id' | 'account'>): number | undefined {
-    const retention = this.#deps.accounts.find(({ name }) => name === account)?.dlqRetentionMs;
-    const oldest = this.#book.present.oldest().get(id);
-    return retention === undefined || oldest === undefined ? undefined : oldest + retention;
-  }
-
-  /** Incident of a dead letter. Undefined if it is not grouped yet. */
-  incidentOf(account: string, queue: DeadLetterQueue, dlqId: string): string | undefined {
-    return this.#book.present.membersOf(account, queue).get(dlqId)?.incident;
-  }
-
-  /** Ids of the dead letters that are members now. */
-  memberIds({ id, account }: Pick<Incident, 'id' | 'account'>, queue: DeadLetterQueue): readonly string[] {
-    return this.#book.present
-      .membersOf(account, queue)
-      .entries()
-      .filter(([, { incident }]) => incident === id)
-      .map(([dlqId]) => dlqId)
-      .toArray();
-  }
-
   /** Dead letters of messages, as last read from the ledger, oldest first. Undefined before the first reading. */
   deadLetters(account: string): readonly DeadLetter[] | undefined {
     return this.#deadLetters.get(account);
@@ -148,6 +110,11 @@ export class IncidentWatch implements AsyncDisposable {
 
   marks(): readonly IncidentMark[] {
     return this.#book.marks;
+  }
+
+  /** Set that the lookups use now. */
+  get present(): IncidentBook['present'] {
+    return this.#book.present;
   }
 
   counts(): ReadonlyMap<string, Readonly<Record<IncidentState, number>>> {
@@ -339,8 +306,4 @@ function mayHaveHad(incident: Incident, { workflowUrl, failedAt, status }: OpenR
 
 function byAge(a: DeadLetter, b: DeadLetter): number {
   return a.learnedAt - b.learnedAt || (a.dlqId < b.dlqId ? -1 : 1);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

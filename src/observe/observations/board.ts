@@ -29,6 +29,11 @@ export interface CollectorStatus {
   readonly lastRunFailed: boolean;
 }
 
+/** Board as views read it. */
+export interface BoardReader extends Pick<ObservationBoard, 'latest' | 'fresh' | 'isStale' | 'statuses'> {
+  readonly logLag: Pick<LogLag, 'of'>;
+}
+
 type Registration = Pick<
   CollectorStatus,
   'account' | 'collector' | 'schedule' | 'intervalMs' | 'maxStalenessMs' | 'off'
@@ -144,8 +149,13 @@ export class ObservationBoard {
 
   /** Returns milliseconds since the latest complete batch, on the monotonic clock. */
   ageMs(account: string, collector: CollectorName): number | undefined {
-    const freshAt = this.#freshAt.get(keyOf(account, collector));
+    const freshAt = this.freshAt(account, collector);
     return freshAt === undefined ? undefined : this.#clock.monotonic() - freshAt;
+  }
+
+  /** Returns the monotonic time of the latest complete batch. */
+  freshAt(account: string, collector: CollectorName): number | undefined {
+    return this.#freshAt.get(keyOf(account, collector));
   }
 
   statuses(): readonly CollectorStatus[] {

@@ -14,6 +14,17 @@ const MOST_HOSTS = 500;
 /** Maximum lag of the log counting. */
 const BEHIND_MS = 5 * MINUTE_MS;
 
+/** Attempts of one account for other replicas. */
+export interface SharedAttempts {
+  /** End of the counted log, in epoch milliseconds. */
+  readonly watermark: number;
+  readonly outages: readonly Outage[];
+  /** Hosts with attempts within the window whose counts are known. */
+  readonly hosts: readonly (readonly [host: string, delivered: number, all: number])[];
+  /** True if hosts that are not in the list had no attempts. */
+  readonly isComplete: boolean;
+}
+
 export class RecentAttempts {
   readonly #clock: Clock;
   readonly #accounts = new Map<string, AccountAttempts>();
@@ -42,10 +53,37 @@ export class RecentAttempts {
     return this.#current(account)?.outages();
   }
 
+  /** Returns the outages of an account, and the attempts of the window, whatever the lag. Undefined if unknown. */
+  share(account: string, windowMs: number): SharedAttempts | undefined {
+    const known = this.#accounts.get(account);
+    return known?.share(this.#clock.now() - windowMs);
+  }
+
   #current(account: string): AccountAttempts | undefined {
     const known = this.#accounts.get(account);
-    return known === undefined || this.#clock.now() - known.watermark > BEHIND_MS ? undefined : known;
+    return known === undefined || isBehind(known, this.#clock.now()) ? undefined : known;
   }
+}
+
+/** As `RecentAttempts.outages`, for attempts that another replica shared. */
+export function sharedOutages(shared: SharedAttempts | undefined, now: number): readonly Outage[] | undefined {
+  return shared === undefined || isBehind(shared, now) ? undefined : shared.outages;
+}
+
+/** As `RecentAttempts.of`, for attempts that another replica shared. */
+export function sharedAttemptsOf(
+  shared: SharedAttempts | undefined,
+  host: string,
+  now: number,
+): AttemptCounts | undefined {
+  if (shared === undefined || isBehind(shared, now)) return undefined;
+  const found = shared.hosts.find(([name]) => name === host);
+  if (found === undefined) return shared.isComplete ? { delivered: 0, all: 0 } : undefined;
+  return { delivered: found[1], all: found[2] };
+}
+
+function isBehind({ watermark }: { readonly watermark: number }, now: number): boolean {
+  return now - watermark > BEHIND_MS;
 }
 
 class AccountAttempts {
@@ -68,14 +106,29 @@ class AccountAttempts {
   }
 
   of(host: string, from: number): AttemptCounts | undefined {
-    const since = this.#hosts.get(host)?.since ?? this.#since;
+    return this.#isComplete(from, this.#hosts.get(host)?.since ?? this.#since) ? this.seen(host, from) : undefined;
+  }
+
+  #isComplete(from: number, since: number): boolean {
     // The current minute also uses a slot of the ring.
-    if (!(from >= since) || minuteOf(from) <= this.watermark - (MINUTES - 1) * MINUTE_MS) return undefined;
-    return this.seen(host, from);
+    return from >= since && minuteOf(from) > this.watermark - (MINUTES - 1) * MINUTE_MS;
   }
 
   seen(host: string, from: number): AttemptCounts {
     return this.#hosts.get(host)?.sumFrom(minuteOf(from)) ?? { delivered: 0, all: 0 };
+  }
+
+  share(from: number): SharedAttempts {
+    const hosts = [...this.#hosts.keys()].flatMap((host) => {
+      const counts = this.of(host, from);
+      return counts === undefined || counts.all === 0 ? [] : [[host, counts.delivered, counts.all] as const];
+    });
+    return {
+      watermark: this.watermark,
+      outages: this.outages(),
+      hosts,
+      isComplete: this.#isComplete(from, this.#since),
+    };
   }
 
   outages(): Outage[] {

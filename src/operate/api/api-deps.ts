@@ -7,7 +7,7 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Incident } from '#foundation/domain/incident.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
-import type { ObservationBoard } from '#observe/observations/board.ts';
+import type { BoardReader } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { History } from '#automate/ledger/history.ts';
@@ -22,7 +22,7 @@ import type { Route, RouteContext } from '../http/route.ts';
 import type { Performed } from '../operations/perform.ts';
 import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
-import type { ApiUsage, LabelView } from './status-views.ts';
+import type { AccountLease, ApiUsage, LabelView } from './status-views.ts';
 
 /** Parts of the ledger that the API shows. */
 type LedgerReader = Reports &
@@ -60,7 +60,7 @@ export interface Incidents extends Pick<
 
 export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
-  readonly board: ObservationBoard;
+  readonly board: BoardReader;
   readonly ledger: LedgerReader;
   policies(): Promise<readonly PolicyStatus[]>;
   /** Engine, for operators' commands. A decision may wait while the engine is replaced; a pause never waits. */
@@ -76,6 +76,13 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
     readonly managementApiUrl?: string;
     readonly dlqRetentionMs?: number;
   }[];
+  /** This process among those that share the store; absent if none can. */
+  readonly replica?: {
+    readonly name: string;
+    /** Reason why the leases cannot be read. */
+    readonly problem: string | undefined;
+    owners(): ReadonlyMap<string, AccountLease>;
+  };
   /** Destinations of an account that are down; undefined if unknown. */
   outages(account: string): readonly Outage[] | undefined;
   readonly incidents: Incidents;

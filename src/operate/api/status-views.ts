@@ -98,6 +98,18 @@ export interface AccountView {
   /** Retention of the service's DLQs, if configured. */
   readonly dlqRetentionMs?: number;
   readonly usage: readonly ApiUsage[];
+  /** Only with a store that replicas share; absent while this replica cannot read the leases. */
+  readonly lease?: AccountLease;
+}
+
+/** Ownership of an account. Only its owner reads the account and acts on it. */
+export interface AccountLease {
+  /** Name of the replica that owns the account; absent if none does. */
+  readonly replica?: string;
+  /** Number of the ownership; each change of the owner increases it. */
+  readonly epoch: number;
+  /** True if the replica that responds is the owner. */
+  readonly isOwn: boolean;
 }
 
 /** Use of one label of an account with external values: `/api/v1/labels`. */
@@ -129,6 +141,10 @@ export interface Status {
   /** Hash of the configuration's files. */
   readonly configHash?: string;
   readonly startedAt: number;
+  /** Replica that responds. Only with a store that replicas share. */
+  readonly replica?: string;
+  /** Reason why this replica cannot read the leases. */
+  readonly leaseError?: string;
   /** True if the scheduler is running. */
   readonly healthy: boolean;
   readonly healthDetail: string;

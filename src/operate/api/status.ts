@@ -5,7 +5,7 @@ import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
-import type { CollectorStatus, ObservationBoard } from '#observe/observations/board.ts';
+import type { BoardReader, CollectorStatus } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { outageViews } from './outages.ts';
 import type { ApiDeps } from './api-deps.ts';
@@ -30,6 +30,7 @@ export type StatusDeps = Pick<
   | 'readiness'
   | 'policies'
   | 'accounts'
+  | 'replica'
   | 'outages'
   | 'canaries'
   | 'apiUsage'
@@ -57,7 +58,7 @@ export async function readStatus(deps: StatusDeps, actionLimit: number): Promise
     healthDetail: health.detail,
     ready: readiness.ready,
     readyDetail: readiness.detail,
-    accounts: deps.accounts.map((account) => ({ ...account, usage: deps.apiUsage?.(account.name) ?? [] })),
+    ...readLeases(deps),
     ...readOutages(deps, ledger, at),
     sources: sourceViews(deps.board),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
@@ -70,6 +71,19 @@ export async function readStatus(deps: StatusDeps, actionLimit: number): Promise
     ...(ledger.error !== undefined && { storeError: ledger.error }),
   };
   return { ...facts, verdict: judge(facts, deps.canaries.states()) };
+}
+
+function readLeases({ accounts, apiUsage, replica }: StatusDeps): Pick<Status, 'accounts' | 'replica' | 'leaseError'> {
+  const leaseError = replica?.problem;
+  const owners = leaseError === undefined ? replica?.owners() : undefined;
+  return {
+    accounts: accounts.map((account) => {
+      const lease = owners?.get(account.name);
+      return { ...account, usage: apiUsage?.(account.name) ?? [], ...(lease !== undefined && { lease }) };
+    }),
+    ...(replica !== undefined && { replica: replica.name }),
+    ...(leaseError !== undefined && { leaseError }),
+  };
 }
 
 function readOutages(
@@ -123,16 +137,16 @@ async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: n
   }
 }
 
-function reconciliationOf(board: ObservationBoard, account: string): ReconciliationView[] {
+function reconciliationOf(board: BoardReader, account: string): ReconciliationView[] {
   const rows = board.fresh(account, 'accountStats')?.rows ?? [];
   return rows.flatMap(({ reconciled = [] }) => reconciled.map((row) => ({ account, ...row })));
 }
 
-export function sourceViews(board: ObservationBoard): SourceView[] {
+export function sourceViews(board: BoardReader): SourceView[] {
   return board.statuses().map((status) => sourceView(board, status));
 }
 
-function sourceView(board: ObservationBoard, status: CollectorStatus): SourceView {
+function sourceView(board: BoardReader, status: CollectorStatus): SourceView {
   const batch = board.latest<CollectorName>(status.account, status.collector);
   const { watermark: countedUntilAt, ...lag } =
     (status.collector === 'logs' ? board.logLag.of(status.account) : undefined) ?? {};

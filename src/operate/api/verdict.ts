@@ -13,6 +13,7 @@ export function judge(status: Omit<Status, 'verdict'>, canaries: readonly Canary
   const problems = [
     ...status.outages.map((outage) => outageProblem(outage, status)),
     ...daemonProblems(status),
+    ...leaseProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
     ...status.sources.flatMap((source) => unknownOutages(source, status)),
@@ -21,7 +22,7 @@ export function judge(status: Omit<Status, 'verdict'>, canaries: readonly Canary
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status))
       .map(conditionProblem),
-    ...status.policies.flatMap((policy) => policyProblems(policy, status)),
+    ...status.policies.filter((policy) => isOwned(policy, status)).flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
   ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
   const [worst, ...others] = problems;
@@ -72,6 +73,31 @@ function daemonProblems(status: Omit<Status, 'verdict'>): Problem[] {
     problems.push({ level: 'trouble', text: `The store cannot be read: ${status.storeError}` });
   }
   return problems;
+}
+
+/** Id of the page's table of accounts. */
+const ACCOUNTS_ANCHOR = 'accounts';
+/** Maximum number of accounts that a problem names. */
+const MOST_NAMED = 5;
+
+/** Problems of accounts without an owner: only the owner reads an account and acts on it. */
+function leaseProblems({ accounts, leaseError }: Omit<Status, 'verdict'>): Problem[] {
+  if (leaseError !== undefined) {
+    const text = `This replica cannot read the leases, so it does not act: ${leaseError}`;
+    return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
+  }
+  const unowned = accounts.filter(({ lease }) => lease !== undefined && lease.replica === undefined);
+  if (unowned.length === 0) return [];
+  const names = unowned.slice(0, MOST_NAMED).map(({ name }) => name);
+  const more = unowned.length > names.length ? ` and ${formatCount(unowned.length - names.length)} more` : '';
+  const text = `No replica owns ${counted(unowned.length, 'account')} (${names.join(', ')}${more}): nothing is read of them, and no policy acts on them`;
+  return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
+}
+
+/** Returns false for a policy of an account without an owner, whose problem says that no policy acts. */
+function isOwned(policy: PolicyView, { accounts }: Omit<Status, 'verdict'>): boolean {
+  const lease = accounts.find(({ name }) => name === policy.account)?.lease;
+  return lease === undefined || lease.replica !== undefined;
 }
 
 function sourceProblem(source: SourceView, now: number): Problem[] {

@@ -29,5 +29,7 @@ export function messagePath(id: string, account: string): string {
 export function problemPath(anchor: string): string {
   if (anchor.startsWith('policy-')) return policyPath(anchor.slice('policy-'.length));
   if (anchor.startsWith('canary-')) return `/canaries#${encodeURIComponent(anchor)}`;
-  return /^(?:source|reconciliation)-/.test(anchor) ? `/sources#${encodeURIComponent(anchor)}` : `#${anchor}`;
+  return /^(?:source-|reconciliation-|accounts$)/.test(anchor)
+    ? `/sources#${encodeURIComponent(anchor)}`
+    : `#${anchor}`;
 }

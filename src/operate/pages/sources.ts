@@ -85,6 +85,13 @@ function lastError(row: SourceView, now: number): HtmlValue {
     >`;
 }
 
+function ownerCell({ lease }: AccountView): HtmlValue {
+  if (lease === undefined) return undefined;
+  const { replica, epoch, isOwn } = lease;
+  const owner = replica === undefined ? state('trouble', 'no replica') : html`${replica}${isOwn && ' (this replica)'}`;
+  return [owner, sub(`epoch ${epoch}`)];
+}
+
 function accounts(rows: readonly AccountView[]): Html {
   return table<AccountView>({
     caption: 'Requests since midnight UTC, and the daemon’s own limit.',
@@ -92,6 +99,7 @@ function accounts(rows: readonly AccountView[]): Html {
     empty: 'No account is configured.',
     columns: [
       { title: 'Account', wide: true, cell: (row) => row.name },
+      ...(rows.some(({ lease }) => lease !== undefined) ? [{ title: 'Owner', cell: ownerCell }] : []),
       { title: 'Message API', wide: true, cell: (row) => row.messageApiUrl ?? 'not configured' },
       { title: 'Management API', wide: true, cell: (row) => row.managementApiUrl ?? 'not configured' },
       {

@@ -3,7 +3,7 @@
  * be edited. A change is a new step.
  *
  * The tables and columns are those of SQLite (../schema.ts), for the same statements. Times are epoch milliseconds.
- * `audit`, `replicas` and `leases` exist here only.
+ * `audit`, `replicas`, `leases`, `views` and `view_slices` exist here only.
  */
 
 /** Texts have the order of SQLite, which is that of their bytes. */
@@ -255,6 +255,15 @@ const FIRST = `
 
   -- Owner of each account: the id of a replica, or NULL after a handover. Each change of the owner increments epoch.
   CREATE TABLE leases (account TEXT PRIMARY KEY, owner TEXT, epoch BIGINT NOT NULL, owned_since BIGINT);
+
+  -- What the owner of each account shows on the pages of the other replicas, as compressed JSON.
+  CREATE TABLE views (account TEXT PRIMARY KEY, at BIGINT NOT NULL, body BYTEA NOT NULL);
+
+  -- Rows of the long lists of a view. id is the hash of the content.
+  CREATE TABLE view_slices (account TEXT NOT NULL, id TEXT NOT NULL, body BYTEA NOT NULL, PRIMARY KEY (account, id));
+  -- The bodies are compressed already.
+  ALTER TABLE views ALTER COLUMN body SET STORAGE EXTERNAL;
+  ALTER TABLE view_slices ALTER COLUMN body SET STORAGE EXTERNAL;
 `;
 
 export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST].map(orderedByBytes);

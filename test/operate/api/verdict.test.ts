@@ -4,6 +4,7 @@ import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
+import type { AccountLease } from '#operate/api/status-views.ts';
 import { canaryState } from '../../support/canaries.ts';
 import { action, engine, ledger, NOW, RESUME_BILLING, world, type World } from '../http/world.ts';
 
@@ -45,6 +46,45 @@ describe('the verdict', () => {
       level: 'ok',
       sentence: 'All is well: 1 of 1 sources read, 1 policy as configured.',
       problems: [],
+    });
+  });
+
+  describe('of accounts that replicas share', () => {
+    const accounts = ['a', 'b', 'c', 'd', 'e', 'f', 'production'].map((name) => ({ name }));
+    const own = { replica: 'opsd-0', epoch: 3, isOwn: true };
+
+    function shared(owners: ReadonlyMap<string, AccountLease>, problem?: string): World {
+      const policies = async () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy: 'no owner' }];
+      return world({ accounts, policies, replica: { name: 'opsd-0', problem, owners: () => owners } });
+    }
+
+    test('an account without an owner is a trouble, which its policies do not repeat', async () => {
+      const unowned = new Map(accounts.map(({ name }) => [name, { epoch: 4, isOwn: false }]));
+      const status = await readStatus(shared(unowned), 0);
+      expect(status).toMatchObject({ replica: 'opsd-0' });
+      expect(status.accounts[0]).toEqual({ name: 'a', usage: [], lease: { epoch: 4, isOwn: false } });
+      expect(status.verdict.problems).toEqual([
+        {
+          level: 'trouble',
+          text: 'No replica owns 7 accounts (a, b, c, d, e and 2 more): nothing is read of them, and no policy acts on them',
+          anchor: 'accounts',
+        },
+      ]);
+    });
+
+    test('accounts with owners are no problem, and their policies have their own', async () => {
+      const owned = new Map(accounts.map(({ name }) => [name, own]));
+      const { problems } = await verdict(shared(owned));
+      expect(problems.map(({ anchor }) => anchor)).toEqual(['policy-resume-billing']);
+    });
+
+    test('a replica that cannot read the leases says so, and no owners', async () => {
+      const { verdict: found, accounts: shown } = await readStatus(shared(new Map(), 'the server is away'), 0);
+      expect(found.problems[0]).toMatchObject({
+        level: 'trouble',
+        text: 'This replica cannot read the leases, so it does not act: the server is away',
+      });
+      expect(shown.filter(({ lease }) => lease !== undefined)).toEqual([]);
     });
   });
 

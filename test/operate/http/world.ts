@@ -36,7 +36,7 @@ export interface World extends ServerDeps {
   readonly log: string[];
 }
 
-export function world(overrides: Partial<ServerDeps> = {}): World {
+export function world(overrides: Omit<Partial<ServerDeps>, 'board'> = {}): World {
   const clock = new ManualClock(NOW);
   const log: string[] = [];
   return {

@@ -77,7 +77,12 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
         sources: mapOf(count(), 'Number of sources by state, and `total`.'),
         policies: mapOf(count(), 'Number of policies by effective mode, and `total`.'),
       },
-      { configHash: text(), storeError: text('Reason why the store could not be read.') },
+      {
+        configHash: text(),
+        storeError: text('Reason why the store could not be read.'),
+        replica: text('Replica that responds. Only with a store that replicas share.'),
+        leaseError: text('Reason why this replica cannot read the leases.'),
+      },
     ),
   },
   'GET /api/v1/sources': {

@@ -11,6 +11,7 @@ import type { OutageView } from '../outages.ts';
 import type { Problem, Verdict } from '../verdict-level.ts';
 import { VERDICT_LEVELS } from '../verdict-level.ts';
 import type {
+  AccountLease,
   AccountView,
   ActionView,
   ApiUsage,
@@ -62,7 +63,16 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     managementApiUrl: opt(text('Absent if the account has no management API configured.')),
     dlqRetentionMs: opt(span('Retention of the DLQs, if configured.')),
     usage: listOf(ref('ApiUsage')),
+    lease: opt(ref('AccountLease')),
   }),
+  AccountLease: objectOf<AccountLease>(
+    {
+      replica: opt(text('Replica that owns the account; absent if none does.')),
+      epoch: count('Number of the ownership; each change of the owner increases it.'),
+      isOwn: flag('True if the replica that responds is the owner.'),
+    },
+    'Ownership of an account. Only with a store that replicas share.',
+  ),
   Outage: objectOf<OutageView>({
     account: text(),
     destination: text('Host of the destination.'),

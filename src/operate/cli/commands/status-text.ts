@@ -18,6 +18,9 @@ import {
 /** `/api/v1/status`, with the lists of sources, policies, pending plans and actions. */
 export interface ScreenData extends StateData {
   readonly version: string;
+  /** Replica that responds. */
+  readonly replica?: string;
+  readonly accounts?: readonly { readonly lease?: { readonly isOwn: boolean } }[];
   readonly verdict: StateData['verdict'] & {
     readonly problems: readonly { readonly level: 'trouble' | 'attention' | 'info'; readonly text: string }[];
   };
@@ -74,7 +77,12 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
   const time = new Date(data.at).toISOString().slice(0, 19).replace('T', ' ');
   const head = [
     wrapped([{ text: `${mark} ${data.verdict.sentence}`, style: color }], style.width, paint, 2),
-    wrapped([{ text: `  opsd ${data.version}, up ${up}, at ${time}Z`, style: 'dim' }], style.width, paint, 2),
+    wrapped(
+      [{ text: `  opsd ${data.version}, up ${up}, at ${time}Z${ofReplica(data)}`, style: 'dim' }],
+      style.width,
+      paint,
+      2,
+    ),
   ];
   const texts = sections.map((lines) =>
     lines
@@ -83,6 +91,13 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
       .join(''),
   );
   return [head.join(''), ...texts.filter((text) => text !== '')].join('\n');
+}
+
+/** `, replica opsd-0 with 2 of 5 accounts`. */
+function ofReplica({ replica, accounts = [] }: ScreenData): string {
+  if (replica === undefined) return '';
+  const own = accounts.filter(({ lease }) => lease?.isOwn === true).length;
+  return `, replica ${replica} with ${own} of ${counted(accounts.length, 'account')}`;
 }
 
 function problemLine({ level, text }: ScreenData['verdict']['problems'][number]): Segment[] {

@@ -58,6 +58,8 @@ export interface Frame {
   readonly section?: SectionPath;
   readonly viewer: Viewer;
   readonly version: string;
+  /** Replica that responds; absent if there is only one process. */
+  readonly replica?: string;
   readonly at: number;
   readonly startedAt: number;
   readonly links: readonly PageLink[];
@@ -75,7 +77,7 @@ const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230b57c2'/%3E%3Cpath d='M3 9h2l2-5 2 8 2-5h2' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
 
 export function renderLayout(frame: Frame, main: Html): string {
-  const { title, windowTitle, version, at, startedAt, links, refreshSeconds, continueAt } = frame;
+  const { title, windowTitle, version, replica, at, startedAt, links, refreshSeconds, continueAt } = frame;
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -103,7 +105,7 @@ export function renderLayout(frame: Frame, main: Html): string {
           ${main}
         </main>
         <footer class="page foot">
-          <p>opsd ${version} · up ${formatSpan(at - startedAt)}</p>
+          <p>opsd ${version} · up ${formatSpan(at - startedAt)}${replica !== undefined && ` · replica ${replica}`}</p>
           <ul class="links">
             ${[...OWN_LINKS, ...links].map(link)}
           </ul>

@@ -54,6 +54,7 @@ export function showPage(context: PageRequest, page: Page): Reply {
       ...frame,
       viewer: viewerOf(context),
       version: deps.version,
+      ...(deps.replica !== undefined && { replica: deps.replica.name }),
       at: deps.clock.now(),
       startedAt: deps.startedAt,
       links: deps.links,

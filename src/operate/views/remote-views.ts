@@ -1,0 +1,119 @@
+/**
+ * Accounts of the other replicas, read from their views. Only changed views are read, and of these only new slices. A
+ * view stays after its owner is gone, and its readings age.
+ */
+import type { Batch } from '#foundation/domain/observation.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { ListName, ReadView, ViewDocument } from './account-view.ts';
+import { unpackedDocument, unpackedRows } from './documents.ts';
+import { RemoteAccount } from './remote-account.ts';
+import type { StoredView, ViewStore } from './view-store.ts';
+
+interface RemoteViewsDeps {
+  readonly store: ViewStore;
+  readonly clock: Clock;
+  /** Accounts of other replicas. */
+  accounts(): readonly string[];
+  /** Called for each new reading. */
+  onReading(batch: Batch): void;
+}
+
+/** View that was read. */
+interface Known {
+  readonly at: number;
+  readonly account: RemoteAccount;
+  readonly document: ViewDocument;
+  readonly slices: ReadonlyMap<string, readonly unknown[]>;
+}
+
+export class RemoteViews {
+  readonly #deps: RemoteViewsDeps;
+  readonly #known = new Map<string, Known>();
+
+  constructor(deps: RemoteViewsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns an account of another replica; undefined if none has shown it. */
+  of(account: string): RemoteAccount | undefined {
+    return this.#known.get(account)?.account;
+  }
+
+  /**
+   * Reads the views that changed. A view that cannot be read does not affect the others.
+   *
+   * @throws if the store is unavailable or a view cannot be read
+   */
+  async refresh(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const askedAt = clock.monotonic();
+    const { now, views } = await store.times();
+    const accounts = new Set(this.#deps.accounts());
+    for (const account of this.#known.keys()) {
+      if (!accounts.has(account) || !views.has(account)) this.#known.delete(account);
+    }
+    const problems: string[] = [];
+    for (const account of accounts) {
+      const at = views.get(account);
+      if (at === undefined || at === this.#known.get(account)?.at) continue;
+      try {
+        // An age is too high by the duration of the query, and never too low.
+        await this.#read(account, (writtenAt) => askedAt - now + writtenAt);
+      } catch (error) {
+        problems.push(`view of ${account}: ${errorMessage(error)}`);
+      }
+    }
+    if (problems.length > 0) throw new Error(problems.join('; '));
+  }
+
+  async #read(account: string, localTime: (at: number) => number): Promise<void> {
+    const before = this.#known.get(account);
+    let document: ViewDocument | undefined;
+    const stored = await this.#deps.store.read(account, (body) => {
+      document = unpackedDocument(body);
+      return idsOf(document).filter((id) => before?.slices.has(id) !== true);
+    });
+    if (stored === undefined || document === undefined) return;
+    const slices = await slicesOf(document, stored, before);
+    const view = { facts: document.facts, moving: document.moving, lists: listsOf(document, slices, before) };
+    const remote = new RemoteAccount(account, view, localTime(stored.at), before?.account);
+    this.#known.set(account, { at: stored.at, account: remote, document, slices });
+    for (const [collector, { batch }] of remote.readings) {
+      const isNew = batch?.at !== before?.account.readings.get(collector)?.batch?.at;
+      if (batch !== undefined && isNew) this.#deps.onReading(batch);
+    }
+  }
+}
+
+function idsOf({ lists }: ViewDocument): string[] {
+  return [...new Set(Object.values(lists).flat())];
+}
+
+async function slicesOf(
+  document: ViewDocument,
+  stored: StoredView,
+  before: Known | undefined,
+): Promise<ReadonlyMap<string, readonly unknown[]>> {
+  const slices = new Map<string, readonly unknown[]>();
+  for (const id of idsOf(document)) {
+    const known = before?.slices.get(id);
+    const bytes = stored.slices.get(id);
+    if (known === undefined && bytes === undefined) throw new Error(`its slice ${id} is missing`);
+    slices.set(id, known ?? (await unpackedRows(bytes!)));
+  }
+  return slices;
+}
+
+/** Lists that did not change are the same objects as before. */
+function listsOf(document: ViewDocument, slices: Known['slices'], before: Known | undefined): ReadView['lists'] {
+  const names = Object.keys(document.lists) as ListName[];
+  return new Map(
+    names.map((name) => {
+      const ids = document.lists[name]!;
+      const old = before?.document.lists[name];
+      const isSame = old?.length === ids.length && old.every((id, index) => id === ids[index]);
+      return [name, isSame ? before!.account.lists.get(name)! : ids.flatMap((id) => slices.get(id)!)];
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+/**
+ * Port for what the replicas show of their accounts. A view is one document, and its long lists are in slices, which are
+ * named after their content. A slice is written once, however often its list changes elsewhere.
+ */
+
+/** View of one account as stored. */
+export interface StoredView {
+  /** Epoch milliseconds of the write, by the clock of the store. Each write has another time. */
+  readonly at: number;
+  readonly body: Uint8Array;
+  /** Slices that were asked for. One that is missing was replaced, and the next reading has the new ones. */
+  readonly slices: ReadonlyMap<string, Uint8Array>;
+}
+
+export interface NewView {
+  readonly account: string;
+  readonly body: Uint8Array;
+  /** Slices that the store does not have yet. */
+  readonly added: ReadonlyMap<string, Uint8Array>;
+  /** Ids of all slices of the view. Others of the account are deleted. Absent if they are as before. */
+  readonly slices?: readonly string[];
+}
+
+export interface ViewStore {
+  /** Returns the time of each view, and the present time, by the clock of the store. */
+  times(): Promise<{ readonly now: number; readonly views: ReadonlyMap<string, number> }>;
+  /** @param wanted returns the ids of the slices to read, for the body of the view */
+  read(account: string, wanted: (body: Uint8Array) => readonly string[]): Promise<StoredView | undefined>;
+  /** Ids of the slices of an account. */
+  slices(account: string): Promise<readonly string[]>;
+  /** Writes a view as the owner of its account. Rejects if another replica owns it. */
+  write(view: NewView): Promise<void>;
+}

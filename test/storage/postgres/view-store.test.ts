@@ -1,0 +1,79 @@
+/** Views of accounts in PostgreSQL, and their fence. */
+import { describe, expect, test } from 'vitest';
+import { run } from '#storage/database.ts';
+import { LeaseLostError } from '#storage/postgres/postgres-error.ts';
+import { createViewStore } from '#storage/postgres/view-store.ts';
+import { migrate } from '#storage/postgres/migrate.ts';
+import { SERVERS } from '../../support/postgres/servers.ts';
+import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
+
+const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+const view = (body: string, ...ids: readonly string[]) => ({
+  account: 'production',
+  body: bytes(body),
+  added: new Map(ids.map((id) => [id, bytes(`rows ${id}`)])),
+});
+
+describe.each(SERVERS)('%s', (server) => {
+  async function store() {
+    const database = opened(await emptyDatabase(server));
+    await migrate(database);
+    return createViewStore(database);
+  }
+
+  test('a view is read with the slices that are asked for, and slices of its past are gone', async () => {
+    const views = await store();
+    expect(await views.read('production', () => [])).toBeUndefined();
+    await views.write({ ...view('one', 'a', 'b'), slices: ['a', 'b'] });
+    expect((await views.slices('production')).toSorted()).toEqual(['a', 'b']);
+    const read = await views.read('production', (body) => {
+      expect(body).toEqual(bytes('one'));
+      return ['b', 'unknown'];
+    });
+    expect([...read!.slices]).toEqual([['b', bytes('rows b')]]);
+    await views.write({ ...view('two', 'c'), slices: ['b', 'c'] });
+    expect((await views.slices('production')).toSorted()).toEqual(['b', 'c']);
+    await views.write(view('three'));
+    expect((await views.slices('production')).toSorted()).toEqual(['b', 'c']);
+    expect((await views.read('production', () => []))!.body).toEqual(bytes('three'));
+    expect(await views.slices('staging')).toEqual([]);
+  });
+
+  test('each write has another time, by the clock of the server', async () => {
+    const views = await store();
+    expect((await views.times()).views).toEqual(new Map());
+    const times: number[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      await views.write(view(text));
+      const { now, views: found } = await views.times();
+      times.push(found.get('production')!);
+      expect(Math.abs(now - found.get('production')!)).toBeLessThan(60_000);
+    }
+    expect(new Set(times).size).toBe(3);
+    expect((await views.read('production', () => []))!.at).toBe(times.at(-1));
+  });
+
+  test('only the owner of an account writes its view', async () => {
+    const url = await emptyDatabase(server);
+    const migrated = opened(url);
+    await migrate(migrated);
+    let epoch: number | undefined = 1;
+    const views = createViewStore(opened(url, { epochOf: () => epoch }));
+    const own = (current: number) =>
+      migrated.transaction(
+        run(
+          'INSERT INTO leases (account, epoch) VALUES (?1, ?2) ON CONFLICT (account) DO UPDATE SET epoch = ?2',
+          'production',
+          current,
+        ),
+      );
+    await own(1);
+    await views.write(view('one', 'a'));
+    await own(2);
+    await expect(views.write(view('stale', 'b'))).rejects.toThrow(LeaseLostError);
+    epoch = undefined;
+    await expect(views.write(view('stale'))).rejects.toThrow(LeaseLostError);
+    expect((await views.read('production', () => ['a', 'b']))!).toMatchObject({ body: bytes('one') });
+    expect(await views.slices('production')).toEqual(['a']);
+  });
+});
