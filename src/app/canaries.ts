@@ -13,7 +13,6 @@ import { CanaryInbox } from '#observe/canary/inbox.ts';
 import { isLocalUrl } from '#observe/canary/questions.ts';
 import type { CanaryTarget } from '#observe/canary/target.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
-import { WHOLE } from '#storage/scope.ts';
 import type { Accounts } from './accounts.ts';
 import type { Parts } from './parts.ts';
 import type { Storage } from './storage.ts';
@@ -40,7 +39,7 @@ interface StartDeps {
 }
 
 interface PostDeps {
-  readonly storage: Pick<Storage, 'database' | 'replica' | 'canaryRelay'>;
+  readonly storage: Pick<Storage, 'database' | 'scope' | 'canaryRelay'>;
   /** Accounts whose canaries this process sends. */
   readonly accounts: readonly string[];
   readonly clock: Clock;
@@ -48,9 +47,8 @@ interface PostDeps {
 }
 
 export async function openCanaries({ storage, clock, events, accounts: own }: PostDeps): Promise<CanaryPost> {
-  const { replica, canaryRelay: relay } = storage;
-  const scope = replica === undefined ? WHOLE : { accounts: own, replica: replica.name };
-  const book = await CanaryBook.open({ store: createCanaryStore(storage, scope), clock, events });
+  const { canaryRelay: relay } = storage;
+  const book = await CanaryBook.open({ store: createCanaryStore(storage, storage.scope()), clock, events });
   const onFailed = (error: unknown): void =>
     events.emit({ type: 'store.failed', operation: 'record of a canary', message: errorMessage(error) });
   const isOwn = (account: string): boolean => own.includes(account);

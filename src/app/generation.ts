@@ -106,7 +106,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   using hearing = new DisposableStack();
 
   const owned = config.accounts.map(({ name }) => name);
-  const stores = await given.storage.stores(owned);
+  const stores = await given.storage.stores();
   const ledger = given.storage.replica === undefined ? given.storage.ledger : given.storage.ledger.within(owned);
   // An exchange has waited for the operations of this process: these are of earlier owners.
   if (given.storage.replica !== undefined) await endInterruptedOperations(ledger, options);

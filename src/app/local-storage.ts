@@ -9,6 +9,7 @@ import { auditFiles } from '#storage/audit-files.ts';
 import { createBackupFolder } from '#storage/backup-folder.ts';
 import { createCopies } from '#storage/backup.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
+import { WHOLE } from '#storage/scope.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
@@ -32,7 +33,7 @@ export async function openLocal(config: Config, deps: StorageDeps, parts: Parts)
   parts.ending('copies of the store', 10_000, async () => copies[Symbol.asyncDispose]());
   let savedAt: number | undefined;
   const stores: Stores = {
-    ...(await openStores(observed, { events, onSaved: () => void (savedAt = clock.now()) })),
+    ...(await openStores(observed, { scope: WHOLE, events, onSaved: () => void (savedAt = clock.now()) })),
     requestUse: createRequestUseStore(store),
   };
   const kept = keepCounts({ events, totals: stores.totals, clock });
@@ -60,6 +61,7 @@ export async function openLocal(config: Config, deps: StorageDeps, parts: Parts)
         backups: { every: backup.every, folder: createBackupFolder(backup, { store, copies, clock }) },
       }),
     stores: async () => stores,
+    scope: () => WHOLE,
     async check(next) {
       const { postgres } = next.storage;
       if (postgres === undefined) check(store, next.localPath);

@@ -53,7 +53,8 @@ export function startNotifications(
   const { config, options, events, storage, stored } = deps;
   const { clock } = options;
   const store = storage.notifications;
-  const notifier = createNotifier({ settings: config.notifications, store, stored, clock, events });
+  const replica = storage.replica && { name: storage.replica.name, isLeader: storage.replica.isLeader() };
+  const notifier = createNotifier({ settings: config.notifications, store, stored, clock, events, replica });
   parts.ending('notifications', 2_000, async () => notifier[Symbol.asyncDispose]());
   engine.restore(
     notifier.activeConditions().map(({ at, isResolved: _isResolved, ...told }) => ({ ...told, since: at })),

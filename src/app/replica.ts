@@ -7,6 +7,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { LeaseTable } from '#storage/postgres/lease-table.ts';
+import type { Scope } from '#storage/scope.ts';
 import { Leases, type LeaseConnection, type LossReason, type Taken } from '#storage/postgres/leases.ts';
 
 interface ReplicaDeps {
@@ -120,10 +121,19 @@ export class Replica {
     };
   }
 
+  /** Returns the rows of the store that the present generation works on. */
+  scope(): Scope {
+    const accounts = [...this.#working.keys()].filter((account) => account !== LEADER);
+    if (!this.#working.has(LEADER)) return { accounts, replica: this.name };
+    const known = [...this.#configured, ...this.#leases.all.map(({ account }) => account)];
+    const others = new Set(known.filter((account) => account !== LEADER && !this.#working.has(account)));
+    return { accounts, others: [...others], replica: this.name };
+  }
+
   /** Returns the epoch of an account under which the present generation may commit; undefined if it may not. */
   epochOf(account: string): number | undefined {
     const epoch = this.#leases.epochOf(account);
-    return account === LEADER || this.#working.get(account) === epoch ? epoch : undefined;
+    return this.#working.get(account) === epoch ? epoch : undefined;
   }
 
   owns(account: string): boolean {
@@ -168,8 +178,7 @@ export class Replica {
   }
 
   #take({ account, epoch, before }: Taken): void {
-    if (account === LEADER) return;
-    this.#events.emit({ type: 'lease.taken', account, epoch, before });
+    if (account !== LEADER) this.#events.emit({ type: 'lease.taken', account, epoch, before });
     if (before !== 'none') this.#takeovers.set(account, (this.#takeovers.get(account) ?? 0) + 1);
     this.#wanted.set(account, epoch);
   }
@@ -177,8 +186,7 @@ export class Replica {
   /** Resolves when no work on the account is in progress. */
   async #lose(account: string, reason: LossReason): Promise<void> {
     // No other replica takes the account from a database that cannot be reached. What was committed stays visible.
-    if (account === LEADER) return;
-    this.#events.emit({ type: 'lease.ended', account, reason });
+    if (account !== LEADER) this.#events.emit({ type: 'lease.ended', account, reason });
     if (reason === 'unreachable') return;
     this.#wanted.delete(account);
     if (!this.#working.has(account)) return;

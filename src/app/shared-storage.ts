@@ -89,8 +89,12 @@ export async function openShared(
     },
     replica,
     canaryRelay: createCanaryRelay(database),
+    scope: () => replica.scope(),
     async stores() {
-      const stores = await openStores({ database }, { events, onSaved: () => void (savedAt = clock.now()) });
+      const stores = await openStores(
+        { database },
+        { scope: replica.scope(), events, onSaved: () => void (savedAt = clock.now()) },
+      );
       const { totals } = stores;
       return {
         ...stores,

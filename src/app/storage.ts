@@ -8,6 +8,7 @@ import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
 import type { CanaryRelay } from '#observe/canary/relay.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { Database } from '#storage/database.ts';
+import type { Scope } from '#storage/scope.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { DirectOptions } from './options.ts';
 import type { Replica } from './replica.ts';
@@ -39,7 +40,9 @@ export interface Storage {
   /** Requests to canaries of other replicas; absent with SQLite. */
   readonly canaryRelay?: CanaryRelay;
   /** Opens the stores of a generation. */
-  stores(accounts: readonly string[]): Promise<Stores>;
+  stores(): Promise<Stores>;
+  /** Rows that the present generation works on. */
+  readonly scope: () => Scope;
   /** Checks that a daemon with this configuration can use its store. Rejects with a message for the operator. */
   check(next: Config): Promise<void>;
 }

@@ -9,6 +9,7 @@ import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
+import type { Scope } from '#storage/scope.ts';
 import { createRequestUseStore } from '#storage/request-use.ts';
 import { createSeriesStore } from '#storage/series-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
@@ -18,22 +19,22 @@ import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
 interface StoresDeps {
+  readonly scope: Scope;
   readonly events: EventBus;
   /** Called after each commit of counters. */
   readonly onSaved: () => void;
 }
 
 /** @throws {Error} if the store is unavailable */
-export async function openStores(store: { readonly database: Database }, { events, onSaved }: StoresDeps) {
+export async function openStores(store: { readonly database: Database }, { scope, events, onSaved }: StoresDeps) {
   const totals = createTotals(
     store,
     (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
     onSaved,
   );
-  const spans = await createSpanOutbox(store);
-  const deliveries = await createDeliveryOutbox(store, {
-    onDropped: (count) => events.emit({ type: 'deliveries.dropped', count }),
-  });
+  const spans = await createSpanOutbox(store, scope);
+  const onDropped = (count: number): void => events.emit({ type: 'deliveries.dropped', count });
+  const deliveries = await createDeliveryOutbox(store, { onDropped }, scope);
   const aggregations: AggregationStores = {
     log: createLogAggregationStore(store, totals, { spans, deliveries }),
     series: createSeriesStore(store, totals),
@@ -45,9 +46,9 @@ export async function openStores(store: { readonly database: Database }, { event
     spans,
     deliveries,
     aggregations,
-    incidents: await IncidentBook.open(createIncidentStore(store)),
-    labels: createLabelStore(store, totals),
-    notifications: createNotificationStore(store),
-    requestUse: createRequestUseStore(store),
+    incidents: await IncidentBook.open(createIncidentStore(store, scope)),
+    labels: createLabelStore(store, totals, scope),
+    notifications: createNotificationStore(store, scope),
+    requestUse: createRequestUseStore(store, scope),
   };
 }
