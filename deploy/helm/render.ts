@@ -9,7 +9,7 @@ import { marked, table } from '../prometheus/document.ts';
 import { RULE_FILES } from '../prometheus/render.ts';
 import { GRAFANA, RUNBOOKS } from '../prometheus/thresholds.ts';
 import { definitions, type Schema } from './kubernetes-schema.ts';
-import { Group, KUBERNETES_TYPES, type Shape, VALUES } from './values-schema.ts';
+import { CONDITIONS, Group, KUBERNETES_TYPES, type Shape, VALUES } from './values-schema.ts';
 import { valuesOf } from './values.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -40,6 +40,7 @@ function valuesSchema(): Schema {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Values of the chart opsd',
     ...schemaOf(VALUES),
+    ...CONDITIONS,
     definitions: { config: forHelm(config), ...definitions(KUBERNETES_TYPES) },
   };
 }
@@ -69,8 +70,10 @@ function valuesTable(): string {
   return table(['value', 'meaning', 'type', 'default'], rows);
 }
 
-function typeOf({ $ref, type, items, enum: values }: Schema): string {
+function typeOf({ $ref, type, items, const: value, enum: values, anyOf }: Schema): string {
+  if (Array.isArray(anyOf)) return (anyOf as readonly Schema[]).map(typeOf).join(', ');
   if (typeof $ref === 'string') return $ref.replace(/^.*[./]/, '');
+  if (value !== undefined) return `\`${JSON.stringify(value)}\``;
   if (Array.isArray(values)) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   return type === 'array' ? `list of ${typeOf(items as Schema)}` : String(type);
 }

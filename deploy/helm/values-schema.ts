@@ -108,6 +108,12 @@ export const VALUES = new Group({
     }),
   }),
   service: new Group({ labels: strings, annotations: strings }),
+  postgres: new Group({
+    enabled: flag,
+    secretName: name,
+    port: { type: 'integer', minimum: 1, maximum: 65_535 },
+    to: listOf(kubernetes('NetworkPolicyPeer')),
+  }),
   persistence: new Group({
     existingClaim: name,
     storageClassName: name,
@@ -117,7 +123,8 @@ export const VALUES = new Group({
     labels: strings,
     annotations: strings,
   }),
-  replicas: oneOf(0, 1),
+  // More than one only with PostgreSQL: see CONDITIONS.
+  replicas: { anyOf: [{ const: '' }, { type: 'integer', minimum: 0 }] },
   podDisruptionBudget: new Group({ enabled: flag, maxUnavailable: oneOf(0, 1) }),
   serviceAccount: new Group({ create: flag, name, annotations: strings }),
   podLabels: strings,
@@ -167,3 +174,12 @@ export const VALUES = new Group({
     annotations: strings,
   }),
 });
+
+/** Values that depend on each other. */
+export const CONDITIONS: Schema = {
+  if: {
+    properties: { postgres: { properties: { enabled: { const: true } }, required: ['enabled'] } },
+    required: ['postgres'],
+  },
+  else: { properties: { replicas: { enum: ['', 0, 1] } } },
+};

@@ -88,7 +88,7 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
     ['a list for a map', /at '\/labels': got array, want object/],
     ['a number for a label', /at '\/podLabels\/cost-center': got number, want string/],
     ['an unknown kind', /at '\/monitor\/kind': value must be one of 'ServiceMonitor', 'PodMonitor'/],
-    ['more than one pod', /at '\/replicas': value must be one of 0, 1/],
+    ['more than one pod', /at '\/replicas': value must be one of '', 0, 1/],
     ['a shared volume', /at '\/persistence\/accessModes\/0': value must be one of/],
     ['a path that is not a hook', /at '\/hooks\/ingress\/paths\/0': '\/metrics' does not match/],
   ])('%s', (_what, message) => {
@@ -103,6 +103,11 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
     ['hooks of the pod only', ['config.hooks.listen="127.0.0.1:10778"'], 'config.hooks.listen is "127.0.0.1:10778"'],
     ['hooks that do not listen', ['config.hooks=null'], 'hooks.enabled is true, and config.hooks.listen is not set'],
     ['a store outside of the volume', ['config.storage={"sqlite":{"path":"/tmp/a.db"}}'], 'only /var/lib/opsd keeps'],
+    [
+      'both stores',
+      ['postgres.enabled=true', 'config.storage={"sqlite":{"path":"/var/lib/opsd/a.db"}}'],
+      'postgres.enabled is true, and config.storage.sqlite is set',
+    ],
     ['a variable of the image', ['env=[{"name":"OPSD_LISTEN","value":":1"}]'], 'env sets OPSD_LISTEN'],
     ['an Ingress without hooks', [ingress, 'hooks.enabled=false'], 'hooks.enabled is false: the Ingress leads'],
     ['an Ingress without a host', ['hooks.ingress.enabled=true'], 'hooks.ingress.host is empty'],

@@ -115,6 +115,7 @@ describe.skipIf(helm === undefined)('the chart', () => {
     test.each([
       ['the default values', 'defaults', 'base'],
       ['every component', 'every-component', 'overlays/example'],
+      ['replicas on PostgreSQL', 'postgres', 'overlays/postgres'],
     ])('%s: same objects as kustomize', (_what, values, folder) => {
       const theirs = comparable(kustomize(join(KUBERNETES, folder)));
       expect(comparable(objects(values))).toEqual(theirs);
@@ -324,6 +325,36 @@ describe.skipIf(helm === undefined)('the chart', () => {
     const { labels } = podOf(objects('scheduling')).metadata;
     expect(labels![jobLabel!]).toBe('opsd');
     expect(labels).toMatchObject(selector.matchLabels!);
+  });
+
+  test.skipIf(promtool === undefined)('each replica is a target of its own, for both kinds of monitors', () => {
+    const service = only(objects('postgres'), 'ServiceMonitor').spec.endpoints[0]!.relabelings!;
+    const pods = only(objects('postgres-other'), 'PodMonitor').spec.podMetricsEndpoints![0]!.relabelings!;
+    for (const relabelings of [service, pods]) {
+      for (const pod of ['opsd-a', 'opsd-b']) {
+        const labels = { __meta_kubernetes_namespace: 'opsd', __meta_kubernetes_pod_name: pod, pod };
+        const instance = `opsd/${pod}`;
+        expect(labelsOf(relabelings, { address: '10.0.0.1:10777', labels })).toEqual({ job: 'opsd', instance });
+      }
+    }
+  });
+
+  test('replicas have a budget, no volume, and a route to their database', () => {
+    const manifests = objects('postgres');
+    const { spec, container } = podOf(manifests);
+    expect(all(manifests, 'PersistentVolumeClaim')).toEqual([]);
+    expect(spec.volumes!.filter((volume) => volume.persistentVolumeClaim !== undefined)).toEqual([]);
+    expect(container.securityContext!.readOnlyRootFilesystem).toBe(true);
+    expect(only(manifests, 'PodDisruptionBudget').spec).toMatchObject({ minAvailable: 1 });
+    // The daemon's configuration names a file that is mounted.
+    const { storage } = parse(configFiles(manifests)['config.yaml']!) as { storage: { postgres: { urlFile: string } } };
+    const mounts = container.volumeMounts!.map(({ mountPath }) => `${mountPath}/url`);
+    expect(mounts).toContain(storage.postgres.urlFile);
+    const other = objects('postgres-other');
+    expect(only(other, 'Deployment').spec!.replicas).toBe(3);
+    expect(only(other, 'NetworkPolicy').spec!.egress!.at(-1)).toMatchObject({ ports: [{ port: 6432 }] });
+    const one = template({ values: ['postgres'], set: ['replicas=1'] });
+    expect(all(one, 'PodDisruptionBudget')).toEqual([]);
   });
 
   test('alerts have the addresses of the values', () => {

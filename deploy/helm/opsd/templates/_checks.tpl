@@ -17,6 +17,9 @@
 {{- if and $sqlite.path (not (hasPrefix "/var/lib/opsd/" $sqlite.path)) }}
 {{- fail (printf "config.storage.sqlite.path is %q: only /var/lib/opsd keeps its files; remove the key" $sqlite.path) }}
 {{- end }}
+{{- if and .Values.postgres.enabled $sqlite }}
+{{- fail "postgres.enabled is true, and config.storage.sqlite is set: remove it" }}
+{{- end }}
 {{- range .Values.env }}
 {{- if has .name (list "OPSD_CONFIG" "OPSD_LISTEN" "OPSD_PROBES_LISTEN" "OPSD_STORE") }}
 {{- fail (printf "env sets %s: the image sets it, and the ports and volumes of the pod depend on it" .name) }}
@@ -74,7 +77,7 @@ Arguments: at (path of the value), value.
 {{- $at := .at -}}
 {{- if kindIs "map" .value }}
 {{- range $key, $value := .value }}
-{{- $isSecret := or (has $key (list "token" "actionToken" "password" "signingKeys")) (and (eq $key "url") (hasSuffix ".webhook" $at)) }}
+{{- $isSecret := or (has $key (list "token" "actionToken" "password" "signingKeys")) (and (eq $key "url") (or (hasSuffix ".webhook" $at) (hasSuffix ".postgres" $at))) }}
 {{- if not (kindIs "string" $value) }}
 {{- include "opsd.checkSecrets" (dict "at" (printf "%s.%s" $at $key) "value" $value) }}
 {{- else if and $isSecret (not (regexMatch "^\\$\\{env:\\w+\\}$" $value)) }}

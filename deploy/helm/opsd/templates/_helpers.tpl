@@ -36,6 +36,10 @@ annotations:
 {{- end }}
 {{- end }}
 
+{{- define "opsd.replicas" -}}
+{{- if kindIs "string" .Values.replicas }}{{ ternary 2 1 .Values.postgres.enabled }}{{ else }}{{ int .Values.replicas }}{{ end -}}
+{{- end }}
+
 {{- define "opsd.image" -}}
 {{- with .Values.image -}}
 {{- if .digest }}{{ .repository }}@{{ .digest }}
@@ -60,6 +64,9 @@ annotations:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.postgres.enabled }}
+- { key: postgres, name: {{ default (printf "%s-postgres" $fullname) .Values.postgres.secretName }}, optional: false }
+{{- end }}
 {{- with .Values.webConfig }}
 {{- if .enabled }}
 - { key: web, name: {{ default (printf "%s-web" $fullname) .secretName }}, optional: false }
@@ -77,6 +84,10 @@ annotations:
 {{- end }}
 {{- if $.Values.webConfig.enabled }}
 {{- $default := dict "server" (dict "webConfigFile" "/run/secrets/opsd-web/web.yaml") }}
+{{- $config = merge $config $default }}
+{{- end }}
+{{- if $.Values.postgres.enabled }}
+{{- $default := dict "storage" (dict "postgres" (dict "urlFile" "/run/secrets/opsd-postgres/url")) }}
 {{- $config = merge $config $default }}
 {{- end }}
 config.yaml: |
