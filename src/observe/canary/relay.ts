@@ -5,7 +5,7 @@
 import type { Facts } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
 
-/** What arrived. `answered`: the sender of the message `of` has the response. */
+/** Content of a relayed request. `answered`: the sender of the message `of` has the response. */
 export type RelayedFact =
   | { readonly kind: 'message'; readonly nonce: string; readonly altered: boolean }
   | { readonly kind: 'answered'; readonly nonce: string; readonly of: number }

@@ -1,14 +1,13 @@
 /** The database below the stores, with a journal, for tests that every database must pass. */
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
 import { all, type Database, type Row } from '#storage/database.ts';
 import { createJournal, type Journal } from '#storage/ledger-journal.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { createPostgresJournal } from '#storage/postgres/postgres-journal.ts';
-import { createLedger } from '#storage/sqlite-ledger.ts';
+import { createLedger, type SqliteLedger } from '#storage/sqlite-ledger.ts';
 import { SERVERS, type ServerName } from './servers.ts';
 import { emptyDatabase, opened } from './test-databases.ts';
 
@@ -26,12 +25,12 @@ export const STORES: Readonly<Record<string, () => Promise<TestStore>>> = {
 };
 
 /** Opens an empty ledger, by the name of its database. */
-export const LEDGERS: readonly (readonly [name: string, open: () => Promise<Ledger>])[] = Object.entries(STORES).map(
-  ([name, open]) => [
-    name,
-    async () => createLedger((await open()).journal, { problem: undefined, distrust: undefined }),
-  ],
-);
+export const LEDGERS: readonly (readonly [name: string, open: () => Promise<SqliteLedger>])[] = Object.entries(
+  STORES,
+).map(([name, open]) => [
+  name,
+  async () => createLedger((await open()).journal, { problem: undefined, distrust: undefined }),
+]);
 
 async function openSqlite(): Promise<TestStore> {
   const store = openMemoryStore('here');
