@@ -57,7 +57,6 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   for (const { account, client: settings } of connections) {
     const lease = leaseOf(account.name, settings, deps.replica);
     const client = createClient(lease.settings, { clock, events, random, requestUse, answers, ...lease.deps });
-    parts.ending(`connections of ${account.name}`, 2_000, async () => client[Symbol.asyncDispose]());
     clients.set(account.name, client);
   }
   const usage = (account: string): readonly ApiUsage[] =>
@@ -65,6 +64,7 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
       .find((candidate) => candidate.account.name === account)!
       .apis.map((api) => ({ api, ...clients.get(account)!.usage(api) }));
   const closed = () => Promise.allSettled([...clients.values()].map((client) => client[Symbol.asyncDispose]()));
+  parts.ending('connections of the accounts', 2_000, closed);
   return { connections, clients, usage, closed };
 }
 
