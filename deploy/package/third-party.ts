@@ -1,5 +1,5 @@
 /** The packages in the bundle, with the texts of their licenses. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface ThirdParty {
@@ -35,10 +35,18 @@ function thirdParty(folder: string): ThirdParty {
     .map((file) => file.name)
     .toSorted()
     .map((file) => readFileSync(join(folder, file), 'utf8').trim());
+  if (texts.length === 0) texts.push(...licenseSections(join(folder, 'README.md')));
   if (typeof license !== 'string' || texts.length === 0) {
     throw new Error(`the package ${name} has no license or no license file: ${folder}`);
   }
   return { name, version, license, texts };
+}
+
+/** Returns the section of a README with the text of the license, which some packages have in place of a file. */
+function licenseSections(path: string): readonly string[] {
+  if (!existsSync(path)) return [];
+  const sections = readFileSync(path, 'utf8').split(/^#+ /m);
+  return sections.filter((section) => /^licen[cs]e\s+.*copyright/is.test(section)).map((section) => section.trim());
 }
 
 /** Returns the file of all licenses. Packages with the same texts share one section. */

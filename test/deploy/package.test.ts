@@ -134,6 +134,12 @@ test('each package in the bundle is listed once, with its license', () => {
   expect(text).toContain('Apache License');
 });
 
+test('a license can be a section of the README', () => {
+  const [found] = thirdPartiesOf([join(ROOT, 'node_modules/pg-types/index.js')]);
+  expect(found!.texts).toHaveLength(1);
+  expect(found!.texts[0]).toMatch(/^license\s+The MIT License.*Permission is hereby granted.*SOFTWARE\.$/s);
+});
+
 test.each([
   ['a license file', { license: 'MIT' }, []],
   ['a license', {}, ['LICENSE']],
