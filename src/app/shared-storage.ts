@@ -11,6 +11,7 @@ import { get, type Database } from '#storage/database.ts';
 import type { Journal } from '#storage/ledger-journal.ts';
 import { recordOpening } from '#storage/ledger-trust.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
+import { createAuditTableReader } from '#storage/postgres/audit-table-reader.ts';
 import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
@@ -78,7 +79,7 @@ export async function openShared(
   return {
     database,
     ledger,
-    auditReader: undefined as never,
+    auditReader: createAuditTableReader(database, `table audit of ${pooled.place}`),
     auditHead: () => audit.head(),
     auditCounts: counts,
     restored: identity.restored,

@@ -53,6 +53,19 @@ export function breakBetween(before: AuditHead | undefined, record: AuditRecord)
     : `record ${sequence} does not follow record ${before.sequence}: the hash of the previous record does not match`;
 }
 
+/** Difference of a record from the known one of the same sequence. */
+export function differenceFrom(known: AuditHead | undefined, { sequence, hash }: AuditHead): string | undefined {
+  if (known?.sequence !== sequence || known.hash === hash) return undefined;
+  return `record ${sequence} differs from the known one: the log was rewritten`;
+}
+
+/** Error of a log that ends with `head`, before the known record. */
+export function cutOff(known: AuditHead | undefined, head: AuditHead | undefined): string | undefined {
+  if (known === undefined || known.sequence <= (head?.sequence ?? 0)) return undefined;
+  const end = head === undefined ? 'the log is empty' : `the log ends with record ${head.sequence}`;
+  return `${end}, but record ${known.sequence} existed: the end of the log was cut off`;
+}
+
 /** JSON with sorted keys, so that equal values give equal texts. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;

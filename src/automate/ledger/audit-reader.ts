@@ -2,8 +2,8 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { AuditHead, AuditRecord, AuditVerdict } from './audit-log.ts';
-import { breakBetween, parseRecord } from './audit-chain.ts';
+import type { AuditRecord, AuditVerdict } from './audit-log.ts';
+import { breakBetween, cutOff, differenceFrom, parseRecord } from './audit-chain.ts';
 import type { SeenRecords } from './audit-reading.ts';
 
 /** Path of a store's audit log. */
@@ -96,20 +96,11 @@ export async function verifyAudit(path: string, { known, after }: SeenRecords = 
     last = { file, number };
     const record = parseRecord(text);
     if (typeof record === 'string') return verdict({ file, line: number, problem: record });
-    const problem = breakBetween(head, record) ?? missing(known, record);
+    const problem = breakBetween(head, record) ?? differenceFrom(known, record);
     if (problem !== undefined) return verdict({ file, line: number, problem });
     head = { sequence: record.sequence, hash: record.hash };
     records += 1;
   }
-  if (known !== undefined && known.sequence > (head?.sequence ?? 0)) {
-    const end = head === undefined ? 'the log is empty' : `the log ends with record ${head.sequence}`;
-    const problem = `${end}, but record ${known.sequence} existed: the end of the log was cut off`;
-    return verdict({ file: last.file, line: last.number + 1, problem });
-  }
-  return verdict();
-}
-
-function missing(known: AuditHead | undefined, { sequence, hash }: AuditRecord): string | undefined {
-  if (known?.sequence !== sequence || known.hash === hash) return undefined;
-  return `record ${sequence} differs from the known one: the log was rewritten`;
+  const problem = cutOff(known, head);
+  return verdict(problem === undefined ? undefined : { file: last.file, line: last.number + 1, problem });
 }

@@ -4,17 +4,14 @@
  */
 import { statSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
-import { parseRecord } from './audit-chain.ts';
 import type { AuditRecord } from './audit-log.ts';
 import { AuditCursorError, type AuditPage, type AuditQuery } from './audit-reading.ts';
+import { matcherOf } from './audit-match.ts';
 import { segmentsOf } from './audit-reader.ts';
 
 const BLOCK_BYTES = 262_144;
 /** Maximum number of bytes to read per call. A single longer line is still read. */
 const MOST_BYTES = 8 * 1_048_576;
-/** Records this much older than `since` end the search: the clock may have been set back between two records. */
-const SINCE_MARGIN_MS = 86_400_000;
-
 interface LogFile {
   readonly path: string;
   /** Identity of the file, which stays when the active file becomes a segment. */
@@ -122,48 +119,4 @@ async function* linesBackwards(
   }
   if (isAtLine && !isWhole && end > 0) throw new AuditCursorError('the cursor names no record; start again without it');
   if (isWhole && pending.length > 1) yield { text: pending.toString('utf8', 0, pending.length - 1), start: 0 };
-}
-
-type Found = AuditRecord | 'damaged' | 'end' | undefined;
-
-function matcherOf({ type, policy, account, by, since, text }: AuditQuery): (line: string) => Found {
-  const needle = text?.toLowerCase();
-  // Each is part of a matching line, whose JSON is canonical. Most lines need no parsing.
-  const exact = Object.entries({ policy, account, by }).filter(
-    (pair): pair is [string, string] => pair[1] !== undefined,
-  );
-  const parts = [
-    ...exact.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`),
-    ...(type === undefined ? [] : [`"type":${JSON.stringify(type).slice(0, -1)}`]),
-  ];
-  const oldest = since === undefined ? '' : new Date(Math.max(0, since - SINCE_MARGIN_MS)).toISOString();
-  return (line) => {
-    if (since !== undefined && timeOf(line) < oldest) return 'end';
-    if (!parts.every((part) => line.includes(part))) return undefined;
-    if (needle !== undefined && !line.toLowerCase().includes(JSON.stringify(needle).slice(1, -1))) return undefined;
-    const record = parseRecord(line);
-    if (typeof record === 'string') return 'damaged';
-    const isWanted =
-      exact.every(([key, value]) => record[key] === value) &&
-      (type === undefined || record.type === type || record.type.startsWith(`${type}.`)) &&
-      (since === undefined || Date.parse(record.time) >= since) &&
-      (needle === undefined || says(record, needle));
-    return isWanted ? record : undefined;
-  };
-}
-
-/** Time of a line; a late one if it has none, so that a damaged line does not end a search. */
-function timeOf(line: string): string {
-  return /"time":"([^"]{24})"/.exec(line)?.[1] ?? '~';
-}
-
-/** Fields about the position in the log. A text search skips them. */
-const PLACE: readonly string[] = ['sequence', 'time', 'store', 'epoch', 'previous', 'hash'];
-
-function says(record: AuditRecord, needle: string): boolean {
-  return Object.entries(record).some(([key, value]) => !PLACE.includes(key) && textOf(value).includes(needle));
-}
-
-function textOf(value: unknown): string {
-  return (typeof value === 'string' ? value : JSON.stringify(value ?? null)).toLowerCase();
 }

@@ -1,6 +1,7 @@
 /** Audit log as a table: the chain is the same as in a file, and a record commits together with its change. */
-import { breakBetween, parseRecord, seal } from '#automate/ledger/audit-chain.ts';
+import { breakBetween, cutOff, differenceFrom, parseRecord, seal } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditVerdict } from '#automate/ledger/audit-log.ts';
+import type { SeenRecords } from '#automate/ledger/audit-reading.ts';
 import { all, get, run, type Row, type Work } from '../database.ts';
 
 const HEAD = `SELECT value FROM meta WHERE key = 'audit_head'`;
@@ -11,7 +12,8 @@ const APPEND = `WITH head AS (
   )
   INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?2, ?3, ?4, ?5, ?6, ?7, ?8)`;
 
-const NEXT = 'SELECT * FROM audit WHERE sequence > ? ORDER BY sequence LIMIT 1000';
+/** Rows of a part, oldest first. */
+export const NEXT = 'SELECT * FROM audit WHERE sequence > ? ORDER BY sequence LIMIT 1000';
 
 /** Returns the last record; undefined while the log is empty. */
 export function* readHead(): Work<AuditHead | undefined> {
@@ -39,9 +41,9 @@ export function* append(entry: AuditEntry, { instance, epoch, now, after }: Orig
 }
 
 /** Checks the whole chain. */
-export function* verifyTable(): Work<AuditVerdict> {
-  const known = yield* readHead();
-  let before: AuditHead | undefined;
+export function* verifyTable({ known, after }: SeenRecords = {}): Work<AuditVerdict> {
+  const stored = yield* readHead();
+  let before = after;
   let records = 0;
   const verdict = (problem?: string): AuditVerdict => ({
     records,
@@ -49,19 +51,23 @@ export function* verifyTable(): Work<AuditVerdict> {
     ...(before !== undefined && { head: { sequence: before.sequence, hash: before.hash } }),
     ...(problem !== undefined && { finding: { file: 'table audit', line: records + 1, problem } }),
   });
-  for (;;) {
-    const rows = yield* all(NEXT, before?.sequence ?? 0);
+  for (let last = 0; ;) {
+    const rows = yield* all(NEXT, last);
     for (const row of rows) {
       const record = parseRecord(String(row['record']));
-      const problem = typeof record === 'string' ? record : (breakBetween(before, record) ?? differenceOf(row, record));
-      if (typeof record === 'string' || problem !== undefined) return verdict(problem);
+      if (typeof record === 'string') return verdict(record);
+      const problem = breakBetween(before, record) ?? differenceOf(row, record) ?? differenceFrom(known, record);
+      if (problem !== undefined) return verdict(problem);
       before = record;
       records += 1;
     }
     if (rows.length === 0) break;
+    last = Number(rows.at(-1)!['sequence']);
   }
-  if (known?.sequence === before?.sequence && known?.hash === before?.hash) return verdict();
-  return verdict(`the log ends with record ${before?.sequence ?? 'none'}, but the store has ${known?.sequence ?? 0}`);
+  const cut = cutOff(known, before);
+  if (cut !== undefined || (stored?.sequence === before?.sequence && stored?.hash === before?.hash))
+    return verdict(cut);
+  return verdict(`the log ends with record ${before?.sequence ?? 'none'}, but the store has ${stored?.sequence ?? 0}`);
 }
 
 /** Difference between a record and the columns that repeat its parts. */
