@@ -3,7 +3,6 @@ import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Config } from '#config/config.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import { OWN } from '#observe/aggregation/totals.ts';
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
@@ -13,6 +12,7 @@ import { recordOpening } from '#storage/ledger-trust.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { createAuditTableReader } from '#storage/postgres/audit-table-reader.ts';
 import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
+import { urlOf } from '#storage/postgres/connection-uri.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { heartbeatMs } from '#storage/postgres/leases.ts';
@@ -86,7 +86,9 @@ export async function openShared(
     problem: () => journal.problem() ?? replica.problem,
     savedAt: () => savedAt,
     async copy() {
-      throw new Error('the store is a PostgreSQL database: back it up with its own tools, such as pg_dump');
+      throw new Error(
+        'the store is a PostgreSQL database: back it up with its own tools, such as pg_dump (docs/backup.md)',
+      );
     },
     replica,
     canaryRelay: createCanaryRelay(database),
@@ -122,10 +124,6 @@ export async function checkShared(settings: PostgresSettings): Promise<void> {
   } catch (error) {
     throw explainPostgres(error, placeOf(url));
   }
-}
-
-function urlOf({ url, urlFile }: PostgresSettings): Secret {
-  return url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url);
 }
 
 /** Counts the records and failed writes of this process. */

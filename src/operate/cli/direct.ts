@@ -18,6 +18,11 @@ export async function startDirectly(call: Call, place: DirectPlace): Promise<Dir
       `no daemon listens on ${socketPath}, and account ${embedded.name} uses the embedded service, which runs only in a daemon. Start it with \`opsd run\`.`,
     );
   }
+  if (writes && config.storage.postgres !== undefined) {
+    throw new CommandError(
+      `no daemon listens on ${socketPath}, and this command changes the store, which replicas share: run it on the machine of a replica, or name one with --url`,
+    );
+  }
   const store = writes ? `It holds the store ${config.localPath} until it ends` : 'It stores nothing';
   call.io.stderr.write(
     `No daemon listens on ${socketPath}. This command sends its requests to the service itself. ${store}; no policy runs.\n`,

@@ -1,5 +1,6 @@
 /** URI of a database, with the meaning that `sslmode` has for all programs of PostgreSQL. */
-import type { Secret } from '#foundation/platform/secret.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import type { PostgresSettings } from '../settings.ts';
 import { StoreError } from '../store-error.ts';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -11,6 +12,11 @@ export interface ConnectionUri {
   readonly place: string;
   /** True if a server without TLS is accepted. */
   readonly isTlsOptional: boolean;
+}
+
+/** Returns the URI of the settings. */
+export function urlOf({ url, urlFile }: Pick<PostgresSettings, 'url' | 'urlFile'>): Secret {
+  return url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url);
 }
 
 /** @throws {StoreError} without the text of the URI, which contains a password */

@@ -1,5 +1,6 @@
 /** Audit log that a command reads, without a daemon. */
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import type { PostgresSettings } from '#storage/settings.ts';
 import { socketPathOf, storeOfSocket } from '#foundation/platform/socket-path.ts';
 import { CommandError, textOption, UsageError, type Call } from '../command.ts';
 import { configPath, readConfig } from '../config-file.ts';
@@ -11,15 +12,17 @@ export interface AuditSource {
 }
 
 /** @returns undefined if the configuration is invalid, which was reported on stderr */
-export async function findAudit({ io, values }: Pick<Call, 'io' | 'values'>): Promise<AuditSource | undefined> {
+export async function findAudit(call: Call): Promise<AuditSource | undefined> {
+  const { values } = call;
   const { auditFiles } = await import('#storage/audit-files.ts');
   const given = textOption(values, 'file');
   const socket = textOption(values, 'socket');
   if (given !== undefined) {
     return { log: auditFiles(given, async () => undefined), ...(socket !== undefined && { socketPath: socket }) };
   }
-  const store = await findStore({ io, values });
+  const store = await findStore(call);
   if (store === undefined) return undefined;
+  if (store instanceof Object) return store;
   const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
   const log = auditFiles(auditPathOf(store), async () => {
     const { storedHead } = await import('#storage/backup.ts');
@@ -29,9 +32,9 @@ export async function findAudit({ io, values }: Pick<Call, 'io' | 'values'>): Pr
 }
 
 /**
- * Path of the store. A named socket identifies the store; a configuration in the current folder does not override it.
+ * Path of the store, or the audit log of the database. A named socket identifies the store; a configuration in the current folder does not override it.
  */
-async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<string | undefined> {
+async function findStore({ io, values, parts }: Call): Promise<string | AuditSource | undefined> {
   const socket = textOption(values, 'socket');
   if (socket !== undefined && textOption(values, 'config') === undefined) {
     const store = storeOfSocket(socket);
@@ -41,7 +44,22 @@ async function findStore({ io, values }: Pick<Call, 'io' | 'values'>): Promise<s
     return store;
   }
   const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  return config?.localPath;
+  if (config === undefined) return undefined;
+  const { localPath, storage } = config;
+  if (storage.postgres === undefined) return localPath;
+  return { log: await openAuditTable(storage.postgres, { io, parts }), socketPath: socket ?? socketPathOf(localPath) };
+}
+
+async function openAuditTable(
+  settings: PostgresSettings,
+  { io, parts }: Pick<Call, 'io' | 'parts'>,
+): Promise<AuditReader> {
+  const { createAuditTableReader } = await import('#storage/postgres/audit-table-reader.ts');
+  const { urlOf } = await import('#storage/postgres/connection-uri.ts');
+  const { openPostgres } = await import('#storage/postgres/postgres-database.ts');
+  const database = openPostgres({ url: urlOf(settings), name: 'opsd audit', poolSize: 2, clock: io.clock });
+  parts.use(database);
+  return createAuditTableReader(database, `table audit of ${database.place}`);
 }
 
 export function unreadable({ place }: Pick<AuditReader, 'place'>, error: NodeJS.ErrnoException): Error {

@@ -3,6 +3,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { assertNotMoved } from '#storage/moved-store.ts';
+import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { checkVersion } from '#storage/sqlite.ts';
 import type { Check } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
@@ -32,13 +34,14 @@ function fileCheck(path: string): Result {
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
-      checkVersion(db, path);
+      if (checkVersion(db, path) > 0) createSqliteDatabase(db).now(assertNotMoved(path));
     } finally {
       db.close();
     }
     return { state: 'ok', result: 'opens' };
   } catch (error) {
-    const fix = 'run opsd as the owner of the store, or restore a backup (docs/backup.md)';
+    const fix =
+      'run opsd as the owner of the store, restore a backup (docs/backup.md), or configure the store that has moved';
     return { state: 'finding', result: errorMessage(error), fix };
   }
 }

@@ -1,7 +1,9 @@
-import { EXIT, textOption, type Call, type Command } from '../command.ts';
+import type { Config } from '#config/config.ts';
+import { EXIT, textOption, type Call, type CliIo, type Command } from '../command.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, painter, textStyle, writeData, type TextStyle } from '../output.ts';
 import type { Check } from './doctor-check.ts';
+import type { Running } from './doctor-daemon.ts';
 import { wrapped } from './state-lines.ts';
 
 export const doctorCommand: Command = {
@@ -32,7 +34,6 @@ async function allChecks(call: Call): Promise<readonly Check[]> {
   const { checkService } = await import('./doctor-service.ts');
   const { checkScrape, checkPrometheus } = await import('./doctor-metrics.ts');
   const { checkWebhooks } = await import('./doctor-webhooks.ts');
-  const { checkStore } = await import('./doctor-store.ts');
   const { config, checks } = checkConfiguration(call);
   const daemon = await checkDaemon(call, config);
   const running = daemon.running;
@@ -44,8 +45,18 @@ async function allChecks(call: Call): Promise<readonly Check[]> {
     ...(config === undefined ? [] : await checkWebhooks(config, running !== undefined, io)),
     ...(running === undefined ? [] : await checkScrape(running, config, io)),
     ...(prometheus === undefined ? [] : await checkPrometheus(prometheus, config, io)),
-    ...(config === undefined ? [] : checkStore(config.localPath, running)),
+    ...(config === undefined ? [] : await checkStorage(config, running, io)),
   ];
+}
+
+async function checkStorage(config: Config, running: Running | undefined, io: CliIo): Promise<readonly Check[]> {
+  const { postgres } = config.storage;
+  if (postgres === undefined) {
+    const { checkStore } = await import('./doctor-store.ts');
+    return checkStore(config.localPath, running);
+  }
+  const { checkDatabase } = await import('./doctor-database.ts');
+  return checkDatabase(postgres, running !== undefined, io);
 }
 
 const MARKS = {

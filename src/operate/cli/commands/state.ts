@@ -48,7 +48,13 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
     throw new UsageError('state restore works on the file, not on a daemon; remove --socket');
   const config = await readConfig(io, configPath(values, io.env), { secrets: false });
   if (config === undefined) return EXIT.failed;
-  const { localPath: path } = config;
+  const { localPath: path, storage } = config;
+  if (storage.postgres !== undefined) {
+    throw new CommandError(
+      'state restore replaces an SQLite file, and storage.postgres is configured: restore the database with its own ' +
+        'tools (docs/backup.md), or move a copy into an empty database with `opsd state copy` (docs/move-a-store.md)',
+    );
+  }
   const { restoreStore } = await import('#storage/backup.ts');
   const label = new Date(io.clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const kept = restoreStore(file, path, { label });
