@@ -6,7 +6,7 @@ import { SOURCE_AGE, SOURCE_AGE_RATIO } from './parts/freshness.ts';
 import { row } from './parts/layout.ts';
 import { barGauge, stat, stateTimeline, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, perStep, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, ofOwners, perStep, quantile, rate, sel } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
@@ -68,7 +68,7 @@ const right = row(
         'Time since counters and log position were last written to the store. If it is old, check the store failures below and the disk.',
       unit: 's',
       decimals: 0,
-      queries: [query(`max(time() - ${sel('opsd_state_last_save_timestamp_seconds')})`)],
+      queries: [query(`max(time() - ${ofOwners('opsd_state_last_save_timestamp_seconds')})`)],
       steps: rising({ warning: 300, critical: 900 }),
       noValue: 'never',
     }),
@@ -117,6 +117,12 @@ const right = row(
           decimals: 1,
           steps: rising({ warning: ofItself.seriesRatio, critical: 0.9 }),
         },
+        {
+          title: 'Last commit',
+          expr: ofDaemon(`(time() - ${sel('opsd_state_last_save_timestamp_seconds')})`),
+          unit: 's',
+          decimals: 0,
+        },
       ],
       noValue: '–',
       height: 7,
@@ -144,6 +150,49 @@ const right = row(
     }),
   ],
 );
+
+const OWNED = `${sel('opsd_lease_owner')} == 1`;
+/** Without replicas, the accounts of each daemon. */
+const OWN_ACCOUNTS = `max by (account, instance) (${sel('opsd_collector_stale')})`;
+
+const replicas = row('Replicas', [
+  table({
+    title: 'Owner of each account',
+    description:
+      'The daemon that reads the account and acts on it. With replicas on PostgreSQL, the epoch increases at each takeover. Without replicas, both numbers are 0.',
+    labels: { account: 'Account', instance: 'Owner' },
+    columns: [
+      {
+        title: 'Epoch',
+        expr: `max by (account, instance) (${sel('opsd_lease_epoch')} and on (job, instance, account) ${OWNED}) or 0 * ${OWN_ACCOUNTS}`,
+        unit: 'short',
+        decimals: 0,
+      },
+      {
+        title: 'Takeovers',
+        expr: `max by (account, instance) (${OWNED}) * on (account) group_left () sum by (account) (${increase('opsd_lease_takeovers_total')}) or 0 * ${OWN_ACCOUNTS}`,
+        unit: 'short',
+        decimals: 0,
+        steps: FROM_ONE,
+      },
+    ],
+    sortBy: 'Takeovers',
+    noValue: 'no daemon',
+    width: 12,
+  }),
+  timeSeries({
+    title: 'Accounts by daemon',
+    description:
+      'Number of accounts that each daemon owns. With replicas on PostgreSQL, accounts move when a replica starts or stops. Accounts without an owner are not observed.',
+    unit: 'short',
+    stacked: true,
+    queries: [
+      query(`sum by (instance) (${sel('opsd_lease_owner')}) or count by (instance) (${OWN_ACCOUNTS})`, '{{instance}}'),
+      query(`count(max by (account) (${sel('opsd_lease_owner')}) == 0) or vector(0)`, 'without an owner'),
+    ],
+    noValue: 'no daemon',
+  }),
+]);
 
 const sources = row('Sources', [
   table({
@@ -363,5 +412,5 @@ export const daemon = dashboard({
   uid: 'opsd-daemon',
   title: 'opsd: the daemon itself',
   description: 'Trustworthiness of the data: the reading of sources, its quality, and the health of the daemon.',
-  rows: [right, sources, requests, reconciliation, process],
+  rows: [right, replicas, sources, requests, reconciliation, process],
 });

@@ -7,7 +7,7 @@ import type { Row } from './parts/layout.ts';
 import { linkTo } from './parts/links.ts';
 import { stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, LATELY, once, perStep, portion, quantile, rate, sel, share } from './parts/selectors.ts';
+import { increase, LATELY, once, perStep, portion, quantile, rate, selOver, share } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
 
@@ -21,7 +21,7 @@ const YEAR_SECONDS = 31_536_000;
 
 const filled = share(once(HELD), once(LIMIT));
 /** Growth in messages over the last hour. */
-const growth = `max by (account) (delta(${sel(HELD)}[1h]))`;
+const growth = `max by (account) (${selOver('delta', HELD, '1h')})`;
 const fullIn = `clamp(min((${once(LIMIT)} - ${once(HELD)}) * 3600 / clamp_min(${growth}, 1e-9)), 0, ${YEAR_SECONDS})`;
 
 const ATTEMPTS_BUCKET = 'msgsvc_message_delivery_attempts_bucket';

@@ -8,7 +8,7 @@ import { linkTo } from './parts/links.ts';
 import type { LinkTo } from './parts/links.ts';
 import { stateTimeline, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, LATELY, once, quantile, rate, sel } from './parts/selectors.ts';
+import { increase, LATELY, once, quantile, rate, sel, selOver } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
@@ -23,7 +23,7 @@ const UNWATCHED = 'opsd_flow_control_keys_unwatched_total';
 const key = (series: SeriesName): string => once(series, ['flow_control_key'], CHOSEN);
 /** Mean of the readings in each step. A single reading often falls between two deliveries. */
 const mean = (series: SeriesName): string =>
-  `max by (account, flow_control_key) (avg_over_time(${sel(series, CHOSEN)}[$__rate_interval]))`;
+  `max by (account, flow_control_key) (${selOver('avg_over_time', series, '$__rate_interval', CHOSEN)})`;
 /** No value if there is no limit, or if it is 0. */
 const used = (part: SeriesName, limit: SeriesName): string => `${mean(part)} / (${key(limit)} > 0 < Inf)`;
 const parallelism = used('msgsvc_flow_control_parallelism_in_use', 'msgsvc_flow_control_parallelism_limit');

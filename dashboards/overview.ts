@@ -172,7 +172,7 @@ const state = row('Key figures', [
     unit: 'short',
     queries: [
       query(
-        `sum(${sel('opsd_paused')}) + (sum(${sel('opsd_pending_plans')}) or vector(0)) + (sum(${sel('opsd_breaker_state')} == bool 2) or vector(0)) + (sum(${sel('opsd_unknown_outcomes')}) or vector(0))`,
+        `sum(max by (scope) (${sel('opsd_paused')})) + (sum(${sel('opsd_pending_plans')}) or vector(0)) + (sum(${sel('opsd_breaker_state')} == bool 2) or vector(0)) + (sum(${sel('opsd_unknown_outcomes')}) or vector(0))`,
       ),
     ],
     steps: rising({ warning: 1 }),

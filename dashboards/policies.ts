@@ -39,7 +39,7 @@ const still = row('Holds and pauses', [
     title: 'Policies paused',
     description: 'Policies that are paused individually. Resume with opsd unpause --policy NAME.',
     unit: 'short',
-    queries: [query(`sum(${sel('opsd_paused', 'scope=~"policy/.*"')})`)],
+    queries: [query(`sum(max by (scope) (${sel('opsd_paused', 'scope=~"policy/.*"')}))`)],
     steps: rising({ warning: 1 }),
     mappings: [words({ 0: ['none', 'green'] })],
     noValue: 'no policies',

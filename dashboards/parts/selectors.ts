@@ -1,6 +1,7 @@
 /** Selectors of metrics, checked against the catalog and the variables of every dashboard. */
 import type { HistogramName, MetricName } from '#observe/catalog/catalog.ts';
-import { isMetricName, labelNamesOf } from '#observe/catalog/catalog.ts';
+import { isMetricName, labelNamesOf, specOf } from '#observe/catalog/catalog.ts';
+import { ACCOUNTS_OF_REPLICA, isCounted, OTHER_OWNER, ownerSeries } from '../../deploy/prometheus/owner.ts';
 
 /** Name of a series in Prometheus: a histogram has buckets, sum and count. */
 export type SeriesName = Exclude<MetricName, HistogramName> | `${HistogramName}_${'bucket' | 'sum' | 'count'}`;
@@ -13,23 +14,58 @@ export function metricOf(series: SeriesName): MetricName {
   return metric;
 }
 
+const OF_ACCOUNT = 'account=~"$account",job=~"$job"';
+const OF_INSTANCE = 'job=~"$job",instance=~"$instance"';
+
 /**
  * Returns `series{account=~"$account",job=~"$job",instance=~"$instance",MORE}`, with `account` if the metric has it.
  */
+export function samples(series: SeriesName, more = ''): string {
+  const account = hasAccount(series) ? ['account=~"$account"'] : [];
+  return `${series}{${[...account, OF_INSTANCE, ...(more === '' ? [] : [more])].join(',')}}`;
+}
+
+/** Returns the samples of a series, for a gauge of an account without those of replicas that no longer own it. */
 export function sel(series: SeriesName, more = ''): string {
-  const account = labelNamesOf(metricOf(series)).includes('account') ? ['account=~"$account"'] : [];
-  const matchers = [...account, 'job=~"$job"', 'instance=~"$instance"', ...(more === '' ? [] : [more])];
-  return `${series}{${matchers.join(',')}}`;
+  return owned(samples(series, more), series);
+}
+
+/** Returns the values of a function over a range in the same way. */
+export function selOver(how: string, series: SeriesName, window: string, more = ''): string {
+  return owned(`${how}(${samples(series, more)}[${window}])`, series);
+}
+
+function owned(expr: string, series: SeriesName): string {
+  if (!hasAccount(series) || specOf(metricOf(series)).type !== 'gauge' || series.startsWith('opsd_lease_')) return expr;
+  return `(${expr} unless on (job, instance, account) ${OTHER_OWNER}{${OF_ACCOUNT},instance=~"$instance"})`;
+}
+
+function hasAccount(series: SeriesName): boolean {
+  return labelNamesOf(metricOf(series)).includes('account');
+}
+
+/** Returns the change of a counter: as its owners have counted it, and of other daemons as each exposes it. */
+function changed(how: 'rate' | 'increase', series: SeriesName, more: string, window: string): string {
+  const each = `${how}(${samples(series, more)}[${window}])`;
+  if (!isCounted(series)) return each;
+  const matchers = [OF_ACCOUNT, ...(more === '' ? [] : [more])].join(',');
+  const owners = `${how}(${ownerSeries(series)}{${matchers}}[${window}])`;
+  return `(${owners} or (${each} unless on (account) ${owners}))`;
+}
+
+/** Returns the samples of a series without those of replicas that own no account. */
+export function ofOwners(series: SeriesName): string {
+  return `(${samples(series)} unless on (job, instance) ${ACCOUNTS_OF_REPLICA}{${OF_INSTANCE}} == 0)`;
 }
 
 /** Returns the rate of a counter per second. */
 export function rate(series: SeriesName, more = ''): string {
-  return `rate(${sel(series, more)}[$__rate_interval])`;
+  return changed('rate', series, more, '$__rate_interval');
 }
 
 /** Returns the increase of a counter over the time range of the dashboard, or over a given window such as `24h`. */
 export function increase(series: SeriesName, more = '', window = '$__range'): string {
-  return `increase(${sel(series, more)}[${window}])`;
+  return changed('increase', series, more, window);
 }
 
 /**
@@ -42,7 +78,7 @@ export function perStep(series: SeriesName, more = ''): string {
 
 /** Returns the maximum of a gauge in each `window`, so that values shorter than a step are visible. */
 export function most(series: SeriesName, window: '$__interval' | '$__rate_interval', more = ''): string {
-  return `max_over_time(${sel(series, more)}[${window}])`;
+  return selOver('max_over_time', series, window, more);
 }
 
 /** Returns a quantile of a histogram by the given labels. */

@@ -7,7 +7,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { VariableModel } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DATASOURCE } from './datasource.ts';
-import { sel } from './selectors.ts';
+import { samples } from './selectors.ts';
 import type { SeriesName } from './selectors.ts';
 
 type Variable = { build(): VariableModel };
@@ -40,7 +40,7 @@ export function baseVariables(): Variable[] {
 
 /** Returns a variable over the values of a label, with all values selected at first. */
 export function labelVariable({ name, label, description, of, value }: LabelVariable): Variable {
-  return multi(name, label, description, `label_values(${sel(of)}, ${value})`);
+  return multi(name, label, description, `label_values(${samples(of)}, ${value})`);
 }
 
 /** Returns a variable in the form that Grafana saves, so that its editor shows it. */

@@ -79,6 +79,10 @@ export const COUNTED = [
 
 export type Counted = (typeof COUNTED)[number];
 
+export function isCounted(series: string): series is Counted {
+  return (COUNTED as readonly string[]).includes(series);
+}
+
 /** Labels of a stored counter that do not depend on its owner. */
 export function lastingLabels(series: Counted): readonly string[] {
   const metric = isMetricName(series) ? series : (series.replace(/_(bucket|sum|count)$/, '') as HistogramName);

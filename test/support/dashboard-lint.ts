@@ -2,7 +2,7 @@
 import { LOOKS, organized, perPanel } from './dashboard-looks.ts';
 import type { Dashboard, Link, Panel } from './grafana/dashboard.ts';
 import { readPromql, type PromqlReading } from './promql.ts';
-import { labelsOfSeries } from './series-labels.ts';
+import { labelsOfRules } from './rule-labels.ts';
 import { unitsOf } from './series-units.ts';
 
 interface Context {
@@ -62,7 +62,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
       .filter(({ metric }) => !metric.startsWith('ALERTS'))
       .flatMap(({ metric, matchers }) =>
         ORDER.slice(1)
-          .filter((label) => labelsOfSeries(metric)?.includes(label))
+          .filter((label) => labelsOfRules(metric)?.includes(label))
           .filter((label) => !matchers.some((m) => m.label === label && m.value === `$${label}`))
           .map((label) => `${metric} without ${label}=~"$${label}"`),
       ),
@@ -155,7 +155,7 @@ function drawn(dashboard: Dashboard): Panel[] {
 }
 
 function read(expr: string): PromqlReading {
-  return readPromql(expr, labelsOfSeries);
+  return readPromql(expr, labelsOfRules);
 }
 
 /** Returns the unit of a query. In a table, the column of the query has the unit. */

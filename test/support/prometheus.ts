@@ -22,8 +22,8 @@ interface Target {
 }
 
 export interface PrometheusOptions {
-  /** Address of each job's target. */
-  readonly jobs: Readonly<Record<string, string>>;
+  /** Address of each job's target, or of its targets. */
+  readonly jobs: Readonly<Record<string, string | readonly string[]>>;
   readonly scrapeSeconds?: number;
   /** Absolute paths of rule files. */
   readonly ruleFiles?: readonly string[];
@@ -89,11 +89,11 @@ export async function prometheus(program: string, options: PrometheusOptions) {
 }
 
 function configuration({ jobs, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOptions): string {
-  const scrapes = Object.entries(jobs).map(([job, url]) => ({
+  const scrapes = Object.entries(jobs).map(([job, urls]) => ({
     job_name: job,
     scrape_interval: `${scrapeSeconds}s`,
     scrape_timeout: `${scrapeSeconds}s`,
-    static_configs: [{ targets: [new URL(url).host] }],
+    static_configs: [{ targets: [urls].flat().map((url) => new URL(url).host) }],
   }));
   // JSON is YAML.
   return JSON.stringify({
