@@ -51,6 +51,8 @@ export interface Policies {
   readonly statuses: () => Promise<PolicyStatus[]>;
   /** Runs a policy now, in its turn. A policy that does not exist is ignored. */
   runSoon(policy: string, trigger: Trigger): void;
+  /** Considers changes of pauses and plans by other processes now. Every request considers them in any case. */
+  settleSoon(): void;
   /** Returns the runs that were requested after the stop. */
   late(): readonly LateRun[];
   /** Recovers from a crash, and schedules the policies. */
@@ -133,6 +135,9 @@ export function createPolicies(deps: PoliciesDeps): Policies {
         }),
       );
       for (const { policy, trigger } of deps.handed?.late ?? []) runSoon(policy, trigger);
+    },
+    settleSoon() {
+      if (!stopping.signal.aborted) track(engine.settle(stopping.signal));
     },
     late: () => late,
     async stop() {

@@ -15,11 +15,13 @@ import { Generations } from './generations.ts';
 import { openListeners } from './listeners.ts';
 import { readiness } from './observation.ts';
 import { endInterruptedOperations } from './interrupted-operations.ts';
+import { operationsOf } from './operations.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
 import { servedBy } from './served.ts';
 import { openStorage } from './open-storage.ts';
+import type { Storage } from './storage.ts';
 
 /**
  * Starts the daemon: on return it answers at its addresses and its collectors run.
@@ -51,8 +53,9 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     const shared = { flowControlHistory, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
-  const serve = (next: Generation) =>
-    servedBy(next, { ...own, gate, views, generation: () => generations.present, startedAt });
+  const generation = (): Generation => generations.present;
+  const routed = await routedOf({ ...own, gate, generation });
+  const serve = (next: Generation) => servedBy(next, { ...own, gate, views, generation, routed, startedAt });
 
   let address: string | undefined;
   let served: ServerDeps;
@@ -65,15 +68,18 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     onBegin: (next) => void (served = serve(next)),
     auditCounts: storage.auditCounts,
   });
-  const generation = (): Generation => generations.present;
   parts.defer(() => generation().close());
   parts.defer(() => generation().release());
   parts.ending('commands in progress', 15_000, () => gate.idle());
-  const listeners = await openListeners({ config: first, ...own, generation, served: () => served }, parts);
+  const listeners = await openListeners({ config: first, ...own, generation, routed, served: () => served }, parts);
   address = listeners.address;
   generations.start();
   // Ends first: no new run starts, and running ones may finish before their dependencies end.
   parts.defer(() => generations.stop());
+  const peers = routed?.serve();
+  if (peers !== undefined) {
+    parts.ending('commands of other replicas', 15_000, async () => peers[Symbol.asyncDispose]());
+  }
 
   const owned = parts.move();
   const addresses = () => [listeners.address, listeners.hooks, listeners.probes];
@@ -105,4 +111,22 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     handOver: () => generation().handOver(),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+interface RoutedDeps {
+  readonly options: DaemonOptions;
+  readonly events: EventBus;
+  readonly storage: Storage;
+  readonly gate: CommandGate;
+  readonly generation: () => Generation;
+}
+
+/** Returns the commands to all replicas; undefined if the store is not shared. */
+async function routedOf({ options, events, storage, gate, generation }: RoutedDeps) {
+  const { peers, replica, ledger } = storage;
+  if (peers === undefined || replica === undefined) return undefined;
+  const { routeCommands } = await import('./routed.ts');
+  const operations = (requireHere: (account: string) => void) =>
+    operationsOf({ gate, events, storage, generation, requireHere });
+  return routeCommands({ ...options, peers, replica, gate, generation, ledger, operations });
 }

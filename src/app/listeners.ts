@@ -15,6 +15,7 @@ import type { DaemonOptions } from './options.ts';
 import { hooksOf } from './hooks.ts';
 import { portOf } from './reload.ts';
 import type { Parts } from './parts.ts';
+import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
 
 interface ListenerDeps {
@@ -25,6 +26,8 @@ interface ListenerDeps {
   readonly security: ListenerSecurities;
   /** Current generation. */
   readonly generation: () => Generation;
+  /** Commands to all replicas; undefined if the store is not shared. */
+  readonly routed: Pick<RoutedCommands, 'runSoon'> | undefined;
   /** Content of the current generation. */
   readonly served: () => ServerDeps;
 }
@@ -112,7 +115,7 @@ export async function openListeners(deps: ListenerDeps, parts: Parts): Promise<L
 
 async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<RunningHooks> {
   const { startHooks } = await import('#operate/hooks/hooks.ts');
-  const { options, events, storage, security, generation } = deps;
+  const { options, events, storage, security, generation, routed } = deps;
   const clock: Clock = {
     now: () => generation().clock.now(),
     monotonic: () => options.clock.monotonic(),
@@ -125,9 +128,10 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     ledger: storage.ledger,
     security: security.hooks,
     canaries: () => generation().canaries?.inbox,
-    // Any replica stores a trigger, and the one that works on the account runs the policy.
+    // A hook arrives at any replica.
     policies: () => allPolicies(generation()).filter(({ mode }) => mode !== 'off'),
-    run: (...asked: Parameters<Generation['policies']['runSoon']>) => generation().policies.runSoon(...asked),
+    run: (...asked: Parameters<Generation['policies']['runSoon']>) =>
+      (routed ?? generation().policies).runSoon(...asked),
   };
   return startHooks(given, hooksOf(generation().whole, events), listen);
 }

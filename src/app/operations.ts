@@ -16,15 +16,20 @@ interface OperationsDeps {
   readonly storage: Storage;
   /** Current generation, which may be another one when an operation is sent. */
   readonly generation: () => Generation;
+  /** Throws if another process works on the account now; absent if the store is not shared. */
+  readonly requireHere?: (account: string) => void;
 }
 
 /** Files of tokens of this process: a file is in one rotation at a time. */
 const tokenFiles = createTokenFiles();
 
 /** A configuration is not replaced while an operation is in progress. */
-export function operationsOf({ gate, generation, ...deps }: OperationsDeps): ApiDeps['operate'] {
+export function operationsOf({ gate, generation, requireHere, ...deps }: OperationsDeps): ApiDeps['operate'] {
   return (operation, asked) =>
-    gate.pass(asked.signal, () => performOperation(operation, asked, depsOf(generation(), deps)));
+    gate.pass(asked.signal, () => {
+      if (asked.account !== undefined) requireHere?.(asked.account);
+      return performOperation(operation, asked, depsOf(generation(), deps));
+    });
 }
 
 function depsOf(

@@ -14,6 +14,7 @@ import { readiness } from './observation.ts';
 import { operationsOf } from './operations.ts';
 import type { DaemonOptions } from './options.ts';
 import { readingPorts } from './reading.ts';
+import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
 import type { Views } from './views.ts';
 
@@ -27,6 +28,8 @@ interface ServedDeps {
   readonly views: Views | undefined;
   /** Current generation, which may be another one when a command is answered. */
   readonly generation: () => Generation;
+  /** Commands to all replicas; undefined if the store is not shared. */
+  readonly routed: RoutedCommands | undefined;
   /** Epoch milliseconds. */
   readonly startedAt: number;
 }
@@ -51,8 +54,8 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     health: generation.health,
     readiness: () => readiness(board, clock.now() - startedAt),
     policies: () => policies.statuses(),
-    engine: commandsOf(gate, () => deps.generation().policies.engine),
-    operate: operationsOf(deps),
+    engine: deps.routed?.engine ?? commandsOf(gate, () => deps.generation().policies.engine),
+    operate: deps.routed?.operate ?? operationsOf(deps),
     hosts: config.server.hosts,
     tokens: apiTokens(config, events),
     security: security.server,

@@ -25,6 +25,7 @@ import { openStore } from '#storage/sqlite.ts';
 import { createLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/totals.ts';
 import type { Parts } from './parts.ts';
+import { connectPeers } from './peers.ts';
 import { Replica } from './replica.ts';
 import type { Storage, StorageDeps } from './storage.ts';
 import { openStores } from './stores.ts';
@@ -75,6 +76,17 @@ export async function openShared(
   const ledger = createLedger(journal, await recordOpening(journal, audit));
   await replica.start();
   parts.ending('leases', 5_000, () => replica.stop());
+  const peers = parts.use(
+    connectPeers({
+      url,
+      name: `${application} notices`,
+      database: pooled,
+      clock,
+      replica,
+      epoch: identity.epoch,
+      onFailed: (message) => events.emit({ type: 'store.failed', operation: 'commands of other replicas', message }),
+    }),
+  );
   let savedAt: number | undefined;
   return {
     database,
@@ -93,6 +105,7 @@ export async function openShared(
     replica,
     canaryRelay: createCanaryRelay(database),
     scope: () => replica.scope(),
+    peers,
     async stores() {
       const stores = await openStores(
         { database },

@@ -11,6 +11,7 @@ import type { Database } from '#storage/database.ts';
 import type { Scope } from '#storage/scope.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { DirectOptions } from './options.ts';
+import type { Peers } from './peers.ts';
 import type { Replica } from './replica.ts';
 import type { Stores } from './stores.ts';
 
@@ -39,6 +40,8 @@ export interface Storage {
   readonly replica?: Replica;
   /** Requests to canaries of other replicas; absent with SQLite. */
   readonly canaryRelay?: CanaryRelay;
+  /** The other replicas; absent with SQLite. */
+  readonly peers?: Peers;
   /** Opens the stores of a generation. */
   stores(): Promise<Stores>;
   /** Rows that the present generation works on. */

@@ -47,6 +47,8 @@ export type ErrorCode =
   | 'rate_limited'
   | 'unconfirmed'
   | 'store_unavailable'
+  | 'not_run'
+  | 'outcome_unknown'
   | 'stopping'
   | 'internal';
 

@@ -7,6 +7,7 @@ import pg, { type ClientConfig, type PoolClient } from 'pg';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { connectionUri } from './connection-uri.ts';
 import type { LeaseConnection } from './leases.ts';
+import type { ConnectNotices } from './notices.ts';
 import { explainPostgres, isTlsDeclined } from './postgres-error.ts';
 import { drive } from './statements.ts';
 import { TYPES } from './values.ts';
@@ -65,6 +66,19 @@ export async function openLeaseConnection(settings: ConnectionSettings): Promise
       return { run: (work) => explained(() => drive(created, work)), close: () => created.end() };
     }),
   );
+}
+
+/** Opens one connection outside of the pool for notices. A pooler of transactions delivers none. */
+export function noticeConnections(settings: ConnectionSettings): ConnectNotices {
+  const { client, connected } = connector(settings);
+  return (onNotice, onEnd) =>
+    connected(async () => {
+      const created = client();
+      created.on('error', onEnd).on('end', onEnd);
+      created.on('notification', ({ payload = '' }) => onNotice(payload));
+      await created.connect();
+      return { run: (work) => drive(created, work), close: () => void created.end().catch(() => undefined) };
+    });
 }
 
 /** Returns host, port and database of the URI, for messages. */

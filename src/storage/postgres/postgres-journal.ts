@@ -7,6 +7,7 @@ import { MUST_ADOPT } from '../ledger-trust.ts';
 import { StoreError } from '../store-error.ts';
 import { append, readHead, verifyTable } from './audit-table.ts';
 import { lockFor } from './locks.ts';
+import { notify } from './notices.ts';
 
 interface JournalDeps {
   readonly database: Database;
@@ -21,6 +22,9 @@ export interface PostgresJournal {
   readonly journal: Journal;
   readonly audit: AuditLog;
 }
+
+/** Changes by operators that concern the runs of all replicas. */
+const WAKING: ReadonlySet<string> = new Set(['pause', 'unpause', 'plan.decided']);
 
 const DISTRUST = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
 
@@ -54,6 +58,7 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
         return yield* work(function* (entry) {
           if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
           told = yield* append(entry, { instance, epoch, now: clock.now(), after });
+          if (WAKING.has(entry.type) && entry['by'] !== 'engine') yield* notify('ledger', String(epoch));
         });
       })(),
       account,

@@ -3,7 +3,7 @@
  * be edited. A change is a new step.
  *
  * The tables and columns are those of SQLite (../schema.ts), for the same statements. Times are epoch milliseconds.
- * `audit`, `replicas`, `leases`, `views` and `view_slices` exist here only.
+ * `audit`, `replicas`, `leases`, `views`, `view_slices`, `commands` and `command_keys` exist here only.
  */
 
 /** Texts have the order of SQLite, which is that of their bytes. */
@@ -264,6 +264,20 @@ const FIRST = `
   -- The bodies are compressed already.
   ALTER TABLE views ALTER COLUMN body SET STORAGE EXTERNAL;
   ALTER TABLE view_slices ALTER COLUMN body SET STORAGE EXTERNAL;
+
+  -- Commands that a replica asks the owner of an account to run: waiting, taken, or done. The owner does not take one
+  -- after expires_at, which is moved while the requester waits for the result. arguments and result are encrypted for
+  -- the owner with key_epoch and for the requester; without key_epoch, arguments is JSON.
+  CREATE TABLE commands (
+    id TEXT PRIMARY KEY, account TEXT NOT NULL, kind TEXT NOT NULL, by TEXT NOT NULL, made_at BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL, state TEXT NOT NULL, taken_epoch BIGINT, key_epoch BIGINT, arguments BYTEA,
+    reply_key BYTEA, result BYTEA
+  );
+  CREATE INDEX commands_open ON commands (account) WHERE state <> 'done';
+  CREATE INDEX commands_expires ON commands (expires_at);
+
+  -- Public keys of the owners of accounts, for arguments of commands.
+  CREATE TABLE command_keys (account TEXT PRIMARY KEY, epoch BIGINT NOT NULL, key BYTEA NOT NULL);
 `;
 
 export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST].map(orderedByBytes);

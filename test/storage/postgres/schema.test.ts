@@ -9,7 +9,7 @@ import { SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened, postgresStore } from '../../support/postgres/test-databases.ts';
 
 /** Tables that only PostgreSQL has. */
-const OWN = ['audit', 'canary_arrivals', 'leases', 'replicas', 'view_slices', 'views'];
+const OWN = ['audit', 'canary_arrivals', 'command_keys', 'commands', 'leases', 'replicas', 'view_slices', 'views'];
 
 const TYPES: Readonly<Record<string, string>> = {
   bigint: 'INTEGER',

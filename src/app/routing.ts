@@ -1,0 +1,148 @@
+/** Routing of commands between replicas: a command runs in the process that works on its account. */
+import type { Clock } from '#foundation/platform/clock.ts';
+import { sleep } from '#foundation/platform/sleep.ts';
+import { HttpError } from '#operate/http/reply.ts';
+import { OperationError } from '#operate/operations/operation-error.ts';
+import type { Generation } from './generation.ts';
+import type { Peers } from './peers.ts';
+import type { Replica } from './replica.ts';
+
+/** Time for the owner to take a command, also while it changes. */
+const TAKEN_WITHIN_MS = 15_000;
+/** Pause between two attempts while the owner changes. */
+const AGAIN_MS = 500;
+
+/** The account has moved to another replica. Nothing was run. */
+class MovedError extends HttpError {
+  constructor(account: string) {
+    super(503, 'not_run', `Account ${account} has moved to another replica; nothing was run. Try again.`);
+  }
+}
+
+interface RoutedCommand {
+  readonly account: string;
+  readonly kind: string;
+  /** Operator, for a person who reads the store. */
+  readonly by: string;
+  /** JSON. */
+  readonly arguments: unknown;
+}
+
+export interface RoutingDeps {
+  readonly generation: () => Generation;
+  readonly clock: Clock;
+  readonly peers: Pick<Peers, 'requests'>;
+  readonly replica: Pick<Replica, 'owners'>;
+}
+
+/** Result or error of a command, as JSON. */
+type Carried =
+  | { readonly is: 'result'; readonly value: unknown }
+  | { readonly is: 'moved' }
+  | { readonly is: 'http'; readonly status: number; readonly code: HttpError['code']; readonly message: string }
+  | { readonly is: 'operation'; readonly code: OperationError['code']; readonly message: string }
+  | { readonly is: 'error'; readonly message: string };
+
+export class Routing {
+  readonly #deps: RoutingDeps;
+
+  constructor(deps: RoutingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Returns true if this process works on the account, or if none does because it is not configured. */
+  isHere(account: string): boolean {
+    const { config, whole } = this.#deps.generation();
+    const has = ({ accounts }: typeof config): boolean => accounts.some(({ name }) => name === account);
+    return has(config) || !has(whole);
+  }
+
+  /** @throws {MovedError} if another process works on the account now */
+  requireHere(account: string): void {
+    if (!this.isHere(account)) throw new MovedError(account);
+  }
+
+  /** Returns an account of each other replica. */
+  others(): readonly string[] {
+    const owners = [...this.#deps.replica.owners()].filter(([account]) => !this.isHere(account));
+    return [...new Map(owners.map(([account, { replica }]) => [replica, account])).values()];
+  }
+
+  /** Returns the name of the replica that owns an account; undefined if none does. */
+  ownerOf(account: string): string | undefined {
+    return this.#deps.replica.owners().get(account)?.replica;
+  }
+
+  /**
+   * Runs a command in the process that works on its account.
+   *
+   * @param local runs it here. It must call `requireHere` as its first step, since it may wait for another engine.
+   * @param signal ends the wait; aborts the command if it can be aborted
+   * @throws {HttpError} if no replica takes the command, or if its outcome is unknown
+   */
+  async run<T>(command: RoutedCommand, signal: AbortSignal, local: () => Promise<T>): Promise<T> {
+    const { clock, peers } = this.#deps;
+    const until = clock.monotonic() + TAKEN_WITHIN_MS;
+    for (;;) {
+      let why = 'its account moves to another replica';
+      try {
+        if (this.isHere(command.account)) return await local();
+        const sent = await sentTo(peers, command, signal, Math.max(AGAIN_MS, until - clock.monotonic()));
+        if (sent.taken) return received(command, sent.result as Carried) as T;
+        ({ why } = sent);
+      } catch (error) {
+        if (!(error instanceof MovedError)) throw error;
+      }
+      if (clock.monotonic() >= until) {
+        throw new HttpError(503, 'not_run', `The command was not run: ${why}. Try again.`, { 'Retry-After': '10' });
+      }
+      await sleep(clock, AGAIN_MS, signal);
+    }
+  }
+
+  /** Leaves work for the owner of an account, which does it once, soon. */
+  async post(command: Omit<RoutedCommand, 'by'>): Promise<void> {
+    await this.#deps.peers.requests.post({ ...command, by: '' });
+  }
+}
+
+/** Runs the command of another replica. @returns what `received` reads */
+export async function carried(work: () => Promise<unknown>): Promise<Carried> {
+  try {
+    return { is: 'result', value: await work() };
+  } catch (error) {
+    if (error instanceof MovedError) return { is: 'moved' };
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof HttpError) return { is: 'http', status: error.status, code: error.code, message };
+    if (error instanceof OperationError) return { is: 'operation', code: error.code, message };
+    return { is: 'error', message };
+  }
+}
+
+function received({ account }: RoutedCommand, given: Carried): unknown {
+  switch (given.is) {
+    case 'result':
+      return given.value;
+    case 'moved':
+      throw new MovedError(account);
+    case 'http':
+      throw new HttpError(given.status, given.code, given.message);
+    case 'operation':
+      throw new OperationError(given.code, given.message);
+    case 'error':
+      throw new Error(given.message);
+  }
+}
+
+async function sentTo({ requests }: RoutingDeps['peers'], command: RoutedCommand, signal: AbortSignal, ms: number) {
+  try {
+    return await requests.send(command, signal, ms);
+  } catch (error) {
+    // Their classes are in a part that only a shared store loads.
+    const { name, message } = error as Error;
+    if (name === 'CommandUnknownError')
+      throw new HttpError(504, 'outcome_unknown', `The outcome is unknown: ${message}`);
+    if (name === 'StoreError') throw new HttpError(503, 'store_unavailable', `The command was not run: ${message}`);
+    throw error;
+  }
+}
