@@ -125,6 +125,16 @@ test('a quiet daemon has one line, and exit code 0', async () => {
   expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z\n');
 });
 
+test('a replica names itself, and the number of its accounts', async () => {
+  const owners = new Map([
+    ['production', { replica: 'opsd-0', epoch: 3, isOwn: true }],
+    ['staging', { replica: 'opsd-1', epoch: 7, isOwn: false }],
+  ]);
+  const accounts = [...owners.keys()].map((name) => ({ name }));
+  const { stdout } = await status({ accounts, replica: { name: 'opsd-0', problem: undefined, owners: () => owners } });
+  expect(stdout.replaceAll(/\s+/g, ' ')).toContain('Z, replica opsd-0 with 1 of 2 accounts');
+});
+
 test('an open incident is a finding, also before it is reported; an acknowledged one is not', async () => {
   const { accounts } = NIGHT;
   for (const [state, code] of [

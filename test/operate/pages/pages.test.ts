@@ -259,6 +259,23 @@ describe('the page', () => {
     }
   });
 
+  test('shows the owner and the epoch of each account that replicas share, and the replica that responds', async () => {
+    const owners = new Map([
+      ['production', { replica: 'opsd-0', epoch: 3, isOwn: true }],
+      ['staging', { replica: 'opsd-1', epoch: 7, isOwn: false }],
+      ['test', { epoch: 9, isOwn: false }],
+    ]);
+    const accounts = [...owners.keys()].map((name) => ({ name }));
+    const shared = world({ accounts, replica: { name: 'opsd-0', problem: undefined, owners: () => owners } });
+    const words = (markup: string): string => markup.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    const sources = words(await page(shared, '/sources'));
+    for (const text of ['opsd-0 (this replica) epoch 3', 'opsd-1 epoch 7', 'no replica epoch 9', 'replica opsd-0']) {
+      expect(sources).toContain(text);
+    }
+    expect(await page(shared, '/')).toContain('href="/sources#accounts"');
+    expect(words(await page(world({ accounts }), '/sources'))).not.toContain('epoch');
+  });
+
   test('every table has a caption and scopes, and every link within the page has its target', async () => {
     for (const [path, tables] of [
       ['/', 1],
