@@ -13,12 +13,15 @@ import { needsOtherListeners, createSecurity, replaceSecurity } from './listener
 import { createGeneration, type Generation } from './generation.ts';
 import { Generations } from './generations.ts';
 import { openListeners } from './listeners.ts';
+import { LiveReads } from '#operate/api/live-reads.ts';
 import { readiness } from './observation.ts';
 import { endInterruptedOperations } from './interrupted-operations.ts';
 import { operationsOf } from './operations.ts';
+import { ownIncidents } from './own-incidents.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
+import { messageUse } from './reading.ts';
 import { servedBy } from './served.ts';
 import { openStorage } from './open-storage.ts';
 import type { Storage } from './storage.ts';
@@ -41,20 +44,21 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
   const { replica } = storage;
-  const views = replica && (await import('./views.ts')).openViews({ ...own, replica, flowControlHistory }, parts);
   let post: Promise<CanaryPost> | undefined;
   // Loaded on demand: a daemon without canaries has none of it.
   const openPost = async (accounts: readonly string[]) =>
     (await import('./canaries.ts')).openCanaries({ ...own, clock, accounts });
   const canaryPost = (accounts: readonly string[]) =>
     replica === undefined ? (post ??= openPost(accounts)) : openPost(accounts);
+  const generation = (): Generation => generations.present;
+  const routed = await routedOf({ ...own, gate, generation });
+  const views =
+    routed && (await import('./views.ts')).openViews({ ...own, replica: replica!, routed, flowControlHistory }, parts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
     const shared = { flowControlHistory, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
-  const generation = (): Generation => generations.present;
-  const routed = await routedOf({ ...own, gate, generation });
   const serve = (next: Generation) => servedBy(next, { ...own, gate, views, generation, routed, startedAt });
 
   let address: string | undefined;
@@ -128,5 +132,13 @@ async function routedOf({ options, events, storage, gate, generation }: RoutedDe
   const { routeCommands } = await import('./routed.ts');
   const operations = (requireHere: (account: string) => void) =>
     operationsOf({ gate, events, storage, generation, requireHere });
-  return routeCommands({ ...options, peers, replica, gate, generation, ledger, operations });
+  const reads = {
+    liveReads: new LiveReads({
+      clock: options.clock,
+      messageApi: (account) => generation().accounts.clients.get(account)?.message,
+      usage: (account) => messageUse(generation().accounts, account),
+    }),
+    incidents: () => ownIncidents(generation(), storage),
+  };
+  return routeCommands({ ...options, peers, replica, gate, generation, ledger, operations, reads });
 }

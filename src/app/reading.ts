@@ -35,7 +35,7 @@ export function readingPorts(
     liveReads: new LiveReads({
       clock: options.clock,
       messageApi: (account) => accounts.clients.get(account)?.message,
-      usage: (account) => accounts.usage(account).find(({ api }) => api === 'message'),
+      usage: (account) => messageUse(accounts, account),
     }),
     searches: new MessageSearches(),
     configuration() {
@@ -57,6 +57,11 @@ export function readingPorts(
     },
     policyTests: policyTestsOf(config, options.env),
   };
+}
+
+/** Returns the use of the message API of an account; undefined if this process has no client for it. */
+export function messageUse(accounts: Generation['accounts'], account: string) {
+  return accounts.clients.has(account) ? accounts.usage(account).find(({ api }) => api === 'message') : undefined;
 }
 
 /** Adds up the counts of each value. Values that lost their place are not exported, and left out here as well. */

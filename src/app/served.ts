@@ -4,14 +4,13 @@ import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
-import { allPolicies } from './all-policies.ts';
 import { commandsOf, type CommandGate } from './commands.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
-import { servedIncidents } from './incidents.ts';
 import { readiness } from './observation.ts';
 import { operationsOf } from './operations.ts';
+import { ownIncidents } from './own-incidents.ts';
 import type { DaemonOptions } from './options.ts';
 import { readingPorts } from './reading.ts';
 import type { RoutedCommands } from './routed.ts';
@@ -39,7 +38,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
   const { options, events, storage, security, gate, startedAt } = deps;
   const { clock, logger, reload } = options;
   const { ledger } = storage;
-  const { config, whole, board, policies, incidents, metrics, accounts, attempts } = generation;
+  const { config, whole, board, policies, metrics, accounts, attempts } = generation;
   const connections = new Map(accounts.connections.map(({ account, client }) => [account.name, client]));
   const own = {
     command: ownCommand(
@@ -84,15 +83,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
       };
     }),
     outages: (account: string) => attempts.outages(account),
-    incidents: servedIncidents(incidents, {
-      config: whole,
-      storage: { ...storage, ...generation.stores },
-      accounts,
-      board,
-      attempts,
-      policies: () => allPolicies(generation),
-      clock: generation.clock,
-    }),
+    incidents: ownIncidents(generation, storage),
     labels: () => metrics.labelUse(),
     ...readingPorts(generation, { storage, options }),
     links: [],

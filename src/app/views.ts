@@ -16,6 +16,7 @@ import type { Generation, OwnMemory } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
 import type { Replica } from './replica.ts';
+import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
 
 /** Pause between two readings of the views of other replicas. */
@@ -26,6 +27,7 @@ interface ViewsDeps {
   readonly events: EventBus;
   readonly storage: Pick<Storage, 'database'>;
   readonly replica: Replica;
+  readonly routed: Pick<RoutedCommands, 'reads'>;
   readonly flowControlHistory: FlowControlHistory;
 }
 
@@ -36,7 +38,8 @@ export interface Views {
   shown(ports: ServerDeps & AccountPorts, generation: Generation): ServerDeps;
 }
 
-export function openViews({ options, events, storage, replica, flowControlHistory }: ViewsDeps, parts: Parts): Views {
+export function openViews(deps: ViewsDeps, parts: Parts): Views {
+  const { options, events, storage, replica, routed, flowControlHistory } = deps;
   const { clock } = options;
   const store = createViewStore(storage.database);
   let present: Generation | undefined;
@@ -81,6 +84,7 @@ export function openViews({ options, events, storage, replica, flowControlHistor
         isOwn: (account) => generation.config.accounts.some(({ name }) => name === account),
         remote: (account) => remote.of(account),
         incidents: () => generation.incidents.present,
+        others: routed.reads,
         isUnowned: (account) => replica.problem === undefined && replica.owners().get(account)?.replica === undefined,
         configured: (account) => configuredPolicies(account, generation),
       });

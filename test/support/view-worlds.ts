@@ -16,7 +16,7 @@ import type { ServerDeps } from '#operate/server.ts';
 import type { OwnFacts, OwnMemory } from '#operate/views/own-account.ts';
 import { ownAccount } from '#operate/views/own-account.ts';
 import { RemoteViews } from '#operate/views/remote-views.ts';
-import { shownPorts } from '#operate/views/shown.ts';
+import { shownPorts, type OtherReplicas } from '#operate/views/shown.ts';
 import type { NewView, ViewStore } from '#operate/views/view-store.ts';
 import { ViewWriter } from '#operate/views/view-writer.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
@@ -24,7 +24,7 @@ import { openMemoryStore } from '#storage/memory-store.ts';
 import { engine, NOW, RESUME_BILLING, world, type World } from '../operate/http/world.ts';
 import { allCanaries } from './canaries.ts';
 
-const ACCOUNTS = [{ name: 'production', dlqRetentionMs: 86_400_000 }];
+const ACCOUNTS = [{ name: 'production', messageApiUrl: 'https://api.example', dlqRetentionMs: 86_400_000 }];
 export const MAX_STALENESS_MS = 180_000;
 
 /** Views in memory, as the store has them. @param now returns the time of the store */
@@ -150,6 +150,7 @@ function portsOf(
     canaries: { states: () => canaries },
     apiUsage: (account) => usage(account),
     labels: () => labels,
+    liveReads: world().liveReads,
   };
 }
 
@@ -180,6 +181,19 @@ export function visitor(
     canaries: { states: () => [] },
     apiUsage: () => [],
     labels: () => [],
+    liveReads: world().liveReads,
+  };
+  const sent: string[] = [];
+  const others: OtherReplicas = {
+    logApi: (account) => ({
+      listLogs: async ({ messageId }) => (sent.push(`${account} listLogs ${messageId}`), { value: [], dropped: 0 }),
+      listWorkflowDlq: async () => ({ value: [], dropped: 0 }),
+    }),
+    readRow: async (account, { dlqId }) => (sent.push(`${account} readRow ${dlqId}`), { dlqId }),
+    acknowledge: async (incident, { by }) => (
+      sent.push(`${incident.account} acknowledge ${incident.id} ${by}`),
+      incident
+    ),
   };
   const ports = shownPorts(none, {
     clock,
@@ -187,10 +201,11 @@ export function visitor(
     isOwn: () => false,
     remote: (account) => views.of(account),
     incidents: () => new IncidentSet(),
+    others,
     isUnowned: () => isUnowned,
     configured: () => configured,
   });
-  return { views, readings, shown: worldAt(clock, ports) };
+  return { views, readings, sent, shown: worldAt(clock, ports) };
 }
 
 /** An owner and a visitor over one store of views. @param skewMs time by which the visitor's clock is ahead */

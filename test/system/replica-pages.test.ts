@@ -1,6 +1,7 @@
 /** Pages and API of two replicas over one database: each shows all accounts, with their owners. */
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld } from '../support/daemon-world.ts';
+import { ask } from '../operate/http/world.ts';
 import { opsd } from '../support/program.ts';
 import { SERVERS } from '../support/postgres/servers.ts';
 import { emptyDatabase } from '../support/postgres/test-databases.ts';
@@ -44,7 +45,7 @@ test('each replica shows all accounts with their owners, also those of a dead on
     const file = join(folder, `${name}.yaml`);
     writeFileSync(file, configuration({ name, url, service: service.url }));
     const program = opsd(['run', '--config', file], { env: { OPSD_STORE: join(folder, name, 'opsd.db') } });
-    return { name, program, address: await addressOf(program) };
+    return { name, program, address: await addressOf(program), socket: join(folder, name, 'opsd.db.sock') };
   }
   const one = await replica('one');
   const other = await replica('other');
@@ -78,6 +79,29 @@ test('each replica shows all accounts with their owners, also those of a dead on
   expect(exported.flat().toSorted()).toEqual(ACCOUNTS.toSorted());
   const text = await page(other.address, '/sources');
   for (const word of ['Owner', 'one', 'other (this replica)', 'replica other']) expect(text).toContain(word);
+
+  // The owner sends what the other replica wants to read, and counts it.
+  const elsewhere = accounts.find(({ lease }) => !lease!.isOwn)!.name;
+  const { deadLetters } = await json<DeadLetters>(other.address, `dead-letters?account=${elsewhere}`);
+  const { id, incident } = deadLetters[0]!;
+  const read = await ask(other.socket, `/api/v1/dead-letters/${id}?account=${elsewhere}&body=true`);
+  expect(read.status, read.text).toBe(200);
+  expect(JSON.parse(read.text)).toMatchObject({ deadLetter: { id }, sample: { headers: expect.anything() as object } });
+  const log = await ask(other.socket, `/api/v1/messages?account=${elsewhere}`);
+  expect(log.status, log.text).toBe(200);
+  expect((JSON.parse(log.text) as { messages: readonly object[] }).messages.length).toBeGreaterThan(0);
+  const known = await ask(other.socket, '/api/v1/acknowledge', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ incident, note: 'known' }),
+  });
+  expect(known.status, known.text).toBe(200);
+  for (const { address } of [one, other]) {
+    await until({ what: 'the incident is acknowledged on both' }, async () => {
+      const found = await json<{ incident: { state: string } }>(address, `incidents/${incident}`);
+      return found.incident.state === 'acknowledged';
+    });
+  }
 
   one.program.kill('SIGKILL');
   // Its accounts stay visible, with ages that grow.

@@ -16,9 +16,9 @@ export type LogApi = Pick<MessageApi, 'listLogs' | 'listWorkflowDlq'>;
 export interface LiveReadDeps {
   readonly clock: Clock;
   /** Message API of an account; undefined if it has none. */
-  messageApi(account: string): LogApi | undefined;
+  readonly messageApi: (account: string) => LogApi | undefined;
   /** Use of the message API's budget; undefined if the account has none. */
-  usage(account: string): { readonly usedToday: number; readonly allowedPerDay: number } | undefined;
+  readonly usage: (account: string) => { readonly usedToday: number; readonly allowedPerDay: number } | undefined;
 }
 
 const MOST_AT_ONCE = 2;
@@ -36,6 +36,12 @@ export class LiveReads {
 
   constructor(deps: LiveReadDeps) {
     this.#deps = deps;
+  }
+
+  /** Returns reads that have another message API for accounts that these cannot read. */
+  orElse(other: LiveReadDeps['messageApi']): LiveReads {
+    const own = this.#deps;
+    return new LiveReads({ ...own, messageApi: (account) => own.messageApi(account) ?? other(account) });
   }
 
   /** Accounts that can be read. */

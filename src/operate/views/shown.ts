@@ -6,12 +6,21 @@ import type { IncidentSet } from '#observe/incidents/incident-set.ts';
 import type { BoardReader } from '#observe/observations/board.ts';
 import { sharedAttemptsOf, sharedOutages } from '#observe/observations/recent-attempts.ts';
 import type { ApiDeps } from '../api/api-deps.ts';
+import type { LiveReads, LogApi } from '../api/live-reads.ts';
 import type { RemoteAccount } from './remote-account.ts';
 
 /** Ports that show facts of accounts from the memory of their owner. */
 export type AccountPorts = Required<
-  Pick<ApiDeps, 'board' | 'policies' | 'engine' | 'outages' | 'incidents' | 'canaries' | 'apiUsage' | 'labels'>
+  Pick<
+    ApiDeps,
+    'board' | 'policies' | 'engine' | 'outages' | 'incidents' | 'canaries' | 'apiUsage' | 'labels' | 'liveReads'
+  >
 >;
+
+/** Requests that the owner of an account sends and counts. */
+export interface OtherReplicas extends Pick<ApiDeps['incidents'], 'readRow' | 'acknowledge'> {
+  logApi(account: string): LogApi;
+}
 
 export interface ShownDeps {
   readonly clock: Clock;
@@ -23,6 +32,7 @@ export interface ShownDeps {
   readonly remote: (account: string) => RemoteAccount | undefined;
   /** Incidents of this replica. */
   readonly incidents: () => Pick<IncidentSet, 'all' | 'get' | 'membersOf' | 'oldest'>;
+  readonly others: OtherReplicas;
   /** True for an account that no replica owns. */
   readonly isUnowned: (account: string) => boolean;
   /** Returns the policies of an account that no replica has shown yet. */
@@ -60,8 +70,15 @@ export function shownPorts(own: AccountPorts, deps: ShownDeps): AccountPorts {
     incidents: shownIncidents(own.incidents, deps),
     canaries: { states: () => [...own.canaries.states(), ...ofOthers(({ facts }) => facts.canaries)] },
     apiUsage: (account) => (isOwn(account) ? own.apiUsage(account) : (remote(account)?.facts.usage ?? [])),
+    liveReads: shownReads(own.liveReads, deps),
     labels: () => [...own.labels(), ...ofOthers(({ facts }) => facts.labels)],
   };
+}
+
+/** Reads of other accounts are bounded here as well. Their owner checks the budget. */
+function shownReads(own: LiveReads, { accounts, others }: ShownDeps): LiveReads {
+  const readable = new Set(accounts.flatMap(({ name, messageApiUrl }) => (messageApiUrl === undefined ? [] : [name])));
+  return own.orElse((account) => (readable.has(account) ? others.logApi(account) : undefined));
 }
 
 /** Returns the rows in the order of the accounts, which is the same on all replicas. */
@@ -118,7 +135,7 @@ function shownBoard(own: BoardReader, deps: ShownDeps): BoardReader {
 
 function shownIncidents(
   own: ApiDeps['incidents'],
-  { accounts, clock, isOwn, remote, incidents }: ShownDeps,
+  { accounts, clock, isOwn, remote, incidents, others }: ShownDeps,
 ): ApiDeps['incidents'] {
   const lookup = new IncidentLookup({
     accounts,
@@ -136,5 +153,7 @@ function shownIncidents(
       isOwn(account)
         ? own.attempts(account, host)
         : sharedAttemptsOf(remote(account)?.facts.attempts, host, clock.now()),
+    acknowledge: (incident, person) => (isOwn(incident.account) ? own : others).acknowledge(incident, person),
+    readRow: (account, entry, signal) => (isOwn(account) ? own : others).readRow(account, entry, signal),
   };
 }

@@ -217,3 +217,23 @@ test('the policies of an account without an owner are off, whatever its last own
     { mode: 'enforce', effectiveMode: 'off', reducedBy: 'no replica owns account production' },
   ]);
 });
+
+test('the owner of an account sends the requests of the other replica', async () => {
+  const { visitor: other, write, refresh } = await busyReplicas();
+  await write();
+  await refresh();
+  const { liveReads, incidents } = other.shown;
+  const { signal } = new AbortController();
+  expect([liveReads.canRead('production'), liveReads.canRead('unknown')]).toEqual([true, false]);
+  await liveReads.read('production', 1, (api) => api.listLogs({ messageId: 'msg-1' }, { signal }));
+  expect(await incidents.readRow('production', { dlqId: 'd-1', workflowRunId: 'wfr-1' }, signal)).toEqual({
+    dlqId: 'd-1',
+  });
+  const [incident] = incidents.all();
+  await incidents.acknowledge(incident!, { by: 'ann', note: 'known' });
+  expect(other.sent).toEqual([
+    'production listLogs msg-1',
+    'production readRow d-1',
+    `production acknowledge ${incident!.id} ann`,
+  ]);
+});
