@@ -22,7 +22,7 @@ class MovedError extends HttpError {
 interface RoutedCommand {
   readonly account: string;
   readonly kind: string;
-  /** Operator, for a person who reads the store. */
+  /** Operator, for someone who reads the store. */
   readonly by: string;
   /** JSON. */
   readonly arguments: unknown;

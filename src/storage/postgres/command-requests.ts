@@ -34,7 +34,7 @@ export interface CommandDeps {
 
 /** Time between two looks at a command, of both sides, if no notices arrive. */
 export const LOOK_EVERY_MS = 5_000;
-/** Time for which a look lets a taken command continue. The owner aborts the command of a requester that has died. */
+/** Time that a look gives to a taken command. The owner aborts the command of a requester that has died. */
 const CONTINUE_MS = 30_000;
 /** Pause after a failure to withdraw a command. */
 const RETRY_MS = 1_000;
@@ -85,7 +85,7 @@ export class CommandRequests {
         }),
       );
     } catch (error) {
-      // If the command was stored all the same, it is found below.
+      // If the command was stored, it is found below.
       if (!(error instanceof CommitUnknownError)) throw error;
     }
     return await this.#follow({ id, command, taker, until, signal, changes });

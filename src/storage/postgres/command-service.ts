@@ -15,7 +15,7 @@ export interface CommandServiceDeps extends CommandDeps {
   /**
    * Runs a command, and returns its result as JSON. Never rejects.
    *
-   * @param signal aborted if nobody waits for the result any more
+   * @param signal aborted if the requester does not wait for the result any more
    */
   readonly handle: (command: Command, signal: AbortSignal) => Promise<unknown>;
   readonly onFailed: (message: string) => void;
@@ -23,7 +23,7 @@ export interface CommandServiceDeps extends CommandDeps {
 
 interface Running {
   readonly controller: AbortController;
-  /** Result that is not in the store yet; `sealed` is undefined if nobody waits for it. */
+  /** Result that is not in the store yet; `sealed` is undefined if no requester waits for it. */
   ended: { readonly sealed: Uint8Array | undefined } | undefined;
   work: Promise<void>;
 }
@@ -32,7 +32,7 @@ export class CommandService implements AsyncDisposable {
   readonly #deps: CommandServiceDeps;
   readonly #key = createKeyPair();
   readonly #heard: Disposable;
-  /** Epochs for which the key is in the store, by account. */
+  /** Epochs whose key is in the store, by account. */
   readonly #published = new Map<string, number>();
   /** Commands that this process has taken, until their result is in the store. */
   readonly #running = new Map<string, Running>();

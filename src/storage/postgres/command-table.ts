@@ -13,12 +13,12 @@ interface NewCommand {
   readonly id: string;
   readonly account: string;
   readonly kind: string;
-  /** Operator, for a person who reads the table. */
+  /** Operator, for someone who reads the table. */
   readonly by: string;
   /** Epoch of the only owner that can read the arguments; undefined if they are not sealed. */
   readonly epoch: number | undefined;
   readonly arguments: Uint8Array;
-  /** Key for the result; undefined if nobody waits for it. */
+  /** Key for the result; undefined if no requester waits for it. */
   readonly replyKey: Uint8Array | undefined;
   /** Milliseconds during which the command can be taken. */
   readonly forMs: number;
@@ -48,7 +48,7 @@ interface OpenCommand {
   readonly state: 'waiting' | 'taken';
   /** Epoch of the owner that has taken it. */
   readonly epoch: number | undefined;
-  /** True if nobody waits for its result any more. */
+  /** True if its requester does not wait for the result any more. */
   readonly isExpired: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface CommandTable {
   finish(id: string, result: Uint8Array | undefined): Work<void>;
   /** Returns the state of a command, and lets a taken one continue for `forMs`; undefined if it does not exist. */
   follow(id: string, forMs: number): Work<Progress | undefined>;
-  /** Deletes a command that nobody has taken. Returns false if it was taken before. */
+  /** Deletes a command that was not taken. Returns false if it was taken before. */
   withdraw(id: string): Work<boolean>;
   /** Asks the owner to abort a command that it has taken. */
   abandon(id: string): Work<void>;

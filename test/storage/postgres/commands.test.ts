@@ -15,7 +15,7 @@ async function migrated(server: ServerName): Promise<string> {
   return url;
 }
 
-/** Two replicas, of which the second owns the account `production` and takes commands. */
+/** Two replicas. The second one owns the account `production` and takes commands. */
 async function twoOn(server: ServerName) {
   const world = await CommandWorld.create(await migrated(server));
   const [asker, owner] = [await world.replica('asker'), await world.replica('owner')];
