@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import pg from 'pg';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { findDaemon } from '#operate/cli/daemon-option.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { run } from '#storage/database.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
@@ -16,7 +17,7 @@ import { intentFor } from '../../support/ledger-facts.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { opsd } from './terminal.ts';
+import { opsd, terminal } from './terminal.ts';
 
 const server = SERVERS.at(-1)!;
 
@@ -153,6 +154,10 @@ test('commands that need the file of a store say what to do instead', async () =
   const unreachable = await opsdOn(['audit', ...config]);
   expect(unreachable).toMatchObject({ code: 1, stdout: '' });
   expect(unreachable.stderr).toContain('the PostgreSQL store is unavailable: nothing listens there');
-  const direct = await opsdOn(['pause', '--reason', 'test', ...config]);
-  expect(direct).toMatchObject({ code: 1, stdout: '' });
+  const { io, programs } = terminal();
+  await using parts = new AsyncDisposableStack();
+  const call = { io, programs, parts, values: { config: config[1]! }, positionals: [] };
+  await expect(findDaemon(call, { writes: true, collectors: [] })).rejects.toThrow(
+    'this command changes the store, which replicas share: run it on the machine of a replica, or name one with --url',
+  );
 });
