@@ -77,13 +77,18 @@ const MEMORY = [
   'incident_acknowledgments',
 ];
 
-async function contentOf({ database }: ReplicaLedger): Promise<unknown> {
-  const found: unknown[] = [];
-  for (const table of [...CONTENT, ...MEMORY]) {
-    const rows = await database.read(all(`SELECT * FROM ${table}`));
-    found.push([table, rows.map((row) => JSON.stringify(row)).toSorted()]);
-  }
-  return found;
+/** Returns all rows, in one transaction. */
+function contentOf({ database }: ReplicaLedger): Promise<unknown> {
+  return database.read(
+    (function* () {
+      const found: unknown[] = [];
+      for (const table of [...CONTENT, ...MEMORY]) {
+        const rows = yield* all(`SELECT * FROM ${table}`);
+        found.push([table, rows.map((row) => JSON.stringify(row)).toSorted()]);
+      }
+      return found;
+    })(),
+  );
 }
 
 describe.each(SERVERS)('%s', (server) => {
@@ -343,6 +348,24 @@ describe.each(SERVERS)('%s', (server) => {
       });
       expect(await reserve(one!, NO_CAPS, 1, { plan: '123456' })).toMatchObject({ ok: true });
     });
+  });
+
+  test('of an approval and the engine’s own decision at the same time, one counts', async () => {
+    const replicas = await replicaLedgers(server);
+    const [owner, other] = [await replicas.open(), await replicas.open()];
+    await replicas.give(owner, 'a');
+    for (let round = 0; round < 8; round += 1) {
+      const id = `${round}`.padEnd(6, 'c');
+      await owner.ledger.savePlan(savedOf(a, id.padEnd(64, '0')));
+      const decisions = [
+        other.ledger.decidePlan(id, { state: 'approved', at: NOW, by: 'oncall' }),
+        owner.ledger.decidePlan(id, { state: 'rejected', at: NOW, by: 'engine', reason: 'replaced', account: 'a' }),
+      ];
+      const [isApproved, isRejected] = await Promise.all(round % 2 === 0 ? decisions : decisions.toReversed());
+      expect(isApproved).not.toBe(isRejected);
+      const winner = isApproved === (round % 2 === 0) ? 'approved' : 'rejected';
+      expect((await owner.ledger.storedPlan(id, NOW))?.state).toBe(winner);
+    }
   });
 
   test('the last change of a budget counts, whichever clock dated it', async () => {
