@@ -25,7 +25,9 @@ import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
+import { postgresPrograms } from '../test/support/postgres/debian-server.ts';
 import { figures, freePort, pause, residentBytes } from './measure.ts';
+import { emptyPostgres } from './postgres-store.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 200_000);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
@@ -53,12 +55,14 @@ async function size(bytes: number): Promise<void> {
     await answering(url);
     const memory: number[] = [];
     const rounds: Round[] = [];
+    const shared = ['shared', () => ingest(url, pages, { isShared: true })] as const;
     const works: readonly (readonly [what: keyof Round, work: () => Promise<number>])[] = [
       ['alone', () => fetchAndParse(url, pages, 1)],
       ['floor', () => fetchAndParse(url, pages, CHAINS)],
       ['counted', () => ingest(url, pages, { entryMode: 'snapshot' })],
       ['joined', () => ingest(url, pages, { memory })],
       ['traced', () => ingest(url, pages, { isTraced: true })],
+      ...(postgresPrograms() === undefined ? [] : [shared]),
     ];
     for (let round = 0; round <= ROUNDS; round++) {
       memory.length = 0;
@@ -76,6 +80,7 @@ async function size(bytes: number): Promise<void> {
     line('counted, committed, nothing joined', rounds, 'counted');
     line('counted, joined, committed', rounds, 'joined');
     line('and a trace of every message, all its spans', rounds, 'traced');
+    if (postgresPrograms() !== undefined) line('counted, joined, committed to PostgreSQL', rounds, 'shared');
     console.log(`spans of the last round: ${spansMade}`);
     console.log(`resident memory after each tenth of the last round: ${memory.join(', ')} MB\n`);
   } finally {
@@ -90,7 +95,7 @@ interface Measured {
   readonly cpu: number;
 }
 
-type Round = Readonly<Record<'alone' | 'floor' | 'counted' | 'joined' | 'traced', Measured>>;
+type Round = Readonly<Record<'alone' | 'floor' | 'counted' | 'joined' | 'traced' | 'shared', Measured>>;
 
 async function costOf(work: () => Promise<number>): Promise<Measured> {
   const before = process.cpuUsage();
@@ -143,17 +148,21 @@ async function ingest(
   pages: number,
   {
     isTraced = false,
+    isShared = false,
     memory = [],
     entryMode,
   }: {
     readonly isTraced?: boolean;
+    /** True for PostgreSQL in place of SQLite. */
+    readonly isShared?: boolean;
     readonly memory?: number[];
     /** Entry mode. In mode `snapshot` the log has one entry for each message, so nothing is joined. */
     readonly entryMode?: EntryMode;
   },
 ): Promise<number> {
   const path = join(folder, `${Math.random()}.db`);
-  using store = openStore(path);
+  await using stack = new AsyncDisposableStack();
+  const store = isShared ? { database: stack.use(await emptyPostgres()).database } : stack.use(openStore(path));
   const totals = createTotals(store);
   const outbox = await createSpanOutbox(store);
   const log = createLogAggregationStore(store, totals, { spans: outbox });

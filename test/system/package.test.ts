@@ -11,6 +11,7 @@ import { basic } from '../support/https.ts';
 import { installedPackage, type InstalledPackage } from '../support/installed-package.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
 import { installed as programNamed, start, type Program } from '../support/program.ts';
+import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
 import { publish } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -159,6 +160,25 @@ policies:
   expect(keptParts('of-plain').length).toBeGreaterThan(20);
   expect(keptParts('of-plain').filter(few)).toEqual([]);
   expect(keptParts('of-used').filter(few)).toHaveLength(2);
+});
+
+test.each(OWN_SERVERS)('the driver of %s is loaded only for a configuration that uses it', async () => {
+  const { url } = await ownServer();
+  const config = (storage: string): string =>
+    `server: { listen: "127.0.0.1:0" }\nstorage: ${storage}\naccounts: [{ name: shop, url: "http://127.0.0.1:9", token: secret }]\n`;
+  const isDriver = (name: string): boolean => /^(?:postgres-database|shared-storage)-/.test(name);
+  for (const [name, storage, parts] of [
+    ['shared', `{ postgres: { url: "${url}/postgres" } }`, 2],
+    ['alone', '{ sqlite: { path: alone.db } }', 0],
+  ] as const) {
+    const file = write(`${name}.yaml`, config(storage));
+    const daemon = installed.opsd(['run', '--config', file], { XDG_CACHE_HOME: `of-${name}` });
+    expect((await fetch(`${await addressOf(daemon)}/metrics`)).status).toBe(200);
+    daemon.kill('SIGTERM');
+    expect(await daemon.ended).toEqual({ code: 0, signal: null });
+    expect(daemon.stderr()).not.toMatch(/warning/i);
+    expect(keptParts(`of-${name}`).filter(isDriver)).toHaveLength(parts);
+  }
 });
 
 /** Returns the names of the parts that a command has loaded, which are those whose code is kept. */
