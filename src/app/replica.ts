@@ -125,8 +125,9 @@ export class Replica {
   scope(): Scope {
     const accounts = [...this.#working.keys()].filter((account) => account !== LEADER);
     if (!this.#working.has(LEADER)) return { accounts, replica: this.name };
-    const known = [...this.#configured, ...this.#leases.all.map(({ account }) => account)];
-    const others = new Set(known.filter((account) => account !== LEADER && !this.#working.has(account)));
+    // The lease of an account stays after no replica configures it any more.
+    const leased = this.#leases.all.filter(({ isOwnerAlive }) => isOwnerAlive).map(({ account }) => account);
+    const others = new Set([...this.#configured, ...leased].filter((account) => !this.#working.has(account)));
     return { accounts, others: [...others], replica: this.name };
   }
 

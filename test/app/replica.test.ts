@@ -248,3 +248,13 @@ test('the leader works on all rows but those of the accounts of others', async (
   world.replica.begin();
   expect(world.replica.scope()).toEqual({ accounts: ['b'], replica: 'one' });
 });
+
+test('the leader works on the rows of an account that no replica configures any more', async () => {
+  const world = new World('a');
+  world.leases.set('removed', { owner: undefined, epoch: 3 });
+  world.leases.set('orphaned', { owner: 'dead/1', epoch: 2 });
+  world.leases.set('only other', { owner: FOREIGN, epoch: 1 });
+  world.replicas.set(FOREIGN, 'other');
+  await world.begin();
+  expect(world.replica.scope()).toEqual({ accounts: ['a'], others: ['only other'], replica: 'one' });
+});
