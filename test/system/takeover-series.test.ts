@@ -82,9 +82,9 @@ test('an account that moves and returns is counted once, and only its owner show
   const { value } = await prometheus(program!, { jobs: { opsd: [a.url, b.url] }, ruleFiles: [rules()] });
   const owned = async (by: Replica, name: string): Promise<void> => {
     account.owner = name;
-    const until8 = by.scrapes + 8;
+    const enough = by.scrapes + 5;
     await until({ what: `${name} was scraped`, timeoutMs: 60_000 }, async () => {
-      return by.scrapes >= until8 && (await value(`max(${OWNER_SERIES})`)) >= account.total - 3 * STEP;
+      return by.scrapes >= enough && (await value(`max(${OWNER_SERIES})`)) >= account.total - 3 * STEP;
     });
   };
   await owned(a, 'a');
@@ -96,10 +96,10 @@ test('an account that moves and returns is counted once, and only its owner show
   expect(await value(`resets(${OWNER_SERIES}[10m])`)).toBe(0);
   const counted = await value(`max_over_time(${OWNER_SERIES}[10m]) - min_over_time(${OWNER_SERIES}[10m])`);
   expect(counted).toBeLessThanOrEqual(account.total - 1_000);
-  expect(counted).toBeGreaterThan(20 * STEP);
+  expect(counted).toBeGreaterThan(10 * STEP);
   // The sum of the instances counts again what b has counted.
   const doubled = await value(`sum(max_over_time(${COUNTER}[10m]) - min_over_time(${COUNTER}[10m]))`);
-  expect(doubled - counted).toBeGreaterThan(5 * STEP);
+  expect(doubled - counted).toBeGreaterThan(2 * STEP);
 
   // a loses its database: it exposes its last commit beside the new owner.
   a.isCutOff = true;
