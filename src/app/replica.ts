@@ -12,6 +12,8 @@ import { Leases, type LeaseConnection, type LossReason, type Taken } from '#stor
 
 interface ReplicaDeps {
   readonly name: string;
+  /** Part of the name of all connections of this process. */
+  readonly session: string;
   readonly leaseMs: number;
   readonly clock: Clock;
   readonly table: LeaseTable;

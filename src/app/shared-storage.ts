@@ -1,4 +1,5 @@
 /** Store in a PostgreSQL database, which several replicas share. */
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Config } from '#config/config.ts';
@@ -14,7 +15,7 @@ import { createAuditTableReader } from '#storage/postgres/audit-table-reader.ts'
 import { createCanaryRelay } from '#storage/postgres/canary-relay.ts';
 import { urlOf } from '#storage/postgres/connection-uri.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
-import { createLeaseTable } from '#storage/postgres/lease-table.ts';
+import { connectionName, createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { heartbeatMs } from '#storage/postgres/leases.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { openPostgres } from '#storage/postgres/postgres-database.ts';
@@ -43,7 +44,8 @@ export async function openShared(
   makeFolder(dirname(config.localPath), 0o750);
   const url = urlOf(settings);
   const name = settings.replica ?? hostname();
-  const application = `opsd ${name}`;
+  const session = randomBytes(4).toString('hex');
+  const application = connectionName(session, name);
   const epochOf = (account: string): number | undefined => replica.epochOf(account);
   const pooled = openPostgres({
     url,
@@ -57,10 +59,11 @@ export async function openShared(
   const database = watched(pooled, () => replica.renew());
   const { journal: uncounted, audit } = createPostgresJournal({ database, clock, epochOf, ...identity });
   const { journal, counts } = countedJournal(uncounted);
-  const leaseConnection = { url, name: `${application} leases`, timeoutMs: heartbeatMs(leaseFor) };
+  const leaseConnection = { url, name: application, timeoutMs: heartbeatMs(leaseFor) };
   const replica = new Replica(
     {
       name,
+      session,
       leaseMs: leaseFor,
       clock,
       events,

@@ -38,6 +38,7 @@ class World {
     this.replica = new Replica(
       {
         name: 'one',
+        session: 'session',
         leaseMs: LEASE_MS,
         clock: this.clock,
         events: new EventBus(),

@@ -53,6 +53,27 @@ const LEASES = `SELECT account, owner, epoch,
 /** Waits for no change of the account in progress: the next attempt is soon. */
 const LOCKED = 'SELECT account FROM leases WHERE account = ?1 AND epoch = ?2 FOR UPDATE SKIP LOCKED';
 
+/** Name of all connections of a process, by which another replica finds them. */
+export function connectionName(session: string, replica: string): string {
+  return `opsd ${session} ${replica}`;
+}
+
+/** Id of a replica. The session is that of its connections. */
+export function replicaId(name: string, session: string, suffix: string): string {
+  return `${name}/${session}.${suffix}`;
+}
+
+/**
+ * Ends the connections of replicas whose heartbeat expired. Their network may swallow everything: without this, each
+ * open transaction holds its locks until its timeout, one after the other, and all replicas wait.
+ *
+ * @param now expression of the present time in epoch milliseconds
+ */
+const dismiss = (now: string): string => `WITH dead AS (DELETE FROM replicas WHERE expires_at <= ${now} RETURNING id)
+  SELECT pg_terminate_backend(pid) FROM dead JOIN pg_stat_activity
+    ON application_name LIKE '${connectionName(`' || split_part(split_part(id, '/', 2), '.', 1) || '`, '%')}'
+  WHERE usename = current_user AND pid <> pg_backend_pid()`;
+
 /** @param now expression of the present time in epoch milliseconds */
 export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
   return {
@@ -81,7 +102,7 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
       yield* run('DELETE FROM replicas WHERE id = ?', id);
     },
     *survey(accounts, isClockSteady) {
-      if (isClockSteady) yield* run(`DELETE FROM replicas WHERE expires_at <= ${now}`);
+      if (isClockSteady) yield* all(dismiss(now));
       const replicas = yield* all('SELECT id, name FROM replicas WHERE draining = 0 ORDER BY id');
       const leases = yield* all(LEASES);
       const known = new Set(leases.map(({ account }) => account));

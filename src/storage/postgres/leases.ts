@@ -9,7 +9,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Work } from '../database.ts';
-import type { LeaseRow, LeaseTable } from './lease-table.ts';
+import { replicaId, type LeaseRow, type LeaseTable } from './lease-table.ts';
 import { replicaFor, type Candidate } from './rendezvous.ts';
 
 /** Connection of its own: a pool without a free connection must not cost a lease. */
@@ -38,6 +38,8 @@ export interface LeaseDeps {
   readonly clock: Clock;
   /** Name of this replica. */
   readonly name: string;
+  /** Part of the name of all connections of this process. */
+  readonly session: string;
   readonly leaseMs: number;
   readonly accounts: () => readonly string[];
   /** Starts the work on an account. */
@@ -182,7 +184,7 @@ export class Leases {
 
   /** Joins, or extends all leases. A replica that was deleted joins under another id. */
   async #extend(connection: LeaseConnection): Promise<Candidate> {
-    const { table, clock, name, leaseMs } = this.#deps;
+    const { table, clock, name, session, leaseMs } = this.#deps;
     // The lease lasts from when the server gets the statement, which is later.
     let sentAt = clock.monotonic();
     let now = this.#replica && (await connection.run(table.extend(this.#replica.id, leaseMs)));
@@ -192,7 +194,7 @@ export class Leases {
     }
     if (this.#replica === undefined) {
       // Known before the response, which may be lost: otherwise, the row would be a replica that never acts.
-      this.#replica = { id: `${name}/${randomBytes(4).toString('hex')}`, name };
+      this.#replica = { id: replicaId(name, session, randomBytes(4).toString('hex')), name };
       sentAt = clock.monotonic();
       now = await connection.run(table.join(this.#replica, leaseMs));
     }

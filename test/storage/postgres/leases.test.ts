@@ -1,11 +1,12 @@
 /** Leases over a real database whose clock the test sets. */
 import fc from 'fast-check';
+import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { all, run } from '#storage/database.ts';
 import { openLeaseConnection } from '#storage/postgres/connections.ts';
-import { createLeaseTable } from '#storage/postgres/lease-table.ts';
+import { connectionName, createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { Leases } from '#storage/postgres/leases.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { replicaFor } from '#storage/postgres/rendezvous.ts';
@@ -37,6 +38,38 @@ async function replicasOf(world: LeaseWorld, account: string): Promise<readonly 
   const other = names.find((name) => name !== preferred)!;
   return [await world.replica(preferred), await world.replica(other)];
 }
+
+describe.each(SERVERS.filter((name) => name === 'PostgreSQL'))('%s, with several sessions', (server) => {
+  test('the connections of a dead replica end, and its locks with them', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    const other = await world.replica('other');
+    await one.beat();
+    // A network that swallows everything: the server learns nothing of the end of the process.
+    const open = async (session: string): Promise<pg.Client> => {
+      const client = new pg.Client({
+        connectionString: world.databaseUrl,
+        application_name: connectionName(session, 'one'),
+      });
+      client.on('error', () => undefined);
+      await client.connect();
+      await client.query(`BEGIN; SELECT 1 FROM leases WHERE account = 'production' FOR SHARE`);
+      return client;
+    };
+    await open(one.session);
+    const restarted = await open('restarted');
+    one.isPaused = true;
+    await world.advance(LEASE_MS);
+    await restarted.query('ROLLBACK');
+    await until({ what: 'the lease to be taken' }, async () => {
+      await other.beat();
+      return ownedBy(other).includes('production');
+    });
+    expect((await restarted.query('SELECT 1')).rowCount).toBe(1);
+    await restarted.end();
+    await world.close();
+  });
+});
 
 const ownedBy = (replica: Replica): readonly string[] =>
   ACCOUNTS.filter((account) => replica.leases.epochOf(account) !== undefined);
@@ -172,6 +205,7 @@ describe.each(SERVERS)('%s', (server) => {
       connect: () => openLeaseConnection({ url: Secret.of(url), name: 'one', timeoutMs: 60_000 }),
       clock,
       name: 'one',
+      session: 'session',
       leaseMs: 3_600_000,
       accounts: () => ACCOUNTS,
       onTaken: () => undefined,
@@ -321,6 +355,7 @@ describe.each(SERVERS)('%s', (server) => {
       connect: () => openLeaseConnection({ url: Secret.of(proxy.url), name: 'one', timeoutMs: 60_000 }),
       clock: new ManualClock(0),
       name: 'one',
+      session: 'session',
       leaseMs: LEASE_MS,
       accounts: () => ACCOUNTS,
       onTaken: () => undefined,

@@ -129,6 +129,7 @@ export class Replica {
   /** Name of the replica, and number of the process. */
   readonly label: string;
   readonly name: string;
+  readonly session: string;
   readonly #world: LeaseWorld;
   readonly #clock: ProcessClock;
   readonly #connection: LeaseConnection;
@@ -153,6 +154,7 @@ export class Replica {
     this.label = label;
     const name = label.replace(/\/.*/, '');
     this.name = name;
+    this.session = `session-${label.replace(/.*\//, '')}`;
     this.#database = openPostgres({
       url: Secret.of(world.databaseUrl),
       name,
@@ -165,6 +167,7 @@ export class Replica {
       connect: async () => ({ run: (work) => this.#run(work), close: async () => undefined }),
       clock,
       name,
+      session: this.session,
       leaseMs: LEASE_MS,
       accounts: () => world.accounts,
       onTaken: (taken) => void this.taken.push(taken),
