@@ -28,6 +28,7 @@ const LONGEST = [
   'traces',
   'virtual-day',
   'policies-killed',
+  'replicas',
   'instances',
 ];
 
