@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** System tests that take longest, longest first. They start first, so that none of them runs alone at the end. */
 const LONGEST = [
+  'replicas',
   'dashboards',
   'incidents',
   'alerts-fire',
@@ -28,7 +29,6 @@ const LONGEST = [
   'traces',
   'virtual-day',
   'policies-killed',
-  'replicas',
   'instances',
 ];
 

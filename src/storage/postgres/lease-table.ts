@@ -53,7 +53,7 @@ const LEASES = `SELECT account, owner, epoch,
 /** Waits for no change of the account in progress: the next attempt is soon. */
 const LOCKED = 'SELECT account FROM leases WHERE account = ?1 AND epoch = ?2 FOR UPDATE SKIP LOCKED';
 
-/** Name of all connections of a process, by which another replica finds them. */
+/** Name of all connections of a process. Another replica finds them by it. */
 export function connectionName(session: string, replica: string): string {
   return `opsd ${session} ${replica}`;
 }

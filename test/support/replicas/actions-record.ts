@@ -8,7 +8,7 @@ export interface Action extends Pick<RecordedRequest, 'method' | 'path' | 'statu
   readonly account: string;
 }
 
-/** Interval below the time in which the service replaces its record, in milliseconds. */
+/** Interval in milliseconds. The service keeps only its last requests. */
 const EVERY_MS = 100;
 
 type SenderOf = (port: number) => Pick<Action, 'replica' | 'account'> | undefined;

@@ -36,7 +36,7 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
   const trap = meant && points.arm(victim.name, meant, below(4));
   const hit = trap?.hit.then(() => meant);
   const point = (await Promise.race([hit, pause(trap === undefined ? below(ANY_MS) : PATIENCE_MS)])) ?? 'any';
-  /** Lets go of the held data, before or after the takeover. */
+  /** True to release the held data only after the takeover. */
   const isLate = below(2) === 0;
   const fate: Fate = below(2) === 0 ? 'pass' : 'drop';
   const release = (when: 'early' | 'late', how: Fate = fate): void => {

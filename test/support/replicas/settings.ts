@@ -15,7 +15,7 @@ export interface CampaignAccount {
   readonly prunes: boolean;
 }
 
-/** Returns accounts of which every third has a limit that it reaches. */
+/** Returns accounts. Every third one has a limit that it reaches. */
 export function campaignAccounts(count: number): readonly CampaignAccount[] {
   return Array.from({ length: count }, (_, at) => ({
     name: `acc-${String(at + 1).padStart(2, '0')}`,
@@ -32,7 +32,7 @@ export interface ReplicaSettings {
   readonly accounts: readonly CampaignAccount[];
   /** Address of the service for an account. */
   readonly urlOf: (account: CampaignAccount) => string;
-  /** Maximum number of actions of all policies in an hour. */
+  /** Maximum number of actions of all policies in an hour, and in a day. */
   readonly perHour: number;
   readonly requestMs: number;
 }
@@ -72,7 +72,7 @@ export function replicaConfig({ listen, storage, accounts, urlOf, perHour, reque
     `storage: ${storage}`,
     'log: { level: debug }',
     'telemetry: { metrics: { newSeriesZeroFor: 0s, debug: true } }',
-    `engine: ${JSON.stringify({ caps: { perHour } })}`,
+    `engine: ${JSON.stringify({ caps: { perHour, perDay: perHour } })}`,
     `accounts: ${JSON.stringify(accounts.map(account))}`,
     `policies: ${JSON.stringify(policies)}`,
   ].join('\n');

@@ -1,5 +1,5 @@
 /**
- * Scrapes all replicas continuously and checks each scrape against the ones before: owners by epoch, series on one
+ * Scrapes all replicas continuously and checks each scrape against all previous ones: owners by epoch, series on one
  * replica only, counters that never decrease and never exceed the service's own log.
  */
 import { onTestFinished } from 'vitest';
