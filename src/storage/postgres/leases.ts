@@ -168,17 +168,18 @@ export class Leases {
     );
     this.#survey = leases;
     const wanted = new Set(accounts());
-    const taking: Promise<void>[] = [];
+    const changes: Promise<void>[] = [];
     for (const lease of leases) {
       const target = wanted.has(lease.account) ? replicaFor(lease.account, replicas) : undefined;
       const held = this.#held.get(lease.account);
       if (held !== undefined && (lease.epoch !== held || !lease.isOwnerAlive)) this.#lose(lease.account, 'lost');
       else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
-      else if (held === undefined && target === replica.id) taking.push(this.#take(connection, lease));
-      else if (held === undefined && lease.owner === replica.id) await this.#release(lease);
+      else if (held === undefined && target === replica.id) changes.push(this.#take(connection, lease));
+      else if (held === undefined && lease.owner === replica.id) changes.push(this.#release(lease));
     }
-    // Together, because hundreds of accounts may have lost their owner.
-    const failed = (await Promise.allSettled(taking)).find(({ status }) => status === 'rejected');
+    // Together, because hundreds of accounts may have lost their owner. Nothing is awaited before: a failure that nobody
+    // awaits would end the process.
+    const failed = (await Promise.allSettled(changes)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
