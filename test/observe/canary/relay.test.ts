@@ -125,6 +125,21 @@ test('each arrival counts once, wherever it was', async () => {
   await owner.stop();
 });
 
+test('a message that another replica got after its verdict is late, and not lost', async () => {
+  const { owner, arrive, call, report, clock } = await replicas({ settings: { every: '20m' } });
+  await arrive();
+  await call();
+  report();
+  await clock.advance(20 * MINUTE + 100);
+  await clock.advance(5 * MINUTE);
+  await arrive();
+  await clock.advance(16 * MINUTE);
+  const outcomes = owner.said1('canary.message').map((event) => 'outcome' in event && event.outcome);
+  expect(outcomes).toContain('late');
+  expect(outcomes).not.toContain('lost');
+  await owner.stop();
+});
+
 test('a second arrival without a response to the first is not the service’s fault', async () => {
   const { owner, arrive, clock } = await replicas();
   await arrive({ isAnswered: false });
