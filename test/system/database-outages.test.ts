@@ -1,0 +1,51 @@
+/** A daemon whose PostgreSQL server ends and starts again. */
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { scrape } from '../support/exposition.ts';
+import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
+import { failedRuns } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has, and continues by itself', async () => {
+  const server = await ownServer();
+  const client = new pg.Client(`${server.url}/postgres`);
+  await client.connect();
+  await client.query('CREATE DATABASE opsd');
+  await client.end();
+  const world = await daemonWorld();
+  const storage = `postgres: { url: "${server.url}/opsd", leaseFor: 6s, replica: one }`;
+  const config = repairConfig(world, { mode: 'enforce', every: '1s' }).replace('sqlite: { path: opsd.db }', storage);
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  const seen = async () => {
+    const metrics = await scrape(url);
+    const labels = { account: 'production' };
+    return {
+      owner: metrics.value('opsd_lease_owner', labels),
+      epoch: metrics.value('opsd_lease_epoch', labels),
+      failures: metrics.value('msgsvc_log_events_total', { ...labels, state: 'FAILED' }),
+    };
+  };
+  await world.failRuns(1, 'other');
+  await until({ what: 'the first failure' }, async () => (await seen()).failures! > 0);
+  const before = await seen();
+  expect(before).toMatchObject({ owner: 1, epoch: 1 });
+
+  await server.stop('INT');
+  await world.failRuns(1, 'billing');
+  const lost = await daemon.logged('this replica owns the account no longer');
+  expect(lost).toMatchObject({ account: 'production', reason: 'unreachable' });
+  const run = await until({ what: 'a run that failed' }, () => daemon.log().find(({ error }) => error !== undefined));
+  expect(run['error']).toMatch(/^127\.0\.0\.1:\d+\/opsd: the PostgreSQL store is unavailable: .*the server/);
+  expect(await seen()).toEqual({ ...before, owner: 0 });
+  expect(await failedRuns(world.service)).toHaveLength(2);
+  expect((await fetch(`${url}/-/ready`)).status).toBe(200);
+
+  await server.start();
+  expect(await daemon.logged('action')).toMatchObject({ action: 'workflow-dlq.resume', outcome: 'accepted' });
+  await until({ what: 'the failure during the outage' }, async () => (await seen()).failures! > before.failures!);
+  expect(await seen()).toMatchObject({ owner: 1, epoch: 2 });
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+});
