@@ -131,9 +131,10 @@ export class DebianServer {
         this.#log = '';
         this.#process.stdin!.write('start\n');
       }
+      if (this.#log.includes('ready to accept')) return true;
       // Clients that connect too early get a fatal error of their own.
       if (/FATAL: +(?! |the database system is)/.test(this.#log)) throw new Error(this.#log);
-      return this.#log.includes('ready to accept');
+      return false;
     });
   }
 }
