@@ -1,4 +1,6 @@
 /** The ledger of several replicas: who may write what, and what each engine reads. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
@@ -14,6 +16,7 @@ import { NO_CAPS, planOf, raiseTo, resumeOf } from '../../support/ledger-facts.t
 
 const NOW = Date.UTC(2026, 10, 18, 10);
 const HOUR = 3_600_000;
+const BACKUP_PAGE = readFileSync(join(import.meta.dirname, '../../../docs/backup.md'), 'utf8');
 const HASH = '77'.padEnd(64, '0');
 
 const [a, b] = ['a', 'b'].map((account) => ({ account, policy: `repair-${account}` }));
@@ -215,15 +218,15 @@ describe.each(SERVERS)('%s', (server) => {
       const reserve = async (dlqId: string) =>
         ledger.reserve(await ledger.beginRun(planned(a), NOW), resumeOf(dlqId, a), NOW, NO_CAPS);
       expect(await reserve('dlq-1')).toMatchObject({ ok: true });
-      await other.database.transaction(run(`INSERT INTO meta VALUES ('must_adopt', 'restored')`));
+      await other.database.transaction(run(/^INSERT INTO meta .*(?=;$)/m.exec(BACKUP_PAGE)![0]));
       expect(await reserve('dlq-2')).toEqual({
         ok: false,
         guard: 'caps',
-        reason: 'all caps count as used up: restored',
+        reason: 'all caps count as used up: restored from a backup',
       });
-      expect(ledger.mustBeAdopted).toBe('restored');
+      expect(ledger.mustBeAdopted).toBe('restored from a backup');
       await other.ledger.leaseLost();
-      expect(other.ledger.mustBeAdopted).toBe('restored');
+      expect(other.ledger.mustBeAdopted).toBe('restored from a backup');
       await other.ledger.adopt({ at: NOW, by: 'oncall', reason: 'checked' });
       expect(await reserve('dlq-2')).toMatchObject({ ok: true });
       expect(ledger.mustBeAdopted).toBeUndefined();
