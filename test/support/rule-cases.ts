@@ -32,7 +32,8 @@ export function readRules(path: string): ParsedRules {
 }
 
 /**
- * Copies each case of a file into a folder of its own, with the rules that can matter to it in the folder above.
+ * Copies each case of a file into a folder of its own, with the rules that can matter to it in the folder above. What is
+ * recorded is evaluated before the alerts, in the order of the file: otherwise promtool takes any order at each step.
  *
  * @returns paths of the copies
  */
@@ -42,15 +43,22 @@ export function copyCases(cases: string, files: readonly ParsedRules[], folder: 
   const copy = parseDocument(text, { schema: 'failsafe' });
   const tests = copy.get('tests') as YAMLSeq;
   const nodes = tests.items;
-  const all = files.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
+  const groups = files.flatMap(({ file }) => file.groups);
+  const all = groups.flatMap(({ rules }) => rules);
   return (copy.toJS() as CaseFile).tests.map((one, index) => {
     const own = join(folder, String(index));
     mkdirSync(join(own, 'tests'), { recursive: true });
     const kept = rulesFor({ tests: [one] }, all);
     for (const { path, file } of files) {
-      const groups = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
-      writeFileSync(join(own, basename(path)), stringify({ groups: groups.filter(({ rules }) => rules.length > 0) }));
+      const some = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
+      writeFileSync(join(own, basename(path)), stringify({ groups: some.filter(({ rules }) => rules.length > 0) }));
     }
+    const used = groups.filter(({ rules }) => rules.some((rule) => kept.has(rule)));
+    const order = [...used.filter(isRecording), ...used.filter((group) => !isRecording(group))];
+    copy.set(
+      'group_eval_order',
+      order.map(({ name }) => name),
+    );
     tests.items = [nodes[index]];
     const path = join(own, 'tests', basename(cases));
     writeFileSync(path, copy.toString({ lineWidth: 0 }));
@@ -86,6 +94,8 @@ export function rulesFor({ tests }: CaseFile, rules: readonly Rule[]): ReadonlyS
   }
   return kept;
 }
+
+const isRecording = ({ rules }: RuleFile['groups'][number]): boolean => rules[0]!.record !== undefined;
 
 function wordsOf(text: string): readonly string[] {
   return text.match(/[a-zA-Z_:][\w:]*/g) ?? [];
