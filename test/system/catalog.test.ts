@@ -42,6 +42,10 @@ const ABSENT: Readonly<Record<string, string>> = {
   opsd_backup_interval_seconds: 'absent without scheduled backups',
   opsd_backup_last_success_timestamp_seconds: 'absent without scheduled backups',
   opsd_backup_size_bytes: 'absent without scheduled backups',
+  opsd_lease_owner: 'only with PostgreSQL',
+  opsd_lease_epoch: 'only with PostgreSQL',
+  opsd_lease_takeovers_total: 'only with PostgreSQL',
+  opsd_accounts_unowned: 'only with PostgreSQL',
   process_open_fds: 'absent where the system does not report it',
   process_max_fds: 'absent where the system does not report it',
 };

@@ -328,12 +328,18 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(claim.spec!.accessModes).toEqual(['ReadWriteOncePod']);
     expect(only(example, 'PersistentVolumeClaim', 'opsd-data').spec!.accessModes).toEqual(['ReadWriteOnce']);
 
-    // Sums the stop times of the daemon's parts, which run in sequence.
-    const parts = readdirSync(new URL('../../src/app', import.meta.url)).flatMap((file) => [
-      ...read(`src/app/${file}`).matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g),
-    ]);
+    // Sums the stop times of the daemon's parts, which run in sequence. Each daemon has one of the two storages.
+    const parts = readdirSync(new URL('../../src/app', import.meta.url)).flatMap((file) =>
+      [...read(`src/app/${file}`).matchAll(/\bending\((['`][^'`]+['`]), ([\d_]+),/g)].map(([, , ms]) => ({
+        file,
+        ms: Number(ms!.replaceAll('_', '')),
+      })),
+    );
     expect(parts.length).toBeGreaterThan(11);
-    const longestMs = parts.reduce((sum, [, , ms]) => sum + Number(ms!.replaceAll('_', '')), 0);
+    const totals = ['local-storage.ts', 'shared-storage.ts'].map((other) =>
+      parts.filter(({ file }) => file !== other).reduce((sum, { ms }) => sum + ms, 0),
+    );
+    const longestMs = Math.max(...totals);
     const { pod, container } = podOf(base);
     expect(pod.terminationGracePeriodSeconds! * 1_000).toBeGreaterThanOrEqual(longestMs);
     // A reload stops and starts everything while the kubelet probes.
