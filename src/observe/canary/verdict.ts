@@ -334,9 +334,12 @@ function textOf({ code, status, message }: RequestFailure): string {
   return status === undefined ? code : `HTTP ${status}`;
 }
 
-/** Returns an external text for a reason: one line, short. */
+/** Returns an external text for a reason: one line, short, without the period of a sentence. */
 function quoted(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const line = text
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .replace(/[. ]+$/, '')
+    .trimStart();
   if (line === '') return 'no text';
   return line.length <= 120 ? line : `${line.slice(0, 119)}…`;
 }
