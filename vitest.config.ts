@@ -30,6 +30,9 @@ const LONGEST = [
   'virtual-day',
   'policies-killed',
   'instances',
+  'helm',
+  'takeover-series',
+  'replica-pages',
 ];
 
 /**
