@@ -28,9 +28,10 @@ export function createLabelStore(
       }));
     },
     async save(values) {
-      const { lost } = await changeByLease(
+      // Replicas do not share the values of their own metrics, which have no account. The next owner saves its own.
+      await changeByLease(
         database,
-        values,
+        values.filter(({ account }) => account !== '' || scope.accounts === undefined),
         ({ account }) => leaseFor(scope, account),
         (own) =>
           each(
@@ -38,7 +39,6 @@ export function createLabelStore(
             own.map(({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]),
           ),
       );
-      if (lost[0] !== undefined) throw lost[0];
     },
     evict: (account, values, evicted) =>
       totals.retire(account, {

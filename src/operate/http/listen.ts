@@ -108,12 +108,12 @@ function narrowUmask(): number | undefined {
 async function removeDeadSocket(path: string): Promise<void> {
   if (!lstatSync(path).isSocket()) {
     throw new ListenError(
-      `cannot listen on ${path}: the path is a file that is not a socket. Move it, or change storage.sqlite.path.`,
+      `cannot listen on ${path}: the path is a file that is not a socket. Move it, or set another path in storage.sqlite.path or OPSD_STORE.`,
     );
   }
   if (await answers(path)) {
     throw new ListenError(
-      `cannot listen on ${path}: another daemon listens there. Stop it, or change storage.sqlite.path.`,
+      `cannot listen on ${path}: another daemon listens there. Stop it, or set another path in storage.sqlite.path or OPSD_STORE.`,
     );
   }
   unlinkSync(path);
@@ -135,9 +135,11 @@ function explainUnix(error: unknown, path: string): ListenError {
   const { code, message } = error as NodeJS.ErrnoException;
   let why = message;
   // Checked first: a missing folder is also reported as EACCES.
-  if (!existsSync(dirname(path))) why = 'its folder does not exist. Create it, or change storage.sqlite.path.';
+  if (!existsSync(dirname(path)))
+    why = 'its folder does not exist. Create it, or set another path in storage.sqlite.path or OPSD_STORE.';
   else if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    why = 'this user cannot write to the folder. Change its permissions, or change storage.sqlite.path.';
+    why =
+      'this user cannot write to the folder. Change its permissions, or set another path in storage.sqlite.path or OPSD_STORE.';
   }
   return new ListenError(`cannot listen on ${path}: ${why}`, { cause: error });
 }

@@ -90,7 +90,7 @@ describe('a unix socket', () => {
     const path = join(tempDir(), 's');
     await serving(world(), { socketPath: path });
     expect(await message(startServer(world(), { socketPath: path }))).toBe(
-      `cannot listen on ${path}: another daemon listens there. Stop it, or change storage.sqlite.path.`,
+      `cannot listen on ${path}: another daemon listens there. Stop it, or set another path in storage.sqlite.path or OPSD_STORE.`,
     );
     expect((await ask(path, '/-/healthy')).status).toBe(200);
   });
