@@ -37,11 +37,15 @@ export class Replica {
   readonly leaseMs: number;
   readonly #events: ReplicaDeps['events'];
   readonly #leases: Leases;
-  #configured: readonly string[];
+  #configured: readonly string[] = [];
+  /** The configured accounts and `LEADER`. */
+  #leasable: readonly string[] = [];
   /** Epochs of the leases, by account. */
   readonly #wanted = new Map<string, number>();
   /** Epochs under which the present generation works. */
   #working: ReadonlyMap<string, number> = new Map();
+  /** Accounts of other replicas, as the present generation knows them. Only the leader has any. */
+  #others: ReadonlySet<string> = new Set();
   readonly #takeovers = new Map<string, number>();
   #ends: { readonly account: string; readonly resolve: () => void }[] = [];
   #isStale = false;
@@ -52,11 +56,11 @@ export class Replica {
     this.#events = events;
     this.name = name;
     this.leaseMs = deps.leaseMs;
-    this.#configured = namesOf(config);
+    this.configure(config);
     this.#leases = new Leases({
       ...deps,
       name,
-      accounts: () => [...this.#configured, LEADER],
+      accounts: () => this.#leasable,
       onTaken: (taken) => this.#take(taken),
       onLost: (account, reason) => this.#lose(account, reason),
       onBeat: () => this.#review(),
@@ -90,7 +94,8 @@ export class Replica {
 
   /** Considers the accounts of another configuration. */
   configure(config: Config): void {
-    this.#configured = namesOf(config);
+    this.#configured = config.accounts.map(({ name }) => name);
+    this.#leasable = [...this.#configured, LEADER];
   }
 
   /** Returns true if the present generation works on the right accounts, under the right epochs. */
@@ -98,7 +103,8 @@ export class Replica {
     return (
       !this.#isStale &&
       this.#wanted.size === this.#working.size &&
-      [...this.#wanted].every(([account, epoch]) => this.#working.get(account) === epoch)
+      [...this.#wanted].every(([account, epoch]) => this.#working.get(account) === epoch) &&
+      this.#accountsOfOthers().symmetricDifference(this.#others).size === 0
     );
   }
 
@@ -112,6 +118,7 @@ export class Replica {
   begin(): void {
     this.#isStale = false;
     this.#work(new Map(this.#wanted));
+    this.#others = this.#accountsOfOthers();
   }
 
   /** Returns the part of a configuration that this process works on. */
@@ -126,11 +133,7 @@ export class Replica {
   /** Returns the rows of the store that the present generation works on. */
   scope(): Scope {
     const accounts = [...this.#working.keys()].filter((account) => account !== LEADER);
-    if (!this.#working.has(LEADER)) return { accounts, replica: this.name };
-    // The lease of an account stays after no replica configures it any more.
-    const leased = this.#leases.all.filter(({ isOwnerAlive }) => isOwnerAlive).map(({ account }) => account);
-    const others = new Set([...this.#configured, ...leased].filter((account) => !this.#working.has(account)));
-    return { accounts, others: [...others], replica: this.name };
+    return { accounts, ...(this.#working.has(LEADER) && { others: [...this.#others] }), replica: this.name };
   }
 
   /** Returns the epoch of an account under which the present generation may commit; undefined if it may not. */
@@ -186,6 +189,15 @@ export class Replica {
     this.#wanted.set(account, epoch);
   }
 
+  /** Returns the accounts that other replicas work on, or may take. Only the leader needs them. */
+  #accountsOfOthers(): ReadonlySet<string> {
+    if (!this.#working.has(LEADER)) return new Set();
+    // The lease of an account stays after no replica configures it any more.
+    const leased = this.#leases.all.filter(({ isOwnerAlive }) => isOwnerAlive).map(({ account }) => account);
+    const all = [...this.#configured, ...this.#leases.configured, ...leased];
+    return new Set(all.filter((account) => !this.#working.has(account)));
+  }
+
   /** Resolves when no work on the account is in progress. */
   async #lose(account: string, reason: LossReason): Promise<void> {
     // No other replica takes the account from a database that cannot be reached. What was committed stays visible.
@@ -217,8 +229,4 @@ export class Replica {
       resolve();
     }
   }
-}
-
-function namesOf({ accounts }: Config): readonly string[] {
-  return accounts.map(({ name }) => name);
 }

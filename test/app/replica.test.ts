@@ -29,6 +29,8 @@ class World {
   readonly leases = new Map<string, { owner: string | undefined; epoch: number }>();
   /** Names of the live replicas by id. */
   readonly replicas = new Map<string, string>();
+  /** Accounts that the other replica configures. It keeps what it has. */
+  accountsOfOther: readonly string[] = [];
   isReachable = true;
   onStatement: () => void = () => undefined;
   readonly changes: string[] = [];
@@ -79,6 +81,8 @@ class World {
 
   #table(): LeaseTable {
     const { leases, replicas } = this;
+    let own: readonly string[] = [];
+    const accountsOf = (id: string): readonly string[] => (id === FOREIGN ? this.accountsOfOther : own);
     const rows = (): LeaseRow[] =>
       [...leases].map(([account, lease]) => ({
         account,
@@ -87,9 +91,13 @@ class World {
       }));
     /* eslint-disable require-yield -- the table is in memory */
     return {
-      *join({ id, name }) {
+      *join({ id, name, accounts }) {
         replicas.set(id, name);
+        own = accounts;
         return 0;
+      },
+      *configure(_id, accounts) {
+        own = accounts;
       },
       *extend(id) {
         return replicas.has(id) ? 0 : undefined;
@@ -100,9 +108,8 @@ class World {
       },
       *survey(accounts) {
         for (const account of accounts) if (!leases.has(account)) leases.set(account, { owner: undefined, epoch: 0 });
-        // Only this replica takes accounts; the other one keeps what it has.
         return {
-          replicas: [...replicas].filter(([id]) => id !== FOREIGN).map(([id, name]) => ({ id, name })),
+          replicas: [...replicas].map(([id, name]) => ({ id, name, accounts: accountsOf(id) })),
           leases: rows(),
         };
       },
@@ -258,4 +265,22 @@ test('the leader works on the rows of an account that no replica configures any 
   world.replicas.set(FOREIGN, 'other');
   await world.begin();
   expect(world.replica.scope()).toEqual({ accounts: ['a'], others: ['only other'], replica: 'one' });
+});
+
+test('the leader leaves the rows of an account that another replica adds, and takes them when it is removed', async () => {
+  const world = new World('a');
+  await world.begin();
+  world.replicas.set(FOREIGN, 'other');
+  world.accountsOfOther = ['added'];
+  await world.clock.advance(BEAT_MS);
+  expect(world.replica.isCurrent()).toBe(false);
+  expect(new Set(world.changes)).toEqual(new Set(['changed']));
+  world.replica.begin();
+  expect(world.replica.isCurrent()).toBe(true);
+  expect(world.replica.scope()).toEqual({ accounts: ['a'], others: ['added'], replica: 'one' });
+  world.accountsOfOther = [];
+  await world.clock.advance(BEAT_MS);
+  expect(world.replica.isCurrent()).toBe(false);
+  world.replica.begin();
+  expect(world.replica.scope()).toEqual({ accounts: ['a'], others: [], replica: 'one' });
 });

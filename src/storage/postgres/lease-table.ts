@@ -17,9 +17,17 @@ export interface LeaseRow {
   readonly isOwnerAlive: boolean;
 }
 
+/** Live replica that takes accounts. */
+export interface Member extends Candidate {
+  /** Accounts that it configures. It takes no others. */
+  readonly accounts: readonly string[];
+}
+
 export interface LeaseTable {
   /** Returns the time of the database. */
-  join(replica: Candidate, leaseMs: number): Work<number>;
+  join(replica: Member, leaseMs: number): Work<number>;
+  /** Replaces the accounts that a replica configures. */
+  configure(id: string, accounts: readonly string[]): Work<void>;
   /** Returns the time of the database; undefined if the replica was deleted: it has no lease any more. */
   extend(id: string, leaseMs: number): Work<number | undefined>;
   drain(id: string): Work<void>;
@@ -38,7 +46,7 @@ export interface LeaseTable {
 }
 
 interface Survey {
-  readonly replicas: readonly Candidate[];
+  readonly replicas: readonly Member[];
   readonly leases: readonly LeaseRow[];
 }
 
@@ -77,15 +85,19 @@ const dismiss = (now: string): string => `WITH dead AS (DELETE FROM replicas WHE
 /** @param now expression of the present time in epoch milliseconds */
 export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
   return {
-    *join({ id, name }, leaseMs) {
+    *join({ id, name, accounts }, leaseMs) {
       const row = yield* get(
-        `INSERT INTO replicas (id, name, draining, started_at, expires_at) VALUES (?1, ?2, 0, ${now}, ${now} + ?3)
-         RETURNING expires_at`,
+        `INSERT INTO replicas (id, name, draining, started_at, expires_at, accounts)
+         VALUES (?1, ?2, 0, ${now}, ${now} + ?3, ?4) RETURNING expires_at`,
         id,
         name,
         leaseMs,
+        JSON.stringify(accounts),
       );
       return Number(row!['expires_at']) - leaseMs;
+    },
+    *configure(id, accounts) {
+      yield* run('UPDATE replicas SET accounts = ?2 WHERE id = ?1', id, JSON.stringify(accounts));
     },
     *extend(id, leaseMs) {
       const row = yield* get(
@@ -103,7 +115,7 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
     },
     *survey(accounts, isClockSteady) {
       if (isClockSteady) yield* all(dismiss(now));
-      const replicas = yield* all('SELECT id, name FROM replicas WHERE draining = 0 ORDER BY id');
+      const replicas = yield* all('SELECT id, name, accounts FROM replicas WHERE draining = 0 ORDER BY id');
       const leases = yield* all(LEASES);
       const known = new Set(leases.map(({ account }) => account));
       const added = accounts.filter((account) => !known.has(account));
@@ -112,7 +124,7 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
         added.map((account) => [account]),
       );
       return {
-        replicas: replicas.map(({ id, name }) => ({ id: String(id), name: String(name) })),
+        replicas: replicas.map(memberOf),
         leases: [
           ...leases.map(leaseOf),
           ...added.map((account) => ({ account, owner: undefined, epoch: 0, isOwnerAlive: false })),
@@ -133,6 +145,10 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
       yield* run('UPDATE leases SET owner = NULL, owned_since = NULL WHERE account = ? AND epoch = ?', account, epoch);
     },
   };
+}
+
+function memberOf({ id, name, accounts }: Row): Member {
+  return { id: String(id), name: String(name), accounts: JSON.parse(String(accounts)) as string[] };
 }
 
 function leaseOf({ account, owner, epoch, is_owner_alive: isOwnerAlive }: Row): LeaseRow {

@@ -1,6 +1,6 @@
 /**
- * Leases of this replica on accounts. The heartbeat extends all of them at once. Each replica takes the accounts that
- * rendezvous hashing gives it, and hands over the others.
+ * Leases of this replica on accounts. The heartbeat extends all of them at once. Rendezvous hashing distributes each
+ * account among the live replicas that configure it. A replica takes its accounts, and hands over the others.
  *
  * A commit is safe without the local time, because its transaction checks the epoch. A request to the service is not:
  * it must start only if `outlives` allows it.
@@ -9,8 +9,8 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Work } from '../database.ts';
-import { replicaId, type LeaseRow, type LeaseTable } from './lease-table.ts';
-import { replicaFor, type Candidate } from './rendezvous.ts';
+import { replicaId, type LeaseRow, type LeaseTable, type Member } from './lease-table.ts';
+import { replicaFor } from './rendezvous.ts';
 
 /** Connection of its own: a pool without a free connection must not cost a lease. */
 export interface LeaseConnection {
@@ -41,6 +41,7 @@ export interface LeaseDeps {
   /** Part of the name of all connections of this process. */
   readonly session: string;
   readonly leaseMs: number;
+  /** Accounts that this replica configures. It returns the same list until they change. */
   readonly accounts: () => readonly string[];
   /** Starts the work on an account. */
   readonly onTaken: (taken: Taken) => void;
@@ -72,7 +73,8 @@ export class Leases {
   readonly #held = new Map<string, number>();
   /** Accounts whose work is stopping, with or without a lease. */
   readonly #stopping = new Map<string, Promise<void>>();
-  #replica: Candidate | undefined;
+  /** This replica as the database has it. */
+  #replica: Member | undefined;
   #connection: LeaseConnection | undefined;
   /** Monotonic time until which the leases certainly last. */
   #until = -Infinity;
@@ -88,6 +90,7 @@ export class Leases {
   #turn: Promise<void> = Promise.resolve();
   #problem: string | undefined;
   #survey: readonly LeaseRow[] = [];
+  #configured: ReadonlySet<string> = new Set();
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
@@ -101,6 +104,11 @@ export class Leases {
   /** All leases as of the last heartbeat. */
   get all(): readonly LeaseRow[] {
     return this.#survey;
+  }
+
+  /** Accounts that any live replica configures, as of the last heartbeat. */
+  get configured(): ReadonlySet<string> {
+    return this.#configured;
   }
 
   /** Returns the epoch under which this replica owns an account; undefined if it does not own it. */
@@ -160,17 +168,21 @@ export class Leases {
   }
 
   async #exchange(): Promise<void> {
-    const { table, connect, accounts } = this.#deps;
+    const { table, connect } = this.#deps;
     const connection = (this.#connection ??= await connect());
     const replica = await this.#extend(connection);
     const { replicas, leases } = await connection.run(
-      table.survey(accounts(), this.#deps.clock.monotonic() >= this.#unsteadyUntil),
+      table.survey(replica.accounts, this.#deps.clock.monotonic() >= this.#unsteadyUntil),
     );
     this.#survey = leases;
-    const wanted = new Set(accounts());
+    this.#configured = new Set(replicas.flatMap(({ accounts }) => accounts));
+    const members = replicas.map((member) => ({ ...member, accounts: new Set(member.accounts) }));
     const changes: Promise<void>[] = [];
     for (const lease of leases) {
-      const target = wanted.has(lease.account) ? replicaFor(lease.account, replicas) : undefined;
+      const target = replicaFor(
+        lease.account,
+        members.filter(({ accounts }) => accounts.has(lease.account)),
+      );
       const held = this.#held.get(lease.account);
       if (held !== undefined && (lease.epoch !== held || !lease.isOwnerAlive)) this.#lose(lease.account, 'lost');
       else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
@@ -184,8 +196,9 @@ export class Leases {
   }
 
   /** Joins, or extends all leases. A replica that was deleted joins under another id. */
-  async #extend(connection: LeaseConnection): Promise<Candidate> {
+  async #extend(connection: LeaseConnection): Promise<Member> {
     const { table, clock, name, session, leaseMs } = this.#deps;
+    const accounts = this.#deps.accounts();
     // The lease lasts from when the server gets the statement, which is later.
     let sentAt = clock.monotonic();
     let now = this.#replica && (await connection.run(table.extend(this.#replica.id, leaseMs)));
@@ -195,7 +208,7 @@ export class Leases {
     }
     if (this.#replica === undefined) {
       // Known before the response, which may be lost: otherwise, the row would be a replica that never acts.
-      this.#replica = { id: replicaId(name, session, randomBytes(4).toString('hex')), name };
+      this.#replica = { id: replicaId(name, session, randomBytes(4).toString('hex')), name, accounts };
       sentAt = clock.monotonic();
       now = await connection.run(table.join(this.#replica, leaseMs));
     }
@@ -204,6 +217,10 @@ export class Leases {
     this.#until = sentAt + leaseMs;
     this.#expiry?.cancel();
     this.#expiry = clock.after(this.#until - clock.monotonic(), () => this.#expire());
+    if (this.#replica.accounts !== accounts) {
+      await connection.run(table.configure(this.#replica.id, accounts));
+      this.#replica = { ...this.#replica, accounts };
+    }
     return this.#replica;
   }
 

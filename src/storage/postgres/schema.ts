@@ -247,10 +247,10 @@ const FIRST = `
   CREATE INDEX audit_account ON audit (account, sequence) WHERE account IS NOT NULL;
 
   -- Live processes. A replica that does not extend expires_at is deleted, and with it all of its leases. An id is never
-  -- used again. draining is 1 while a replica hands over its accounts.
+  -- used again. draining is 1 while a replica hands over its accounts. accounts is a JSON list of those that it configures.
   CREATE TABLE replicas (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, draining BIGINT NOT NULL, started_at BIGINT NOT NULL,
-    expires_at BIGINT NOT NULL
+    expires_at BIGINT NOT NULL, accounts TEXT NOT NULL DEFAULT '[]'
   );
 
   -- Owner of each account: the id of a replica, or NULL after a handover. Each change of the owner increments epoch.

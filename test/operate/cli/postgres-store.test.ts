@@ -73,9 +73,9 @@ describe('opsd doctor', () => {
     const database = opened(url);
     await migrate(database);
     const table = createLeaseTable();
-    await database.transaction(table.join({ id: '1', name: 'opsd-1' }, 60_000));
-    await database.transaction(table.join({ id: '2', name: 'opsd-2' }, 60_000));
-    await database.transaction(table.join({ id: '3', name: 'opsd-3' }, -1));
+    await database.transaction(table.join({ id: '1', name: 'opsd-1', accounts: [] }, 60_000));
+    await database.transaction(table.join({ id: '2', name: 'opsd-2', accounts: [] }, 60_000));
+    await database.transaction(table.join({ id: '3', name: 'opsd-3', accounts: [] }, -1));
     await database.transaction(table.drain('2'));
     expect(await databaseChecks(url)).toMatchObject({
       'database schema': { state: 'ok', result: `version ${POSTGRES_MIGRATIONS.length}` },

@@ -132,7 +132,7 @@ describe('a database', () => {
     const database = opened(await emptyDatabase(server));
     await migrate(database);
     const table = createLeaseTable();
-    await database.transaction(table.join({ id: 'one', name: 'opsd-1' }, 60_000));
+    await database.transaction(table.join({ id: 'one', name: 'opsd-1', accounts: [] }, 60_000));
     await expect(moveToSqlite(database, join(tempDir(), 'new.db'), WATCH)).rejects.toThrow(
       `${database.place}: the store is in use by opsd-1. Stop all daemons first.`,
     );

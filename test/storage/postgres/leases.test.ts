@@ -227,7 +227,7 @@ describe.each(SERVERS)('%s', (server) => {
     const world = await worldOn(server);
     const one = await world.replica('one');
     await one.beat();
-    world.accounts.splice(0, 1);
+    world.accounts = ACCOUNTS.slice(1);
     await one.beat();
     await one.beat();
     expect(ownedBy(one)).toEqual(['staging', 'test']);
@@ -236,6 +236,39 @@ describe.each(SERVERS)('%s', (server) => {
       owner: undefined,
       epoch: 1,
     });
+    await world.close();
+  });
+
+  test('an account goes only to a replica that configures it, whichever hashing prefers', async () => {
+    const world = await worldOn(server, ['production']);
+    const [preferred, other] = await replicasOf(world, 'production');
+    preferred.accounts = [];
+    await preferred.beat();
+    await other.beat();
+    expect(world.actors('production')).toEqual([other]);
+    // The configuration of the other one adds it, as during an upgrade.
+    preferred.accounts = ['production'];
+    await preferred.beat();
+    await other.beat();
+    await preferred.beat();
+    expect(world.actors('production')).toEqual([preferred]);
+    preferred.accounts = [];
+    await preferred.beat();
+    await other.beat();
+    expect(world.actors('production')).toEqual([other]);
+    expect(other.taken.map(({ before }) => before)).toEqual(['none', 'handed_over']);
+    await world.close();
+  });
+
+  test('an account that no replica configures has no owner, and a replica knows what the others configure', async () => {
+    const world = await worldOn(server, ['production']);
+    const [one, other] = await replicasOf(world, 'production');
+    await one.beat();
+    one.accounts = [];
+    other.accounts = ['staging'];
+    for (const replica of [other, one, other, one]) await replica.beat();
+    expect(world.actors('production')).toEqual([]);
+    expect([...one.leases.configured]).toEqual(['staging']);
     await world.close();
   });
 
@@ -419,7 +452,8 @@ type Step =
   | { readonly kind: 'request'; readonly who: number; readonly account: string; readonly ms: number }
   | { readonly kind: 'commit'; readonly who: number; readonly account: string; readonly nth: number }
   | { readonly kind: 'stop'; readonly who: number }
-  | { readonly kind: 'jump'; readonly ms: number };
+  | { readonly kind: 'jump'; readonly ms: number }
+  | { readonly kind: 'configure'; readonly who: number; readonly accounts: readonly string[] };
 
 const restart: fc.WeightedArbitrary<Step> = {
   weight: 1,
@@ -460,6 +494,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('commit' as const), who, account, nth: fc.nat(5) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('configure' as const),
+      who,
+      accounts: fc.subarray(ACCOUNTS),
+    }),
+  },
 );
 
 /** Each act of a replica that the world allows. A stopped replica is replaced by a new process of the same name. */
@@ -473,6 +515,7 @@ async function perform(world: LeaseWorld, one: Step): Promise<void> {
     replica.isPaused = one.isPaused;
     replica.wake();
   }
+  if (one.kind === 'configure') replica.accounts = one.accounts;
   if (one.kind === 'request') replica.request(one.account, one.ms);
   if (one.kind === 'commit') {
     // A commit may be late: it uses any epoch that this process ever had.
@@ -508,7 +551,7 @@ async function assertHistory(world: LeaseWorld): Promise<void> {
   }
 }
 
-/** Once all is well again, the replica that hashing selects owns each account. */
+/** Once all is well again, hashing selects the owner of each account among the replicas that configure it. */
 async function assertOwners(world: LeaseWorld): Promise<void> {
   const live = world.replicas.slice(-3);
   for (const replica of live) Object.assign(replica, { line: 'good', isPaused: false });
@@ -518,8 +561,12 @@ async function assertOwners(world: LeaseWorld): Promise<void> {
     await world.advance(LEASE_MS / 3);
     assertOneActor(world);
   }
-  const names = live.map(({ name }) => ({ id: name, name }));
   for (const name of ACCOUNTS) {
-    expect(world.actors(name).map((replica) => replica.name)).toEqual([replicaFor(name, names)]);
+    const names = live.flatMap((one) => ((one.accounts ?? ACCOUNTS).includes(name) ? [one.name] : []));
+    const owner = replicaFor(
+      name,
+      names.map((one) => ({ id: one, name: one })),
+    );
+    expect(world.actors(name).map((replica) => replica.name)).toEqual(owner === undefined ? [] : [owner]);
   }
 }

@@ -127,7 +127,7 @@ describe.each(OWN_SERVERS)('%s', () => {
     const take = async (target: string): Promise<number | undefined> => {
       const connection = await openLeaseConnection({ url: Secret.of(target), name: 'lease', timeoutMs: 60_000 });
       const id = `one/${randomUUID()}`;
-      await connection.run(table.join({ id, name: 'one' }, 30_000));
+      await connection.run(table.join({ id, name: 'one', accounts: [] }, 30_000));
       const { leases } = await connection.run(table.survey(['production'], true));
       const taken = await connection.run(table.take(leases[0]!, id));
       await connection.close();

@@ -55,14 +55,14 @@ class ProcessClock implements Clock {
 export class LeaseWorld {
   readonly database: PostgresDatabase;
   readonly databaseUrl: string;
-  readonly accounts: string[];
+  accounts: readonly string[];
   readonly replicas: Replica[] = [];
   time = 0;
   #processes = 0;
 
   private constructor(url: string, accounts: readonly string[]) {
     this.databaseUrl = url;
-    this.accounts = [...accounts];
+    this.accounts = accounts;
     this.database = openPostgres({ url: Secret.of(url), name: 'world', poolSize: 1, clock: systemClock });
   }
 
@@ -144,6 +144,8 @@ export class Replica {
   /** Runs once, after this replica has read the leases and before it takes any. */
   beforeTaking: (() => Promise<void>) | undefined;
   isPaused = false;
+  /** Accounts that it configures, if they are others than those of the world. */
+  accounts: readonly string[] | undefined;
   /** True if work continues although no request is in progress. */
   isBusy = false;
 
@@ -169,7 +171,7 @@ export class Replica {
       name,
       session: this.session,
       leaseMs: LEASE_MS,
-      accounts: () => world.accounts,
+      accounts: () => this.accounts ?? world.accounts,
       onTaken: (taken) => void this.taken.push(taken),
       onLost: (account) => this.#drained(account),
     });
