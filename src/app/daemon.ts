@@ -12,6 +12,7 @@ import { CommandGate } from './commands.ts';
 import { needsOtherListeners, createSecurity, replaceSecurity } from './listener-security.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { Generations } from './generations.ts';
+import { createMarks } from './incidents.ts';
 import { openListeners } from './listeners.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { readiness } from './observation.ts';
@@ -43,6 +44,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
+  const markStart = createMarks(options);
   const { replica } = storage;
   let post: Promise<CanaryPost> | undefined;
   // Loaded on demand: a daemon without canaries has none of it.
@@ -56,7 +58,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     routed && (await import('./views.ts')).openViews({ ...own, replica: replica!, routed, flowControlHistory }, parts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
-    const shared = { flowControlHistory, canaryPost, views };
+    const shared = { flowControlHistory, markStart, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
   const serve = (next: Generation) => servedBy(next, { ...own, gate, views, generation, routed, startedAt });

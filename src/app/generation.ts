@@ -21,7 +21,7 @@ import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import type { ListenerSecurities } from './listener-security.ts';
-import { markStart, watchIncidents } from './incidents.ts';
+import { watchIncidents, type MarkStart } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { budgetKnowledge, watchAccounts } from './observation.ts';
@@ -46,6 +46,8 @@ interface GenerationGiven {
   readonly security: ListenerSecurities;
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
+  /** Outlives the generation. */
+  readonly markStart: MarkStart;
   /** Opens the canaries of the process, at the first call. */
   canaryPost(accounts: readonly string[]): Promise<CanaryPost>;
   /** Base URL of the daemon's pages; undefined before they are served. */
@@ -198,8 +200,8 @@ function hasCanaries({ whole, options }: GenerationDeps): boolean {
 
 /** Loads what the parts of a generation read from the store. */
 async function load(deps: GenerationDeps) {
-  await markStart(deps);
   const { config, storage } = deps;
+  await deps.markStart(config, storage.incidents);
   return {
     notifications: await storage.notifications.load(),
     metrics: await loadMetrics(storage, config.accounts),

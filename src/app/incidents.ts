@@ -39,16 +39,21 @@ interface IncidentsDeps {
   readonly address: () => string | undefined;
 }
 
-interface MarkDeps extends Pick<IncidentsDeps, 'config' | 'storage'> {
-  readonly options: Pick<DaemonOptions, 'clock' | 'version'>;
-}
+/** Records a configuration that starts. */
+export type MarkStart = (config: Pick<Config, 'hash'>, incidents: Pick<Stores['incidents'], 'mark'>) => Promise<void>;
 
-/** Records the configuration and the version that start, because they may explain incidents. */
-export async function markStart({ config, options, storage }: MarkDeps): Promise<void> {
-  const { incidents } = storage;
-  const at = options.clock.now();
-  await incidents.mark({ at, kind: 'configuration', detail: config.hash });
-  await incidents.mark({ at, kind: 'version', detail: options.version });
+/**
+ * Records the version of this process and each configuration that it starts, because they may explain incidents. A
+ * generation for other accounts starts no configuration: another replica may already have the next one.
+ */
+export function createMarks({ clock, version }: Pick<DaemonOptions, 'clock' | 'version'>): MarkStart {
+  let marked: string | undefined;
+  return async ({ hash }, incidents) => {
+    const at = clock.now();
+    if (hash !== marked) await incidents.mark({ at, kind: 'configuration', detail: hash });
+    if (marked === undefined) await incidents.mark({ at, kind: 'version', detail: version });
+    marked = hash;
+  };
 }
 
 export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch {

@@ -88,7 +88,7 @@ class Reloads {
     if (!loaded.ok) return refuse(loaded.problems, loaded.policyPart !== config.policyPart);
     const next = loaded.config;
     const { hash } = next;
-    const changed = hash !== config.hash;
+    const changed = hash !== config.hash || nameOf(next) !== nameOf(config);
     const mayConcernPolicies = next.policyPart !== config.policyPart;
     const kept = keepingPorts(next, running);
     let webConfig = false;
@@ -152,6 +152,11 @@ class Reloads {
   #problem(error: unknown): string {
     return `${this.#path}: ${errorMessage(error)}`;
   }
+}
+
+/** Returns the name of the replica, which is no part of the hash. */
+function nameOf({ storage }: Config): string | undefined {
+  return storage.postgres?.replica;
 }
 
 /** Keeps a port that the system chose, while the configuration of the address is unchanged. */

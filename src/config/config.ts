@@ -25,7 +25,10 @@ export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
   readonly sourceFile: string;
   /** Absolute paths of all files: the configuration, then the policy files. */
   readonly files: readonly string[];
-  /** Hash of the contents of these files and the names of the listeners with TLS: SHA-256, hexadecimal. */
+  /**
+   * Hash of the contents of these files, without the name of the replica, and the names of the listeners with TLS:
+   * SHA-256, hexadecimal.
+   */
   readonly hash: string;
   /** Hash of the contents of these files, of the web configuration files, and of the files that those name. */
   readonly contents: string;

@@ -138,13 +138,19 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     sourceFile: resolve(options.baseDir, basename(options.file)),
     files: [resolve(options.baseDir, basename(options.file)), ...found.files.map((file) => file.path)],
     // A change of how the listeners are opened counts as a change of the configuration itself.
-    hash: hashOf([...contents, ...shapesOf(security)]),
+    hash: hashOf([withoutReplica(main), ...contents.slice(1), ...shapesOf(security)]),
     contents: hashOf([...contents, ...security.texts]),
     security,
     policyPart: part ?? '',
     absolute,
   });
   return { ok: true, config, warnings: problems };
+}
+
+/** Returns the text of a file without the name of the replica, by which alone all replicas may differ. */
+function withoutReplica({ source: { text }, root }: YamlFile): string {
+  const { start, end } = (root && placeAt(root, ['storage', 'postgres', 'replica'])) ?? { start: 0, end: 0 };
+  return text.slice(0, start) + text.slice(end);
 }
 
 function shapesOf({ server, hooks }: Config['security']): string[] {

@@ -341,6 +341,22 @@ describe('a changed web configuration file', () => {
   });
 });
 
+test('a change of only the name of the replica restarts the daemon', async () => {
+  const w = world();
+  await w.happens('start 1');
+  const named = (name: string) => `${GOOD}storage: { postgres: { url: "postgres://db/opsd", replica: ${name} } }\n`;
+  w.write(named('one'));
+  w.hangup();
+  await w.happens('start 2');
+  w.write(named('two'));
+  w.hangup();
+  await w.happens('start 3');
+  expect(w.given[2]!.config.storage.postgres?.replica).toBe('two');
+  expect(w.given[2]!.config.hash).toBe(w.given[1]!.config.hash);
+  w.stop();
+  await w.ended;
+});
+
 test('the hash of the configuration covers the content of the files, so that no change is missed in between', () => {
   const folder = tempDir();
   const path = join(folder, 'opsd.yaml');

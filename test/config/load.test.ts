@@ -187,6 +187,14 @@ accounts:
     expect(good(`${EMBEDDED}# changed\n`).hash).not.toBe(good(EMBEDDED).hash);
   });
 
+  test('the hash of replicas that differ only by their name is the same', () => {
+    const named = (name: string, more = '') =>
+      good(`${EMBEDDED}storage: { postgres: { url: "postgres://db/opsd", replica: ${name}${more} } }\n`);
+    expect(named('one').hash).toBe(named('another-one').hash);
+    expect(named('one').contents).not.toBe(named('another-one').contents);
+    expect(named('one', ', leaseFor: 10s').hash).not.toBe(named('one').hash);
+  });
+
   test('a byte order mark and Windows line ends are accepted', () => {
     const folder = tempDir();
     writeFileSync(join(folder, 'opsd.yaml'), `\uFEFF${EMBEDDED.replaceAll('\n', '\r\n')}log: { level: loud }\r\n`);
