@@ -22,8 +22,9 @@ test.each(OWN_SERVERS)(`replicas on %s, over ${ROUNDS} faults (seed ${SEED})`, {
     accounts: ACCOUNTS,
     leaseMs: LEASE_MS,
     requestMs: 1_500,
+    onRound: (line) => process.stdout.write(`${new Date().toISOString()} ${line}\n`),
   });
   // The figures are the purpose of the run.
-  process.stdout.write(`${JSON.stringify({ seed: SEED, ...found }, undefined, 2)}\n`);
+  process.stdout.write(`${JSON.stringify({ seed: SEED, accounts: ACCOUNTS, ...found }, undefined, 2)}\n`);
   expect(found.takeovers.worstMs).toBeLessThanOrEqual(LEASE_MS + GRACE_MS);
 });

@@ -6,11 +6,14 @@ import { opened } from '../postgres/test-databases.ts';
 import { until } from '../until.ts';
 import { FAULTS, strike, type FaultName } from './faults.ts';
 import { INTENTS, judgeActions, judgeLeases, judgeLog, type IntentRow } from './verdict.ts';
+import type { Takeover } from './takeovers.ts';
 import { World, type WorldOptions } from './world.ts';
 
 export interface CampaignOptions extends Omit<WorldOptions, 'perHour'> {
   readonly rounds: number;
   readonly faults?: readonly FaultName[];
+  /** Called after each round, with a line about it. */
+  readonly onRound?: (line: string) => void;
 }
 
 /** Actions in a round, on average: fewer than there is work for, so that the limit of all policies is reached. */
@@ -18,7 +21,7 @@ const ACTIONS_PER_ROUND = 12;
 /** Time after which the outcome of an action without a response is determined. */
 const LATER_MS = 61 * 60_000;
 
-export async function replicaCampaign({ rounds, faults = FAULTS, ...options }: CampaignOptions) {
+export async function replicaCampaign({ rounds, faults = FAULTS, onRound, ...options }: CampaignOptions) {
   const perHour = rounds * ACTIONS_PER_ROUND;
   const world = await World.start({ ...options, perHour });
   const { emulator, witness, takeovers, handovers, below } = world;
@@ -28,6 +31,7 @@ export async function replicaCampaign({ rounds, faults = FAULTS, ...options }: C
   for (let round = 0; round < rounds; round += 1) {
     // Every fault strikes equally often.
     if (order.length === 0) order = faults.toSorted(() => below(3) - 1);
+    const taken = takeovers.all.length;
     const end = world.traffic.run();
     const { fault, point } = await strike(world, order.pop()!);
     await end();
@@ -36,6 +40,8 @@ export async function replicaCampaign({ rounds, faults = FAULTS, ...options }: C
     handovers.forget();
     expect(witness.violations).toEqual([]);
     struck[`${fault} at ${point}`] = (struck[`${fault} at ${point}`] ?? 0) + 1;
+    const { count, worstMs } = byFault(takeovers.all.slice(taken));
+    onRound?.(`round ${round + 1}: ${fault} at ${point}; ${count} takeovers, the longest took ${worstMs} ms`);
   }
   emulator.control.faults.clear();
   await world.settled(true);
@@ -54,8 +60,8 @@ export async function replicaCampaign({ rounds, faults = FAULTS, ...options }: C
     ...actions,
     leaseChanges,
     scrapes: witness.looks,
-    takeovers: figures(takeovers.times),
-    handovers: figures(handovers.times),
+    takeovers: byFault(takeovers.all),
+    handovers: figures(handovers.all.map(({ ms }) => ms)),
     staleSeries: figures(witness.stale),
   };
 }
@@ -74,6 +80,10 @@ function loseResponses({ emulator }: World): void {
 
 /** Stops all replicas, and starts one an hour later, which determines unknown outcomes. */
 async function resolveUnknown({ emulator, hosts, server }: World): Promise<void> {
+  // From when an outcome is unknown, and not from the request, the next owner waits for a lost response.
+  await until({ what: 'each action has an outcome' }, async () =>
+    (await server.rows<IntentRow>(INTENTS)).every(({ outcome }) => outcome !== null),
+  );
   await Promise.all(hosts.map((host) => host.stop()));
   await emulator.advance(LATER_MS);
   const [host] = hosts;
@@ -87,6 +97,13 @@ async function resolveUnknown({ emulator, hosts, server }: World): Promise<void>
     return true;
   });
   await host!.stop();
+}
+
+/** Figures of all takeovers, and of those after each fault. */
+function byFault(all: readonly Takeover[]) {
+  const groups = Map.groupBy(all, ({ fault }) => fault);
+  const each = [...groups].map(([fault, some]) => [fault, figures(some.map(({ ms }) => ms))] as const);
+  return { ...figures(all.map(({ ms }) => ms)), byFault: Object.fromEntries(each) };
 }
 
 function figures(times: readonly number[]) {

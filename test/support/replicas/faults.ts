@@ -46,7 +46,7 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
     case 'kill':
     case 'kill two': {
       const dead = fault === 'kill' || other === undefined ? [victim] : [victim, other];
-      await kill(world, dead, release);
+      await kill(world, dead, { fault, release });
       break;
     }
     case 'pause':
@@ -54,7 +54,7 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
       break;
     case 'cut':
     case 'half-open':
-      await cutOff(world, victim, fault === 'cut' ? 'cut' : 'silent', release);
+      await cutOff(world, victim, { fault, release });
       break;
     case 'restart':
       await world.server.stop(isLate ? 'INT' : 'KILL');
@@ -73,7 +73,7 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
       const stopped = victim.stop();
       trap?.release('pass');
       await stopped;
-      world.handovers.expect(owned, '');
+      world.handovers.expect(owned, { fault });
       if (hosts.length > 1) await taken(world, 'handovers');
       world.start(victim);
     }
@@ -83,12 +83,16 @@ export async function strike(world: World, fault: FaultName): Promise<Struck> {
 
 type Release = (when: 'early' | 'late', how?: Fate) => void;
 
-async function kill(world: World, dead: readonly ReplicaHost[], release: Release): Promise<void> {
+async function kill(
+  world: World,
+  dead: readonly ReplicaHost[],
+  { fault, release }: { readonly fault: 'kill' | 'kill two'; readonly release: Release },
+): Promise<void> {
   await Promise.all(
     dead.map(async (host) => {
       const owned = world.witness.ownedBy(host.name);
       await host.kill();
-      world.takeovers.expect(owned, '');
+      world.takeovers.expect(owned, { fault });
     }),
   );
   release('early');
@@ -104,21 +108,25 @@ async function pauseProcess(world: World, victim: ReplicaHost, release: Release)
   victim.pause();
   // The process gets it when it continues.
   release('early', 'pass');
-  if (world.hosts.length > 1) world.takeovers.expect(owned, victim.name);
+  if (world.hosts.length > 1) world.takeovers.expect(owned, { fault: 'pause', from: victim.name });
   await Promise.all([pause(2 * world.leaseMs), taken(world, 'takeovers')]);
   release('late', 'pass');
   victim.resume();
 }
 
-async function cutOff(world: World, victim: ReplicaHost, how: 'cut' | 'silent', release: Release): Promise<void> {
+async function cutOff(
+  world: World,
+  victim: ReplicaHost,
+  { fault, release }: { readonly fault: 'cut' | 'half-open'; readonly release: Release },
+): Promise<void> {
   const isShort = world.below(4) === 0;
   const owned = world.witness.ownedBy(victim.name);
-  victim.cutOff(how);
+  victim.cutOff(fault === 'cut' ? 'cut' : 'silent');
   release('early');
   if (isShort || world.hosts.length === 1) {
     await pause(world.leaseMs / 2);
   } else {
-    world.takeovers.expect(owned, victim.name);
+    world.takeovers.expect(owned, { fault, from: victim.name });
     await Promise.all([pause(2 * world.leaseMs), taken(world, 'takeovers')]);
   }
   victim.heal();

@@ -1,26 +1,31 @@
 /** Times from a fault to the first request of the next owner, as the service sees them. */
+import type { FaultName } from './faults.ts';
 import type { Arrival } from './replica-host.ts';
 
+export interface Takeover {
+  readonly fault: FaultName;
+  readonly ms: number;
+}
+
 interface Awaited {
-  readonly from: string;
-  readonly at: number;
+  readonly fault: FaultName;
+  /** Replica whose requests do not count; absent if its process has ended. */
+  readonly from?: string;
 }
 
 export class Takeovers {
-  /** Milliseconds of each takeover. */
-  readonly times: number[] = [];
-  readonly #awaited = new Map<string, Awaited>();
+  readonly all: Takeover[] = [];
+  readonly #awaited = new Map<string, Awaited & { readonly at: number }>();
 
-  /** @param from replica whose requests do not count; '' if its process has ended */
-  expect(accounts: readonly string[], from: string): void {
-    for (const account of accounts) this.#awaited.set(account, { from, at: Date.now() });
+  expect(accounts: readonly string[], awaited: Awaited): void {
+    for (const account of accounts) this.#awaited.set(account, { ...awaited, at: Date.now() });
   }
 
   arrived({ replica, account, at }: Arrival): void {
     const awaited = this.#awaited.get(account);
     if (awaited === undefined || awaited.from === replica) return;
     this.#awaited.delete(account);
-    this.times.push(at - awaited.at);
+    this.all.push({ fault: awaited.fault, ms: at - awaited.at });
   }
 
   /** Accounts without a new owner. */

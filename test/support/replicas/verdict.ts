@@ -78,7 +78,13 @@ export function judgeActions(
   }
   const outcomes: Record<string, number> = {};
   for (const { outcome } of intents) outcomes[outcome ?? 'none'] = (outcomes[outcome ?? 'none'] ?? 0) + 1;
-  return { resumed: resumes.filter(isDone).length, pruned: itemsOf(prunes.filter(isDone)), outcomes };
+  return {
+    requests: actions.length,
+    intents: intents.length,
+    resumed: resumes.filter(isDone).length,
+    pruned: itemsOf(prunes.filter(isDone)),
+    outcomes,
+  };
 }
 
 /** Checks that each epoch had one owner, and that only owners sent requests of actions. */
