@@ -163,8 +163,9 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
 
   const [held, heard] = [parts.move(), hearing.move()];
   const running = new Parts(options);
-  running.ending('runs in progress', 15_000, () => scheduler.stop());
-  running.ending('policies', 15_000, () => policies.stop());
+  // Together: the scheduler starts no run of a policy that stops.
+  const idle = () => Promise.all([scheduler.stop(), policies.stop()]);
+  running.ending('runs in progress', 15_000, idle);
   return {
     config,
     whole,
@@ -183,7 +184,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
     start: () => scheduler.start(),
     stop: () => running.disposeAsync(),
     release: () => held.disposeAsync(),
-    idle: () => Promise.allSettled([scheduler.stop(), policies.stop()]),
+    idle,
     close: () => heard.dispose(),
     handOver() {
       const counts = metrics.handOver();

@@ -4,7 +4,6 @@ import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/d
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate, EntryRules } from '../guardrails/guard.ts';
-import { TimeoutError } from '#foundation/platform/sleep.ts';
 import { evaluate } from '../policies/evaluate.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
@@ -21,7 +20,7 @@ import type { DecideDeps } from './decide-deps.ts';
 import { drainOf } from './drain.ts';
 import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup } from './groups.ts';
-import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
+import { firstDenial, guardsAt, interrupted, isStopped } from './guards-at.ts';
 import { owners } from './owners.ts';
 import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 import { Returns } from './returns.ts';
@@ -49,8 +48,7 @@ export async function decideWorkflowDlq(
   };
   // A stop says nothing about the service. A listing that does not end in time does.
   const { signal } = context;
-  const isStopped = signal.aborted && !(signal.reason instanceof TimeoutError);
-  if (isStopped && !listing.complete) return draft.abort(interrupted(signal), { read });
+  if (isStopped(signal) && !listing.complete) return draft.abort(interrupted(signal), { read });
   const unreadable = firstDenial(guardsAt(deps.guards, 'read'), { ...listing, filter, now });
   if (unreadable !== undefined) return draft.abort(unreadable, { read });
 

@@ -20,6 +20,7 @@ import { clockDenial } from './clock-denial.ts';
 import { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { explain } from './explain.ts';
+import { isStopped } from './guards-at.ts';
 import { pendingStatus, pendingTriggers } from './holds.ts';
 import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
@@ -100,6 +101,8 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     await abandonIntents(parts);
     await noteAccounts(parts);
     await settleActions(parts, signal);
+    // The next engine settles first.
+    if (isStopped(signal)) return;
     const changes = await judgeAndAnnounce(parts);
     await announceUnknown(parts);
     await announceApprovals(parts);

@@ -2,6 +2,7 @@
 import type { Denial } from '#foundation/domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
 
 /** Guards of one stage, in order. */
 export function guardsAt<S extends Guard['stage']>(
@@ -21,6 +22,11 @@ export function firstDenial<F>(
     if (reason !== undefined) return { guard: guard.name, reason };
   }
   return undefined;
+}
+
+/** Returns true if the work was stopped. The end of its own time limit is no stop. */
+export function isStopped(signal: AbortSignal): boolean {
+  return signal.aborted && !(signal.reason instanceof TimeoutError);
 }
 
 /** Denial after an abort, when guards are no longer checked. */

@@ -64,11 +64,13 @@ export async function abandonIntents(deps: SettleDeps): Promise<number> {
   return abandoned;
 }
 
+/** An abort ends it before the next account or action. Nothing depends on the order of their outcomes. */
 export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
   const all = await deps.ledger.openActions();
   for (const account of deps.actions.accounts) {
     const open = all.filter(({ proposal, outcome }) => proposal.account === account && outcome !== undefined);
     if (open.length === 0) continue;
+    if (signal.aborted) return;
     await hearClock(account, deps, signal);
     // After a clock change, an action in progress may seem to be old enough.
     if (clockDenial(account, deps) !== undefined) continue;
@@ -91,7 +93,10 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     const returns = new Returns(listing.entries, deps.ledger.instance);
     // After the listing: an entry that is gone because it was resumed in the meantime is a return, not a success.
     const known = await knownOf(account, due, returns, deps);
-    for (const action of due) await judge(action, { ids, known }, deps);
+    for (const action of due) {
+      if (signal.aborted) return;
+      await judge(action, { ids, known }, deps);
+    }
   }
 }
 

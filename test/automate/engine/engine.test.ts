@@ -4,6 +4,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
+import { heldBack } from '../../support/held-back.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import {
   ASKED,
@@ -553,11 +554,14 @@ describe('conditions that end a run', () => {
   });
 
   test('a stop during the listing of the DLQ is not a hold, and ends none', async () => {
-    const w = world();
-    w.dlq.add();
     const stop = new AbortController();
+    const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses');
+    const w = world({ ledger });
+    w.dlq.add();
     const running = run(w, stop.signal);
+    await expect.poll(() => waiting.length).toBe(1);
     stop.abort(new Error('SIGTERM'));
+    release();
     await running;
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'interrupted', reason: 'SIGTERM' } });
     expect(w.engine.conditions()).toEqual([]);

@@ -36,6 +36,63 @@ test('a stop during the reading of the pauses keeps the next request from being 
   expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'interrupted' } });
 });
 
+test('a run whose turn comes after a stop does not take place', async () => {
+  const stopping = new AbortController();
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'beginRun');
+  const w = world({ ledger });
+  w.dlq.add();
+  const runs = Array.from({ length: 3 }, () => run(w, stopping.signal));
+  await expect.poll(() => waiting.length).toBe(1);
+  stopping.abort(new Error('the daemon stops'));
+  release();
+  await Promise.all(runs);
+  expect(waiting).toHaveLength(1);
+  expect(w.events.filter(({ type }) => type === 'policy.run')).toHaveLength(1);
+});
+
+test.each([
+  { resumed: 2, outcomes: ['accepted', 'verified'], what: 'the next action' },
+  { resumed: 1, outcomes: ['verified'], what: 'the campaigns' },
+])('settling ends after a stop, before it judges $what', async ({ resumed, outcomes }) => {
+  const stopping = new AbortController();
+  let isHeld = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'recordOutcome', () => isHeld);
+  const w = world({
+    ledger,
+    guards: GUARDS,
+    policy: { action: { type: 'workflow-dlq.resume', retries: 0 }, ramp: { start: 2 } },
+  });
+  for (let n = 0; n < resumed; n += 1) w.dlq.add();
+  await run(w);
+  await w.clock.advance(HOUR);
+  isHeld = true;
+  const settled = w.engine.settle(stopping.signal);
+  await expect.poll(() => waiting.length).toBe(1);
+  stopping.abort(new Error('the daemon stops'));
+  release();
+  await settled;
+  expect((await w.ledger.recentActions(5)).map(({ outcome }) => outcome)).toEqual(outcomes);
+  expect(w.events.filter(({ type }) => type === 'campaign.changed')).toEqual([]);
+  await w.engine.settle(NEVER);
+  expect(w.events.filter(({ type }) => type === 'campaign.changed')).not.toEqual([]);
+});
+
+test('settling reads nothing about an account after a stop', async () => {
+  let reads = 0;
+  const { port: ledger } = heldBack(memoryLedger(), 'resumes', () => {
+    reads += 1;
+    return false;
+  });
+  const w = world({ ledger });
+  w.dlq.add();
+  await run(w);
+  reads = 0;
+  await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
+  expect(reads).toBe(0);
+  await w.engine.settle(NEVER);
+  expect(reads).toBeGreaterThan(0);
+});
+
 test('the statuses of all policies read the pauses once', async () => {
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses');
   const w = world({ ledger, policies: ['a', 'b', 'c'].map((name) => policyOf({ name })) });

@@ -38,13 +38,16 @@ export interface ReplicaSettings {
 }
 
 export function replicaConfig({ listen, storage, accounts, urlOf, perHour, requestMs }: ReplicaSettings): string {
+  // All replicas share the machine of the test: with more accounts, each of them is read less often.
+  const pace = Math.max(1, accounts.length / 20);
+  const every = (seconds: number): string => `${seconds * pace}s`;
   const account = (one: CampaignAccount) => ({
     name: one.name,
     messageApi: { url: urlOf(one), token: one.token },
     client: { requestsPerSecond: 100, timeout: `${requestMs}ms` },
     collectors: {
-      logs: { every: '2s', lag: '1s', sweep: { every: '5s', reach: '10s' } },
-      workflowDlq: { every: '2s', full: '10s' },
+      logs: { every: every(2), lag: '1s', sweep: { every: every(5), reach: every(10) } },
+      workflowDlq: { every: every(2), full: every(10) },
       flowControl: { enabled: false },
       urlGroups: { enabled: false },
     },
@@ -54,7 +57,7 @@ export function replicaConfig({ listen, storage, accounts, urlOf, perHour, reque
       name: `resume-${one.name}`,
       account: one.name,
       mode: 'enforce',
-      every: '3s',
+      every: every(3),
       select: { resource: 'workflow-dlq', anyLabel: [FAILED] },
       action: { type: 'workflow-dlq.resume', retries: 0 },
       ramp: { start: 2, settle: '1s' },
@@ -64,7 +67,7 @@ export function replicaConfig({ listen, storage, accounts, urlOf, perHour, reque
         attempts: { max: MAX_ATTEMPTS, backoff: ['1s'] },
       },
     },
-    ...(one.prunes ? [pruneOf(one)] : []),
+    ...(one.prunes ? [pruneOf(one, every(3))] : []),
   ]);
   // JSON is YAML.
   return [
@@ -78,12 +81,12 @@ export function replicaConfig({ listen, storage, accounts, urlOf, perHour, reque
   ].join('\n');
 }
 
-function pruneOf({ name, perHour }: CampaignAccount): object {
+function pruneOf({ name, perHour }: CampaignAccount, every: string): object {
   return {
     name: `prune-${name}`,
     account: name,
     mode: 'enforce',
-    every: '3s',
+    every,
     select: { resource: 'message-dlq', anyLabel: [OLD], failedBefore: '2h' },
     action: { type: 'message-dlq.prune' },
     limits: { maxPerHour: perHour, maxPerDay: perHour, maxPerRun: 1 },
