@@ -8,6 +8,8 @@ import type { ListenAddress } from '#foundation/platform/settings.ts';
 
 /** Maximum path: the kernel's `sun_path` has 108 bytes, including the terminator. */
 const MAX_SOCKET_PATH_BYTES = 107;
+/** The socket is beside the store. With PostgreSQL, only the variable moves it. */
+const ELSEWHERE = 'set another path in storage.sqlite.path or OPSD_STORE';
 
 export class ListenError extends Error {
   override readonly name = 'ListenError';
@@ -108,13 +110,11 @@ function narrowUmask(): number | undefined {
 async function removeDeadSocket(path: string): Promise<void> {
   if (!lstatSync(path).isSocket()) {
     throw new ListenError(
-      `cannot listen on ${path}: the path is a file that is not a socket. Move it, or set another path in storage.sqlite.path or OPSD_STORE.`,
+      `cannot listen on ${path}: the path is a file that is not a socket. Move it, or ${ELSEWHERE}.`,
     );
   }
   if (await answers(path)) {
-    throw new ListenError(
-      `cannot listen on ${path}: another daemon listens there. Stop it, or set another path in storage.sqlite.path or OPSD_STORE.`,
-    );
+    throw new ListenError(`cannot listen on ${path}: another daemon listens there. Stop it, or ${ELSEWHERE}.`);
   }
   unlinkSync(path);
 }
@@ -133,14 +133,11 @@ function answers(path: string): Promise<boolean> {
 
 function explainUnix(error: unknown, path: string): ListenError {
   const { code, message } = error as NodeJS.ErrnoException;
+  const isForbidden = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
   let why = message;
   // Checked first: a missing folder is also reported as EACCES.
-  if (!existsSync(dirname(path)))
-    why = 'its folder does not exist. Create it, or set another path in storage.sqlite.path or OPSD_STORE.';
-  else if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    why =
-      'this user cannot write to the folder. Change its permissions, or set another path in storage.sqlite.path or OPSD_STORE.';
-  }
+  if (!existsSync(dirname(path))) why = `its folder does not exist. Create it, or ${ELSEWHERE}.`;
+  else if (isForbidden) why = `this user cannot write to the folder. Change its permissions, or ${ELSEWHERE}.`;
   return new ListenError(`cannot listen on ${path}: ${why}`, { cause: error });
 }
 
