@@ -20,7 +20,7 @@ export function judge(status: Omit<Status, 'verdict'>, canaries: readonly Canary
     ...canaries.filter(isFailing).map((canary) => canaryProblem(canary, status.at)),
     ...status.reconciliation.flatMap(gap),
     ...besidesPauses(status)
-      .filter((condition) => !isReaction(condition, status))
+      .filter((condition) => !isReaction(condition, status) && !isOfStore(condition, status))
       .map(conditionProblem),
     ...status.policies.filter((policy) => isOwned(policy, status)).flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
@@ -70,7 +70,8 @@ function daemonProblems(status: Omit<Status, 'verdict'>): Problem[] {
   const problems: Problem[] = [];
   if (!status.healthy) problems.push({ level: 'trouble', text: `The daemon is not healthy: ${status.healthDetail}` });
   if (status.storeError !== undefined) {
-    problems.push({ level: 'trouble', text: `The store cannot be read: ${status.storeError}` });
+    const text = `The store is unavailable, so policies do not act and counters do not advance: ${status.storeError}`;
+    problems.push({ level: 'trouble', text });
   }
   return problems;
 }
@@ -81,7 +82,8 @@ const ACCOUNTS_ANCHOR = 'accounts';
 const MOST_NAMED = 5;
 
 /** Problems of accounts without an owner: only the owner reads an account and acts on it. */
-function leaseProblems({ accounts, leaseError }: Omit<Status, 'verdict'>): Problem[] {
+function leaseProblems({ accounts, leaseError, storeError }: Omit<Status, 'verdict'>): Problem[] {
+  if (storeError !== undefined) return [];
   if (leaseError !== undefined) {
     const text = `This replica cannot read the leases, so it does not act: ${leaseError}`;
     return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
@@ -144,6 +146,11 @@ function isReaction({ key, group = '' }: Condition, { outages }: Pick<Status, 'o
       reactions.some(({ policy }) => key === `held/${policy}`) ||
       (key.startsWith('halted/') && URL.parse(group)?.host === destination),
   );
+}
+
+/** Returns true for the condition of a store that cannot be read, which is a problem of its own. */
+function isOfStore({ key }: Condition, { storeError }: Pick<Status, 'storeError'>): boolean {
+  return key === 'store' && storeError !== undefined;
 }
 
 /** Id of the page's row with the conditions. */

@@ -21,7 +21,7 @@ const ACTION_TONE: Readonly<Record<ActionView['outcome'], Tone>> = {
 
 export function actions(status: Pick<Status, 'actions' | 'storeError'>, now: number): Html {
   if (status.storeError !== undefined) {
-    return html`<p class="empty">The store cannot be read, so past actions are unknown: ${status.storeError}</p>`;
+    return html`<p class="empty">The store cannot be read, so past actions are unknown.</p>`;
   }
   return table<ActionView>({
     caption: 'Actions of policies and manual plans, newest first.',

@@ -340,7 +340,30 @@ describe('the verdict', () => {
       20,
     );
     expect(status.storeError).toBe('disk I/O error');
-    expect(status.verdict.sentence).toBe('The store cannot be read: disk I/O error.');
+    expect(status.verdict.sentence).toBe(
+      'The store is unavailable, so policies do not act and counters do not advance: disk I/O error.',
+    );
+  });
+
+  test('an unreadable store is one problem: the leases and the condition of the store do not repeat it', async () => {
+    const lastRuns = (): never => {
+      throw new Error('the server is away');
+    };
+    const store = {
+      key: 'store',
+      severity: 'critical',
+      summary: 'The store is unavailable',
+      detail: '',
+      since: NOW,
+    } as const;
+    const broken = {
+      replica: { name: 'opsd-0', problem: 'the server is away', owners: () => new Map() },
+      engine: engine({ conditions: () => [store] }),
+    };
+    const { problems } = await verdict(world({ ...broken, ledger: ledger({ lastRuns }) }));
+    expect(problems).toHaveLength(1);
+    // It may be readable, and not writable.
+    expect(await verdict(world(broken))).toMatchObject({ problems: { length: 2 } });
   });
 
   describe('for destinations that are down', () => {

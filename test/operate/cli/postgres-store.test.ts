@@ -123,7 +123,7 @@ describe('opsd doctor', () => {
       database: {
         subject: `127.0.0.1:${port}/opsd`,
         state: 'finding',
-        result: expect.stringContaining('nothing listens there') as string,
+        result: expect.stringMatching(/^the PostgreSQL store is unavailable: nothing listens there/) as string,
         fix: expect.stringContaining('storage.postgres') as string,
       },
     });

@@ -125,6 +125,18 @@ test('a quiet daemon has one line, and exit code 0', async () => {
   expect(stdout).toBe('● All is well: no sources, no policies.\n  opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z\n');
 });
 
+test('without the store, the screen has what the daemon still knows', async () => {
+  const away = (): never => {
+    throw new Error('the server is away');
+  };
+  const broken = ledger({ lastRuns: away, storedPlans: away, recentActions: away });
+  const { code, stdout, stderr } = await status({ ...NIGHT, ledger: broken });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
+  expect(stdout).toMatch(/^■ The store is unavailable, so policies do not act and counters do not advance:\n/);
+  expect(stdout).toMatch(/^  incident  i-4711 /m);
+  expect(stdout).not.toMatch(/^  (?:policy|pending) /m);
+});
+
 test('a replica names itself, and the number of its accounts', async () => {
   const owners = new Map([
     ['production', { replica: 'opsd-0', epoch: 3, isOwn: true }],

@@ -256,7 +256,9 @@ describe('the JSON API', () => {
     const answer = await ask(address, path);
     expect(answer.status).toBe(503);
     expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'store_unavailable' } });
-    expect((await ask(address, '/')).text).toContain('The store cannot be read: disk I/O error.');
+    expect((await ask(address, '/')).text).toContain(
+      'The store is unavailable, so policies do not act and counters do not advance: disk I/O error.',
+    );
   });
 });
 

@@ -50,7 +50,8 @@ export async function checkDatabase(
     }
   } catch (error) {
     const fix = 'correct storage.postgres, or repair the server; the replicas hold until it is back';
-    return [{ check: 'database', subject, state: 'finding', result: errorMessage(error), fix }];
+    const result = errorMessage(error).replace(`${subject}: `, '');
+    return [{ check: 'database', subject, state: 'finding', result, fix }];
   }
 }
 

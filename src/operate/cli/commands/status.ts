@@ -8,6 +8,8 @@ import type { ScreenData } from './status-text.ts';
 /** Actions and incidents that the screen shows. */
 const ACTIONS = 5;
 const INCIDENTS = 5;
+const LISTS_IN_MEMORY = ['sources'];
+const LISTS = [...LISTS_IN_MEMORY, 'policies', 'plans?state=pending', `actions?limit=${ACTIONS}`];
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 export const statusCommand: Command = {
@@ -32,8 +34,8 @@ export const statusCommand: Command = {
       const isFine = (level === 'ok' || level === 'info') && !incidents.some(({ state }) => state === 'open');
       const code = isFine ? EXIT.ok : EXIT.findings;
       if (format !== 'table') return { text: await dataText(format, status), code };
-      const lists = [];
-      for (const list of ['sources', 'policies', 'plans?state=pending', `actions?limit=${ACTIONS}`]) {
+      const lists: object[] = [{ policies: [], plans: [], actions: [] }];
+      for (const list of status['storeError'] === undefined ? LISTS : LISTS_IN_MEMORY) {
         lists.push(await read(daemon, list));
       }
       const more = Math.max(0, total - incidents.length);
