@@ -68,6 +68,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
         });
       }
       problem = found;
+      watchName(deps);
     },
   });
   scheduler.add({
@@ -103,6 +104,20 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       return undefined;
     },
   });
+}
+
+/** Two replicas with one name get the accounts of one. */
+function watchName({ store: { replica }, conditions }: UpkeepDeps): void {
+  if (replica === undefined) return;
+  if (!replica.hasNamesake) conditions.resolve('replica-name');
+  else {
+    conditions.raise({
+      key: 'replica-name',
+      severity: 'warning',
+      summary: 'Another replica has the name of this one',
+      detail: `only one of them works on accounts; give each its own name in storage.postgres.replica (now ${replica.name})`,
+    });
+  }
 }
 
 interface BackupDeps extends Pick<UpkeepDeps, 'scheduler' | 'conditions' | 'events' | 'logger'> {

@@ -72,6 +72,10 @@ export class Replica {
     return this.#leases.problem;
   }
 
+  get hasNamesake(): boolean {
+    return this.#leases.hasNamesake;
+  }
+
   /** Joins the other replicas, and takes the first accounts. */
   async start(): Promise<void> {
     await this.#leases.start();

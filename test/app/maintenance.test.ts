@@ -19,6 +19,7 @@ function world(
   const tasks = new Map<string, Task>();
   const lines: unknown[] = [];
   const conditions: unknown[] = [];
+  const replica = { name: 'opsd-0', hasNamesake: false };
   const storeState: { problem: string | undefined } = { problem: undefined };
   const events = new EventBus();
   const told: OpsEvent[] = [];
@@ -28,7 +29,7 @@ function world(
     store: {
       problem: () => storeState.problem,
       auditHead: () => head ?? undefined,
-      ...(isLeader !== undefined && { replica: { isLeader: () => isLeader } as Replica }),
+      ...(isLeader !== undefined && { replica: Object.assign(replica, { isLeader: () => isLeader }) as Replica }),
     },
     conditions: {
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
@@ -43,7 +44,7 @@ function world(
     } as never,
   });
   const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
-  return { tasks, lines, told, run, conditions, storeState };
+  return { tasks, lines, told, run, conditions, storeState, replica };
 }
 
 test('the head of the audit log is logged every hour, in the form that opsd audit verify accepts', async () => {
@@ -75,6 +76,18 @@ test('a damaged or missing store is a condition until it is back, and one failur
   const stands = ['store', 'critical', '/data/opsd.db was moved; policies do not act, and counters do not advance'];
   expect(conditions).toEqual([['store', 'ended'], stands, stands, ['store', 'ended']]);
   expect(told).toEqual([{ type: 'store.failed', operation: 'watch', message: '/data/opsd.db was moved' }]);
+});
+
+test('two replicas of one name are a condition until one of them has another', async () => {
+  const { run, conditions, replica } = world(() => ({ more: false }), HEAD, undefined, true, true);
+  replica.hasNamesake = true;
+  await run('store-watch');
+  replica.hasNamesake = false;
+  await run('store-watch');
+  expect(conditions.filter((condition) => String(condition).startsWith('replica-name'))).toEqual([
+    ['replica-name', 'warning', expect.stringContaining('(now opsd-0)')],
+    ['replica-name', 'ended'],
+  ]);
 });
 
 test('an audit log without a record has no head to log', async () => {

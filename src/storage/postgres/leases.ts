@@ -90,6 +90,8 @@ export class Leases {
   #turn: Promise<void> = Promise.resolve();
   #problem: string | undefined;
   #survey: readonly LeaseRow[] = [];
+  /** Monotonic time since which another process has the same name. */
+  #namesakeSince = Infinity;
   #configured: ReadonlySet<string> = new Set();
 
   constructor(deps: LeaseDeps) {
@@ -99,6 +101,14 @@ export class Leases {
   /** Reason why the last heartbeat failed. */
   get problem(): string | undefined {
     return this.#problem;
+  }
+
+  /**
+   * True if another live process has this replica's name, so that only one of them gets accounts. A dead process whose
+   * heartbeat has not expired is none: its place is often taken by a new one of the same name.
+   */
+  get hasNamesake(): boolean {
+    return this.#deps.clock.monotonic() > this.#namesakeSince + this.#deps.leaseMs;
   }
 
   /** All leases as of the last heartbeat. */
@@ -175,6 +185,8 @@ export class Leases {
       table.survey(replica.accounts, this.#deps.clock.monotonic() >= this.#unsteadyUntil),
     );
     this.#survey = leases;
+    const isNamesake = replicas.some(({ id, name }) => name === replica.name && id !== replica.id);
+    this.#namesakeSince = isNamesake ? Math.min(this.#namesakeSince, this.#deps.clock.monotonic()) : Infinity;
     this.#configured = new Set(replicas.flatMap(({ accounts }) => accounts));
     const members = replicas.map((member) => ({ ...member, accounts: new Set(member.accounts) }));
     const changes: Promise<void>[] = [];

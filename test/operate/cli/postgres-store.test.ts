@@ -81,6 +81,10 @@ describe('opsd doctor', () => {
       'database schema': { state: 'ok', result: `version ${POSTGRES_MIGRATIONS.length}` },
       replicas: { state: 'ok', result: '2 running: opsd-1, opsd-2 (stopping)' },
     });
+    await database.transaction(table.join({ id: '4', name: 'opsd-1', accounts: [] }, 60_000));
+    expect(await databaseChecks(url)).toMatchObject({
+      replicas: { state: 'finding', result: '3 running: opsd-1, opsd-1, opsd-2 (stopping)' },
+    });
   });
 
   test('finds a store that cannot be used', async () => {

@@ -99,6 +99,27 @@ describe.each(SERVERS)('%s', (server) => {
     await world.close();
   });
 
+  test('two processes with one name are noticed once neither can be a dead one', async () => {
+    const world = await worldOn(server);
+    const [one, other] = [await world.replica('one'), await world.replica('one')];
+    const beats = async (): Promise<readonly boolean[]> => {
+      await one.beat();
+      await other.beat();
+      return [one.leases.hasNamesake, other.leases.hasNamesake];
+    };
+    await beats();
+    for (let passed = 0; passed < LEASE_MS; passed += LEASE_MS / 2) {
+      expect(await beats()).toEqual([false, false]);
+      await world.advance(LEASE_MS / 2);
+    }
+    await world.advance(LEASE_MS / 4);
+    expect(await beats()).toEqual([true, true]);
+    await other.leases.stop();
+    await one.beat();
+    expect(one.leases.hasNamesake).toBe(false);
+    await world.close();
+  });
+
   test('a stopping replica hands over at once, after its requests', async () => {
     const world = await worldOn(server);
     const one = await world.replica('one');

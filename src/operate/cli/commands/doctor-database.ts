@@ -133,7 +133,13 @@ function* replicasCheck(): Work<Result> {
       : [];
   if (rows.length === 0) return { state: 'skipped', result: 'none is running' };
   const names = rows.map(({ name, draining }) => `${String(name)}${draining === 1 ? ' (stopping)' : ''}`);
-  return ok(`${rows.length} running: ${names.join(', ')}`);
+  const result = `${rows.length} running: ${names.join(', ')}`;
+  const running = rows.filter(({ draining }) => draining === 0).map(({ name }) => name);
+  if (new Set(running).size === running.length) return ok(result);
+  return finding(
+    result,
+    'give each replica its own name in storage.postgres.replica: two with one name get the accounts of one',
+  );
 }
 
 function* clockCheck(now: () => number): Work<Result> {
