@@ -45,7 +45,7 @@ export class CommandGate {
     }
   }
 
-  /** Repeats read-only work with the next engine if it was aborted by a replacement. */
+  /** Repeats work that only reads, or makes a plan, with the next engine if it was aborted by a replacement. */
   async read<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (;;) {
       let within = signal;
@@ -63,7 +63,7 @@ export function commandsOf(gate: CommandGate, engine: () => Engine): EngineComma
   return {
     conditions: () => engine().conditions(),
     plan: (policy, request, signal) => gate.read(signal, (given) => engine().plan(policy, request, given)),
-    planManually: (request, signal) => gate.pass(signal, (given) => engine().planManually(request, given)),
+    planManually: (request, signal) => gate.read(signal, (given) => engine().planManually(request, given)),
     apply: (id, person, signal) => gate.pass(signal, (given) => engine().apply(id, person, given)),
     explain: (id, signal) => gate.read(signal, (given) => engine().explain(id, given)),
     approve: (id, person) => gate.pass(undefined, () => engine().approve(id, person)),

@@ -2,6 +2,7 @@
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EngineCommands, Explained, Planned, Refusal } from '#automate/ledger/commands.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import { HttpError } from '#operate/http/reply.ts';
@@ -107,7 +108,8 @@ export function routedCommands(deps: RoutedDeps): EngineCommands {
       await here.pause(pause);
       const scope = pause.policy === undefined ? 'engine' : `policy/${pause.policy}`;
       const account = pause.policy === undefined ? undefined : await accountOf(pause.policy);
-      const isEverywhere = account === undefined ? routing.others().length === 0 : routing.isHere(account);
+      const elsewhere = () => [...routing.others(), ...routing.unowned()];
+      const isEverywhere = account === undefined ? elsewhere().length === 0 : routing.isHere(account);
       if (isEverywhere || !generation().policies.engine.unwrittenPauses().has(scope)) return;
       const message = `The store is unavailable, so ${scope} is paused only on this replica. Pause it on the others as well.`;
       throw new HttpError(503, 'store_unavailable', message);
@@ -124,16 +126,28 @@ export function routedCommands(deps: RoutedDeps): EngineCommands {
     const account = own.ok ? (own.subject?.account ?? own.actions[0]?.proposal.account) : undefined;
     const ask = (of: string) => at(of, 'explain', [id], { by: '', signal });
     if (account !== undefined) return routing.isHere(account) ? own : ask(account);
-    const all = await Promise.all(routing.others().map(ask));
-    return (
-      all.find(({ ok }) => ok) ?? (all.length === 0 || own.ok ? own : { ...own, message: messagesOf([own, ...all]) })
+    const asked = routing.others().map((of) => ask(of).catch((error: unknown) => unread(errorMessage(error))));
+    const found = await Promise.any(asked.map(async (one) => ((await one).ok ? one : Promise.reject()))).catch(
+      () => undefined,
     );
+    signal.throwIfAborted();
+    return found ?? notFound([own, ...(await Promise.all(asked)), ...unownedOf(routing.unowned())]);
   }
 }
 
-function messagesOf(all: readonly (Explained | Refusal)[]): string {
-  return all.flatMap((one) => (one.ok ? [] : [one.message])).join(' ');
+/** Combines the refusals of all replicas. An id is unknown only if all of them have read everything. */
+function notFound(all: readonly (Explained | Refusal)[]): Refusal {
+  const refusals = all.filter((one) => !one.ok);
+  const code = refusals.find((one) => one.code !== 'unknown_id')?.code ?? 'unknown_id';
+  return { ok: false, code, message: refusals.map(({ message }) => message).join(' ') };
 }
+
+function unownedOf(accounts: readonly string[]): readonly Refusal[] {
+  if (accounts.length === 0) return [];
+  return [unread(`No replica owns ${accounts.join(', ')} at this time, so the id was not searched there. Try again.`)];
+}
+
+const unread = (message: string): Refusal => ({ ok: false, code: 'unread', message });
 
 function refusedPolicy(policy: string, { whole }: Generation): Planned {
   const names = whole.policies.map(({ settings }) => settings.name);

@@ -64,8 +64,13 @@ export class Routing {
 
   /** Returns an account of each other replica. */
   others(): readonly string[] {
-    const owners = [...this.#deps.replica.owners()].filter(([account]) => !this.isHere(account));
-    return [...new Map(owners.map(([account, { replica }]) => [replica, account])).values()];
+    const owned = this.#elsewhere().filter(([, replica]) => replica !== undefined);
+    return [...new Map(owned.map(([account, replica]) => [replica, account])).values()];
+  }
+
+  /** Returns the accounts that no replica owns. */
+  unowned(): readonly string[] {
+    return this.#elsewhere().flatMap(([account, replica]) => (replica === undefined ? [account] : []));
   }
 
   /** Returns the name of the replica that owns an account; undefined if none does. */
@@ -91,13 +96,19 @@ export class Routing {
         if (sent.taken) return received(command, sent.result as Carried) as T;
         ({ why } = sent);
       } catch (error) {
-        if (!(error instanceof MovedError)) throw error;
+        if (!hasMoved(error)) throw explained(error);
       }
       if (clock.monotonic() >= until) {
         throw new HttpError(503, 'not_run', `The command was not run: ${why}. Try again.`, { 'Retry-After': '10' });
       }
       await sleep(clock, AGAIN_MS, signal);
     }
+  }
+
+  /** Accounts that this process does not work on, with their owners. */
+  #elsewhere(): readonly (readonly [account: string, replica: string | undefined])[] {
+    const owners = [...this.#deps.replica.owners()].filter(([account]) => !this.isHere(account));
+    return owners.map(([account, { replica }]) => [account, replica]);
   }
 
   /** Leaves work for the owner of an account, which does it once, soon. */
@@ -111,12 +122,26 @@ export async function carried(work: () => Promise<unknown>): Promise<Carried> {
   try {
     return { is: 'result', value: await work() };
   } catch (error) {
-    if (error instanceof MovedError) return { is: 'moved' };
-    const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof HttpError) return { is: 'http', status: error.status, code: error.code, message };
-    if (error instanceof OperationError) return { is: 'operation', code: error.code, message };
+    if (hasMoved(error)) return { is: 'moved' };
+    const known = explained(error);
+    const message = known instanceof Error ? known.message : String(known);
+    if (known instanceof HttpError) return { is: 'http', status: known.status, code: known.code, message };
+    if (known instanceof OperationError) return { is: 'operation', code: known.code, message };
     return { is: 'error', message };
   }
+}
+
+// The classes of errors of the store are in a part that only a shared store loads, so their names are compared.
+
+/** Returns true if another replica may own the account, and nothing was changed. */
+function hasMoved(error: unknown): boolean {
+  return error instanceof MovedError || (error instanceof Error && error.name === 'LeaseLostError');
+}
+
+/** Turns a failure of the store into a response that says what to do. Each command can be repeated. */
+function explained(error: unknown): unknown {
+  if (!(error instanceof Error) || error.name !== 'StoreError') return error;
+  return new HttpError(503, 'store_unavailable', `${error.message}. Repeat the command when the store is back.`);
 }
 
 function received({ account }: RoutedCommand, given: Carried): unknown {
@@ -138,7 +163,6 @@ async function sentTo({ requests }: RoutingDeps['peers'], command: RoutedCommand
   try {
     return await requests.send(command, signal, ms);
   } catch (error) {
-    // Their classes are in a part that only a shared store loads.
     const { name, message } = error as Error;
     if (name === 'CommandUnknownError')
       throw new HttpError(504, 'outcome_unknown', `The outcome is unknown: ${message}`);

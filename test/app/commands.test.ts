@@ -1,6 +1,7 @@
 /** Commands of operators during the exchange of the engine. */
 import { expect, test } from 'vitest';
 import { CommandGate, commandsOf } from '#app/commands.ts';
+import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 
 /** Two engines. The second one replaces the first. */
@@ -15,6 +16,12 @@ function world() {
         if (name === 'old') await underWay;
         signal.throwIfAborted();
         return { ok: true, plan: { policy: `${policy} by ${name}` } };
+      },
+      async planManually(_request: unknown, signal: AbortSignal) {
+        asked.push(`${name} planManually`);
+        if (name === 'old') await underWay;
+        signal.throwIfAborted();
+        return { ok: true, plan: { policy: `manual by ${name}` } };
       },
       async apply(_id: string, _person: unknown, signal: AbortSignal) {
         asked.push(`${name} apply`);
@@ -75,17 +82,25 @@ test('an apply in progress is aborted and awaited: the next engine begins after 
   expect(await applied).toEqual({ ok: true, result: { outcome: 'halted' } });
 });
 
-test('a plan in progress is repeated by the next engine', async () => {
+test.each([
+  ['plan', (commands: EngineCommands) => commands.plan('p', REQUEST, signal), 'p by new'],
+  [
+    'planManually',
+    (commands: EngineCommands) =>
+      commands.planManually({ by: 'local', reason: 'r', selection: { action: 'resume' } }, signal),
+    'manual by new',
+  ],
+] as const)('a %s in progress is repeated by the next engine', async (name, plan, policy) => {
   const { asked, gate, end, commands, exchange } = world();
-  const planned = commands.plan('p', REQUEST, signal);
+  const planned = plan(commands);
   await Promise.resolve();
   const held = gate.hold(new Error('replaced'));
   end();
   await held.ended;
   exchange();
   held[Symbol.dispose]();
-  expect(await planned).toEqual({ ok: true, plan: { policy: 'p by new' } });
-  expect(asked).toEqual(['old plan', 'new plan']);
+  expect(await planned).toEqual({ ok: true, plan: { policy } });
+  expect(asked).toEqual([`old ${name}`, `new ${name}`]);
 });
 
 test('a caller who goes away gets no response, whether the command waits or is under way', async () => {

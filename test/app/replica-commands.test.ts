@@ -8,7 +8,7 @@ import { loadConfig } from '#config/load.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { all } from '#storage/database.ts';
+import { all, run } from '#storage/database.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 import { SERVERS, urlOf } from '../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../support/postgres/test-databases.ts';
@@ -171,6 +171,23 @@ test('any replica takes commands, and the owner of the account runs them', { tim
   const rotated = await post(other, '/api/v1/operations/rotate-token', { account: 'production' }, 'admin');
   expect([rotated.status, await rotated.text()]).toEqual([409, expect.stringContaining(ownerName)]);
   expect(await contentOf(database)).not.toContain(canary);
+
+  // A pause that cannot be stored holds only here until the store is back.
+  await database.transaction(run('ALTER TABLE pauses RENAME TO pauses_away'));
+  const alone = await post(other, '/api/v1/pause', { reason: 'without the store' });
+  expect([alone.status, await alone.json()]).toMatchObject([
+    503,
+    {
+      error: {
+        code: 'store_unavailable',
+        message: 'The store is unavailable, so engine is paused only on this replica. Pause it on the others as well.',
+      },
+    },
+  ]);
+  await database.transaction(run('ALTER TABLE pauses_away RENAME TO pauses'));
+  const stored = await post(other, '/api/v1/pause', { reason: 'without the store' });
+  expect(stored.status).toBe(200);
+  expect((await post(other, '/api/v1/unpause', { reason: 'the store is back' }, 'admin')).status).toBe(200);
 
   // A pause: the owner shows it, and lifts it.
   const paused = await post(other, '/api/v1/pause', { reason: 'by the other replica' });

@@ -52,6 +52,7 @@ export class Authority {
     const pause = { scope, reason, at: clock.now(), by };
     try {
       await ledger.pause(pause);
+      this.#unwritten.delete(scope);
     } catch (error) {
       this.#unwritten.set(scope, pause);
       events.emit({ type: 'store.failed', operation: 'pause', message: errorMessage(error) });

@@ -12,6 +12,7 @@ import { allow, allowLocal } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { fromStore } from './from-store.ts';
 import { PLAN_ROUTES } from './plan-routes.ts';
 import { allowLong, refused } from './refusals.ts';
 import { actionView } from './status.ts';
@@ -131,8 +132,10 @@ async function unpause(context: ApiContext): Promise<Reply> {
 
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
 export async function requirePolicy(deps: ApiContext['deps'], name: string | undefined): Promise<void> {
-  const known = (await deps.policies()).map((policy) => policy.name);
-  if (name === undefined || known.includes(name) || (await isManualInProgress(deps, name))) return;
+  // A pause of the whole engine must not need the store.
+  if (name === undefined) return;
+  const known = (await fromStore(() => deps.policies())).map((policy) => policy.name);
+  if (known.includes(name) || (await fromStore(() => isManualInProgress(deps, name)))) return;
   throw new HttpError(404, 'unknown_policy', unknownPolicy(name, known));
 }
 

@@ -114,7 +114,11 @@ export class LiveReads {
     }
     if (isInvalidRequest(error)) return new HttpError(400, 'bad_request', `${errorMessage(error)}.`);
     const code = serviceErrorCode(error);
-    if (code === undefined || code === 'aborted') return error;
+    if (code === undefined) return error;
+    if (code === 'aborted') {
+      const message = `The daemon changed its connection to account ${account}. Try again. (${errorMessage(error)})`;
+      return new HttpError(503, 'busy', message, retryAfter(BUSY_SECONDS * 1_000));
+    }
     if (code === 'budget') return this.#budgetError(account, errorMessage(error));
     const message = `The service did not answer for account ${account}: ${errorMessage(error)}`;
     const { retryAfterMs } = error as { readonly retryAfterMs?: number };

@@ -263,6 +263,8 @@ describe('the request budget', () => {
     ['client_error', 502, 'service_error', undefined],
     ['malformed', 502, 'service_error', undefined],
     ['budget', 429, 'budget', String((24 - 10.5) * 3_600)],
+    // The configuration or the owner of the account changed during the read.
+    ['aborted', 503, 'busy', '2'],
   ] as const)('a %s error of the service is status %s with its reason', async (code, status, name, retryAfter) => {
     const details = {
       code,

@@ -135,6 +135,18 @@ describe('over the unix socket', () => {
     });
   });
 
+  test('without the store, the engine can be paused, and a policy cannot', async () => {
+    const away = (): never => {
+      throw new Error('disk I/O error');
+    };
+    const { deps, asked } = willing({ policies: away });
+    expect(answered(await post(deps, '/api/v1/pause', { reason: 'odd' }))).toEqual({ paused: 'engine' });
+    const one = await post(deps, '/api/v1/pause', { reason: 'odd', policy: 'resume-billing' });
+    expect(one.status).toBe(503);
+    expect(JSON.parse(one.text)).toMatchObject({ error: { code: 'store_unavailable' } });
+    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+  });
+
   test('pause stops the engine, or one existing policy', async () => {
     const { deps, asked } = willing();
     expect(answered(await post(deps, '/api/v1/pause', { reason: 'odd' }))).toEqual({ paused: 'engine' });
