@@ -43,7 +43,9 @@ export interface Families {
   /** Collects samples of `source` for `exchange`. */
   collect(source: Source): { readonly put: Put; readonly samples: Samples };
   /** Replaces the gauges by exactly these samples, in one turn. */
-  exchange(metrics: readonly GaugeName[], samples: readonly Samples[]): void;
+  exchange(metrics: readonly GaugeName[], samples: Samples): void;
+  /** Replaces samples by others, in one turn. All other series stay, and cost nothing. */
+  replace(before: Samples | undefined, after: Samples | undefined): void;
   /** Counts a value that was not exported. */
   refuse(source: Source): void;
   /**
@@ -136,11 +138,21 @@ export function createFamilies({ limiter, ...options }: FamiliesDeps): Families 
     exchange(metrics, samples) {
       for (const metric of metrics) {
         const table = tables.of(metric);
-        const parts = samples.map((part) => part.get(metric)).filter((part) => part !== undefined);
-        for (const child of table.children()) {
-          if (!parts.some((part) => part.has(child.labels))) tables.remove(table, child);
+        const ofMetric = samples.get(metric);
+        for (const child of table.children()) if (ofMetric?.has(child.labels) !== true) tables.remove(table, child);
+        for (const [labels, value] of ofMetric ?? []) tables.set(table, labels, value);
+      }
+    },
+    replace(before = new Map(), after = new Map()) {
+      for (const [metric, ofMetric] of before) {
+        const table = tables.of(metric);
+        for (const labels of ofMetric.keys()) {
+          const child = after.get(metric)?.has(labels) === true ? undefined : table.find(labels);
+          if (child !== undefined) tables.remove(table, child);
         }
-        for (const part of parts) for (const [labels, value] of part) tables.set(table, labels, value);
+      }
+      for (const [metric, ofMetric] of after) {
+        for (const [labels, value] of ofMetric) tables.set(tables.of(metric), labels, value);
       }
     },
     drop: (account, label, value) => tables.drop(account, label, value),

@@ -232,7 +232,7 @@ function countSeries(
   }
   if (debug) for (const family of ofProcess) put('opsd_series_by_family', { family }, 1);
   put('opsd_series', {}, total);
-  families.exchange(['opsd_series', 'opsd_series_by_family'], [samples]);
+  families.exchange(['opsd_series', 'opsd_series_by_family'], samples);
 }
 
 /** Returns when the collectors of an account last succeeded, and their interval. */

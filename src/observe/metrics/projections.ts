@@ -7,7 +7,7 @@ import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { projectAccountStats } from './account-stats.ts';
-import { METRIC_NAMES, specOf, type GaugeName, type MetricName } from '../catalog/catalog.ts';
+import { specOf, type MetricName } from '../catalog/catalog.ts';
 import type { Families, Put, Samples } from './families.ts';
 import { projectFlowControl } from './flow-control.ts';
 import { projectLogs } from './log-progress.ts';
@@ -76,7 +76,6 @@ interface Remembered {
 
 export function createProjections(deps: ProjectionsDeps): Projections {
   const { board, clock, families } = deps;
-  const accounts = deps.accounts.map(({ name }) => name);
   const settings = new Map(
     deps.accounts.map(({ name, dlqRetentionMs }) => [
       name,
@@ -134,13 +133,11 @@ export function createProjections(deps: ProjectionsDeps): Projections {
     return project(batch, put, settings.get(batch.account)!) ?? [batch.rows.length];
   }
 
-  function show({ account, collector, arrivedAt, samples }: Shown): void {
-    shown.set(keyOf({ account, collector }), { account, collector, arrivedAt, samples });
-    const parts = accounts.map((name) => shown.get(keyOf({ account: name, collector }))?.samples);
-    families.exchange(
-      gaugesOf(collector),
-      parts.filter((part) => part !== undefined),
-    );
+  /** Replaces only the gauges of this batch, because there may be hundreds of accounts. */
+  function show(next: Shown): void {
+    const key = keyOf(next);
+    families.replace(shown.get(key)?.samples, next.samples);
+    shown.set(key, next);
   }
 
   /** Adds a zero for each label set that earlier batches had and this one lacks. */
@@ -181,8 +178,4 @@ function keyOf({ account, collector }: Pick<Batch, 'account' | 'collector'>): st
 
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-function gaugesOf(collector: CollectorName): readonly GaugeName[] {
-  return METRIC_NAMES.filter((name): name is GaugeName => specOf(name).collector === collector);
 }

@@ -66,7 +66,7 @@ export function createReadings(families: Families, readings: Readings) {
           families.add('msgsvc_canary_messages_total', { account, canary, outcome }, 0);
         }
       }
-      families.exchange(['msgsvc_canary_verdict_info', 'msgsvc_canary_last_success_timestamp_seconds'], [samples]);
+      families.exchange(['msgsvc_canary_verdict_info', 'msgsvc_canary_last_success_timestamp_seconds'], samples);
     },
     takeIncidents(): void {
       for (const [account, counts] of readings.incidents?.() ?? []) {

@@ -65,9 +65,9 @@ export function createSelfMetrics(deps: SelfDeps): SelfMetrics {
     const { put, samples } = families.collect(source);
     try {
       fill(put);
-      families.exchange(gauges, [samples]);
+      families.exchange(gauges, samples);
     } catch {
-      families.exchange(gauges, []);
+      families.exchange(gauges, new Map());
       deps.onFailure(source);
     }
   }

@@ -31,6 +31,6 @@ export function createStoreStats(families: Families, read: () => StoreReadings):
     put('opsd_backup_interval_seconds', {}, seconds(backup?.intervalMs));
     put('opsd_backup_last_success_timestamp_seconds', {}, seconds(backup?.newest?.at));
     put('opsd_backup_size_bytes', {}, backup?.newest?.bytes);
-    families.exchange(GAUGES, [samples]);
+    families.exchange(GAUGES, samples);
   };
 }

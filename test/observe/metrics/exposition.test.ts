@@ -131,7 +131,7 @@ describe('the text of a scrape', () => {
           } else if (write.kind === 'exchange') {
             const { put, samples } = families.collect('process');
             for (const [family, value] of write.values) put(EXCHANGED, { family }, value);
-            families.exchange([EXCHANGED], [samples]);
+            families.exchange([EXCHANGED], samples);
           } else {
             expect(samplesOf(await text(write.format))).toEqual(await oracles[write.format].lines());
           }
@@ -147,7 +147,7 @@ describe('the text of a scrape', () => {
     const show = (value: number, count: number): void => {
       const { put, samples } = families.collect('process');
       for (let at = 0; at < count; at++) put(EXCHANGED, { family: `f${at}` }, value);
-      families.exchange([EXCHANGED], [samples]);
+      families.exchange([EXCHANGED], samples);
     };
     const values = (rendered: string): Record<string, number> => {
       const found = rendered.matchAll(/^opsd_series_by_family\{.*\} (\d+)$/gm);

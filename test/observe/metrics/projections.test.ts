@@ -1,6 +1,8 @@
 /** Conversion of batches to gauges: on arrival, one slice per turn of the event loop, and never in a scrape. */
-import { onTestFinished, expect, test } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import { onTestFinished, expect, test, vi } from 'vitest';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { SeriesTable } from '#observe/metrics/series.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import { projectWorkflowDlq } from '#observe/metrics/workflow-dlq.ts';
 import { until } from '../../support/until.ts';
@@ -122,4 +124,28 @@ test('samples are steps too: workflows that all differ do not take one step', ()
   expect(Math.max(...inSteps)).toBeLessThan(32);
   // A sample counts more than a row.
   expect(weight).toBeGreaterThan(rows.length + 4 * all);
+});
+
+/** Returns the look-ups of series that a batch of one account needs, after each account had one. */
+async function lookUps(accounts: number): Promise<number> {
+  const names = Array.from({ length: accounts }, (_, index) => `account-${index}`);
+  const { publish, scrape } = await world({
+    accounts: names.map((name) => ({ name, apis: ['message'], requestsPerDay: 1_000 })),
+  });
+  for (const name of names) publish('workflowDlq', [dlqRow('a')], name);
+  await until({ what: 'all batches are shown' }, async () => held(await scrape()) === accounts);
+  const find = vi.spyOn(SeriesTable.prototype, 'find');
+  publish('workflowDlq', [dlqRow('a'), dlqRow('b')], names[0]);
+  // The projection of a few rows takes one turn.
+  for (let turns = 0; turns < 3; turns += 1) await turn();
+  const { length } = find.mock.calls;
+  find.mockRestore();
+  expect(held(await scrape())).toBe(accounts + 1);
+  return length;
+}
+
+test('a batch writes only the gauges of its account, however many accounts there are', async () => {
+  const few = await lookUps(2);
+  expect(few).toBeGreaterThan(0);
+  expect(await lookUps(40)).toBe(few);
 });

@@ -1,8 +1,9 @@
 /** Series of an account that another replica exports now. */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createExposition } from '#observe/metrics/exposition.ts';
 import { createFamilies } from '#observe/metrics/families.ts';
+import { SeriesTable } from '#observe/metrics/series.ts';
 import { leasePart } from '#observe/metrics/self-leases.ts';
 
 function bench() {
@@ -26,7 +27,7 @@ function bench() {
     refresh() {
       const { put, samples } = families.collect('store');
       leases.fill(put);
-      families.exchange(leases.gauges, [samples]);
+      families.exchange(leases.gauges, samples);
     },
     heldCounters: () => 0,
     textBehind: async () => '',
@@ -49,6 +50,7 @@ test('a withdrawn account keeps only its leases, whatever is written later', asy
   write('a.b');
   const before = await scrape();
   families.withdraw('a');
+  await Promise.resolve();
   write('a');
   write('a.b');
   const ofA = (lines: readonly string[]) => lines.filter((line) => line.includes('account="a"'));
@@ -61,6 +63,23 @@ test('a withdrawn account keeps only its leases, whatever is written later', asy
   expect((await scrape()).filter((line) => line.includes('account="a.b"'))).toContain(
     'msgsvc_log_events_total{account="a.b",state="DELIVERED"} 10',
   );
+});
+
+test('accounts that are withdrawn in one turn need one walk over the series', async () => {
+  const walksFor = async (accounts: readonly string[]): Promise<number> => {
+    const { families, scrape, write } = bench();
+    for (const account of accounts) write(account);
+    const walks = vi.spyOn(SeriesTable.prototype, 'children');
+    for (const account of accounts) families.withdraw(account);
+    await Promise.resolve();
+    const { length } = walks.mock.calls;
+    walks.mockRestore();
+    expect((await scrape()).filter((line) => !line.startsWith('opsd_lease'))).toEqual([]);
+    return length;
+  };
+  const one = await walksFor(['a']);
+  expect(one).toBeGreaterThan(0);
+  expect(await walksFor(['a', 'b', 'c', 'd'])).toBe(one);
 });
 
 test('a daemon that does not share its store exports no leases', () => {
