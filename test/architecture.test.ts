@@ -94,7 +94,15 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/operations',
   ],
   // What the replicas show of the accounts of the others.
-  'operate/views': [DOMAIN, PLATFORM, 'observe/observations', 'observe/incidents', 'automate/ledger', 'operate/api'],
+  'operate/views': [
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
+    'observe/observations',
+    'observe/incidents',
+    'automate/ledger',
+    'operate/api',
+  ],
   'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],

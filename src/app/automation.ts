@@ -201,6 +201,7 @@ function engineOf(
           return replica.isLeader();
         },
         allPolicies: new Set(whole.policies.map(({ settings }) => settings.name)),
+        hasLost: (account) => replica.hasLost(account),
       },
     }),
     killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),

@@ -1,10 +1,10 @@
 /** Canaries of the daemon: their messages outlive a generation, their schedules do not. */
 import type { Account, Config } from '#config/config.ts';
 import { canaryUrl, type Canaries } from '#foundation/domain/canary.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { Answers } from '#observe/canary/answers.ts';
 import { CanaryBook } from '#observe/canary/book.ts';
@@ -49,8 +49,7 @@ interface PostDeps {
 export async function openCanaries({ storage, clock, events, accounts: own }: PostDeps): Promise<CanaryPost> {
   const { canaryRelay: relay } = storage;
   const book = await CanaryBook.open({ store: createCanaryStore(storage, storage.scope()), clock, events });
-  const onFailed = (error: unknown): void =>
-    events.emit({ type: 'store.failed', operation: 'record of a canary', message: errorMessage(error) });
+  const onFailed = (error: unknown): void => reportStoreFailure(events, 'record of a canary', error);
   const isOwn = (account: string): boolean => own.includes(account);
   const inbox = new CanaryInbox(book, relay && { relay, clock, isOwn, onFailed });
   return {

@@ -9,6 +9,7 @@ import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
 import type { ProbeDeps } from '#operate/http/probes.ts';
@@ -99,7 +100,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       try {
         if ((await ledger.prune(clock.now())).more) return { againInMs: NEXT_BATCH_MS };
       } catch (error) {
-        events.emit({ type: 'store.failed', operation: 'retention', message: errorMessage(error) });
+        reportStoreFailure(events, 'retention', error);
       }
       return undefined;
     },
@@ -174,7 +175,7 @@ export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () =>
       try {
         await metrics.tidyLabels();
       } catch (error) {
-        events.emit({ type: 'store.failed', operation: 'save label values', message: errorMessage(error) });
+        reportStoreFailure(events, 'save label values', error);
       }
     });
   scheduler.add({

@@ -150,6 +150,14 @@ export class Replica {
     return this.epochOf(account) !== undefined;
   }
 
+  /**
+   * Returns true if the present generation must not report on an account any more, because another replica may own it.
+   * Without an account: on what belongs to none.
+   */
+  hasLost(account: string = LEADER): boolean {
+    return this.#working.get(account) !== this.#wanted.get(account);
+  }
+
   isLeader(): boolean {
     return this.owns(LEADER);
   }

@@ -1,5 +1,6 @@
 /** Routing of commands between replicas: a command runs in the process that works on its account. */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { HttpError } from '#operate/http/reply.ts';
 import { OperationError } from '#operate/operations/operation-error.ts';
@@ -131,11 +132,9 @@ export async function carried(work: () => Promise<unknown>): Promise<Carried> {
   }
 }
 
-// The classes of errors of the store are in a part that only a shared store loads, so their names are compared.
-
 /** Returns true if another replica may own the account, and nothing was changed. */
 function hasMoved(error: unknown): boolean {
-  return error instanceof MovedError || (error instanceof Error && error.name === 'LeaseLostError');
+  return error instanceof MovedError || isLeaseLost(error);
 }
 
 /** Turns a failure of the store into a response that says what to do. Each command can be repeated. */

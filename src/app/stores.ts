@@ -1,4 +1,5 @@
 /** Stores of what the daemon observes, with the state that they keep in memory. */
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { AggregationStores } from '#observe/aggregation/stores.ts';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
@@ -27,11 +28,7 @@ interface StoresDeps {
 
 /** @throws {Error} if the store is unavailable */
 export async function openStores(store: { readonly database: Database }, { scope, events, onSaved }: StoresDeps) {
-  const totals = createTotals(
-    store,
-    (message) => events.emit({ type: 'store.failed', operation: 'commit of counters', message }),
-    onSaved,
-  );
+  const totals = createTotals(store, (error) => reportStoreFailure(events, 'commit of counters', error), onSaved);
   const spans = await createSpanOutbox(store, scope);
   const onDropped = (count: number): void => events.emit({ type: 'deliveries.dropped', count });
   const deliveries = await createDeliveryOutbox(store, { onDropped }, scope);

@@ -1,7 +1,7 @@
 /** Daily request counts that were loaded from their store. */
 import type { RequestUseStore, StoredUse } from '#foundation/domain/request-use.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { KeptUse } from './daily-budget.ts';
 
 export interface LoadedUse {
@@ -26,8 +26,8 @@ export function keptUse(
       try {
         await store.save({ account, api, day, used });
       } catch (error) {
-        const operation = 'save of the daily count of requests';
-        events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
+        // A replica that has lost the account sends no more requests, and the next owner counts its own.
+        reportStoreFailure(events, 'save of the daily count of requests', error);
       }
     },
   };

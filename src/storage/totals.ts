@@ -12,7 +12,6 @@ import {
   type TotalsFeed,
   type TotalsStore,
 } from '#observe/aggregation/totals.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { all, each, run, type Dialect, type Row, type Value, type Work } from './database.ts';
@@ -62,7 +61,7 @@ interface RetiredValue {
  */
 export function createTotals(
   { database }: Pick<Store, 'database'>,
-  onFailure: (message: string) => void = () => undefined,
+  onFailure: (error: unknown) => void = () => undefined,
   onSaved: () => void = () => undefined,
 ): StoredTotals {
   const turns = new Map<string, OneByOne>();
@@ -89,7 +88,7 @@ export function createTotals(
         })(),
       );
     } catch (error) {
-      onFailure(errorMessage(error));
+      onFailure(error);
       throw error;
     }
     onSaved();

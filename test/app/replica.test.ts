@@ -152,6 +152,7 @@ test('an account that another replica took is withdrawn at once, and the generat
   await world.clock.advance(BEAT_MS);
   expect(new Set(world.changes)).toEqual(new Set(['withdrawn a', 'changed']));
   expect(world.replica.owns('a')).toBe(false);
+  expect(['a', 'b', undefined].map((account) => world.replica.hasLost(account))).toEqual([true, false, false]);
   expect(world.replica.isCurrent()).toBe(false);
   expect(world.replica.owners().get('a')).toEqual({ replica: 'other', epoch: 2, isOwn: false });
   world.replica.begin();
@@ -166,6 +167,8 @@ test('while the database is unreachable, nothing is withdrawn, and nothing is ow
   await world.clock.advance(LEASE_MS + BEAT_MS);
   expect(world.changes).toEqual([]);
   expect(world.replica.owns('a')).toBe(false);
+  // Nobody else can own it: this replica still reports what is wrong.
+  expect(world.replica.hasLost('a')).toBe(false);
   expect(world.replica.readings()).toMatchObject({ unowned: 1, accounts: [{ account: 'a', isOwn: false }] });
   expect(world.replica.problem).toBe('Connection terminated');
 });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
@@ -106,7 +107,7 @@ test('accounts are separate', async () => {
 test('a commit that fails midway leaves the previous one, in the store and in memory', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
-  const totals = createTotals(store, (message) => failures.push(message));
+  const totals = createTotals(store, (error) => failures.push(errorMessage(error)));
   const aggregations = createLogAggregationStore(store, totals);
   await aggregations.commitLog(commit({ watermark: 1_000, increments: [{ ...delivered, by: 1 }] }));
   const broken = open('m', { expires: 'not a number' as unknown as number });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createSeriesStore } from '#storage/series-store.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
@@ -37,7 +38,7 @@ test('records and their increments both persist over a restart', async () => {
 test('a failed commit leaves neither', async () => {
   using store = openStore(join(tempDir(), 'opsd.db'));
   const failures: string[] = [];
-  const totals = createTotals(store, (message) => void failures.push(message));
+  const totals = createTotals(store, (error) => void failures.push(errorMessage(error)));
   const series = createSeriesStore(store, totals);
   const broken = { metric: METRIC, labels: [], by: null as unknown as number } as const;
   const commit = { account: 'prod', increments: [broken], records: [row('a')] };

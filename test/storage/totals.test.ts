@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { TotalsAdded } from '#observe/aggregation/totals.ts';
 import { createLabelStore } from '#storage/label-store.ts';
 import { createTotals } from '#storage/totals.ts';
@@ -17,7 +18,7 @@ function held() {
   const store = memoryStore();
   const { port: database, waiting } = heldBack(store.database, 'transaction');
   const failures: string[] = [];
-  const totals = createTotals({ database }, (message) => failures.push(message));
+  const totals = createTotals({ database }, (error) => failures.push(errorMessage(error)));
   /** Waits until a transaction has begun. */
   const begun = async () => {
     while (waiting.length === 0) await Promise.resolve();

@@ -3,17 +3,20 @@
  * it becomes active and once when it is resolved. In between it is a metric and a line on the page. Every hold has one.
  */
 import type { Condition } from '../ledger/commands.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import type { EngineDeps } from './engine-deps.ts';
+
+interface ConditionsDeps extends Pick<EngineDeps, 'clock'> {
+  readonly events: Pick<EventBus, 'emit'>;
+  readonly shared?: Pick<NonNullable<EngineDeps['shared']>, 'hasLost'>;
+}
 
 export class Conditions {
   readonly #active = new Map<string, Condition>();
-  readonly #clock: Clock;
-  readonly #events: EventBus;
+  readonly #deps: ConditionsDeps;
 
-  constructor(deps: { readonly clock: Clock; readonly events: EventBus }) {
-    this.#clock = deps.clock;
-    this.#events = deps.events;
+  constructor(deps: ConditionsDeps) {
+    this.#deps = deps;
   }
 
   /** Restores conditions that an earlier process reported and did not resolve. They are not reported again. */
@@ -23,9 +26,10 @@ export class Conditions {
 
   /** Activates a condition. Reports it again only if its guard or severity changed. */
   raise(condition: Omit<Condition, 'since'> & { readonly since?: number }): void {
+    if (this.#isOfOther(condition)) return;
     const before = this.#active.get(condition.key);
     const since =
-      condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#clock.now();
+      condition.since ?? (before?.guard === condition.guard ? before?.since : undefined) ?? this.#deps.clock.now();
     const now = { ...condition, since };
     this.#active.set(condition.key, now);
     if (before?.guard === now.guard && before?.severity === now.severity) return;
@@ -34,7 +38,7 @@ export class Conditions {
 
   resolve(key: string): void {
     const before = this.#active.get(key);
-    if (before === undefined) return;
+    if (before === undefined || this.#isOfOther(before)) return;
     this.#active.delete(key);
     this.#tell(before, true);
   }
@@ -48,7 +52,13 @@ export class Conditions {
     return [...this.#active.values()];
   }
 
+  /** Returns true if the owner of the account, or the leader, is another replica now. It continues the condition. */
+  #isOfOther({ key, account }: Pick<Condition, 'key' | 'account'>): boolean {
+    const isOfProcess = account === undefined && !key.includes('/');
+    return !isOfProcess && this.#deps.shared?.hasLost(account) === true;
+  }
+
   #tell({ since: _since, ...condition }: Condition, isResolved: boolean): void {
-    this.#events.emit({ type: 'notification', ...condition, at: this.#clock.now(), isResolved });
+    this.#deps.events.emit({ type: 'notification', ...condition, at: this.#deps.clock.now(), isResolved });
   }
 }

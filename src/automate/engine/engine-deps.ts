@@ -74,6 +74,8 @@ export interface EngineDeps<L = Ledger> {
     readonly isLeader: boolean;
     /** Names of all configured policies. Other replicas run those that `policies` lacks. */
     readonly allPolicies: ReadonlySet<string>;
+    /** Returns true if another engine may report on the account now. Without an account: on what belongs to none. */
+    hasLost(account?: string): boolean;
   };
   /** Reason why everything is paused, or undefined. Checked before every request. An error counts as a pause. */
   killSwitch(): string | undefined;

@@ -1,6 +1,7 @@
 /** One action of a plan, from its preparation to its outcome. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Proposal } from '#foundation/domain/plan.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Intent, Premises } from '../ledger/intents.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -173,6 +174,6 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
 }
 
 function ledgerFailed(operation: string, error: unknown, deps: ExecuteDeps): Denial {
-  deps.events.emit({ type: 'store.failed', operation, message: errorMessage(error) });
+  reportStoreFailure(deps.events, operation, error);
   return { guard: 'ledger', reason: errorMessage(error) };
 }

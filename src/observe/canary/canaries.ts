@@ -2,8 +2,8 @@
 import type { Canaries, CanarySize, CanaryState } from '#foundation/domain/canary.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { follow, type FollowDeps } from './follow.ts';
 import { publish } from './publish.ts';
@@ -37,7 +37,7 @@ export function startCanaries(deps: CanariesDeps): RunningCanaries {
   const underWay = new Set<Promise<void>>();
 
   function failed(error: unknown): void {
-    events.emit({ type: 'store.failed', operation: 'record of a canary', message: errorMessage(error) });
+    reportStoreFailure(events, 'record of a canary', error);
   }
 
   async function followToEnd(target: CanaryTarget, round: Round): Promise<void> {

@@ -7,8 +7,8 @@ import type { ActionType } from '#foundation/domain/plan.ts';
 import { aggregateOwnDepartures, type OwnActions } from '../aggregation/workflow-dlq.ts';
 import type { WorkflowDlqAggregationStore } from '../aggregation/workflow-dlq-store.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
 /** Time over which departures are collected. A step may have hundreds of actions, and they are applied together. */
@@ -39,7 +39,7 @@ export function applyOwnDepartures({ events, clock, store, actedOn, depart }: Ow
       await store.commitWorkflowDlq(account, (memory) => aggregateOwnDepartures({ account, dlqIds }, memory, options));
     } catch (error) {
       // The next complete listing counts them.
-      events.emit({ type: 'store.failed', operation: 'count of departures', message: errorMessage(error) });
+      reportStoreFailure(events, 'count of departures', error);
     }
   }
 

@@ -23,6 +23,7 @@ import {
   type Span,
 } from '#foundation/domain/incident.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { IncidentSet, kindKey } from './incident-set.ts';
 import type { IncidentCommit, IncidentMark, IncidentMember, IncidentStore } from './incident-store.ts';
@@ -318,16 +319,19 @@ export class IncidentBook {
     });
   }
 
+  /** Commits the changes of each account, also after a failed commit of another one. */
   async #commit(change: Change): Promise<void> {
+    const failures: unknown[] = [];
     for (const commit of change.commits()) {
       try {
         await this.#store.commit(commit);
+        this.#set.apply(commit, this.#reading);
       } catch (error) {
         this.#mustLoad = true;
-        throw error;
+        failures.push(error);
       }
-      this.#set.apply(commit, this.#reading);
     }
+    if (failures.length > 0) throw failures.find((error) => !isLeaseLost(error)) ?? failures[0];
   }
 
   async #load(): Promise<void> {

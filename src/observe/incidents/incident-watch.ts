@@ -10,8 +10,8 @@ import type { Notification } from '#foundation/domain/notification.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
 import { nextTurn } from '#foundation/platform/next-turn.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
@@ -160,7 +160,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       await this.#report();
     } catch (error) {
       for (const { name } of this.#deps.accounts) this.#changed.add(name);
-      this.#deps.events.emit({ type: 'store.failed', operation: 'commit of incidents', message: errorMessage(error) });
+      reportStoreFailure(this.#deps.events, 'commit of incidents', error);
     }
   }
 

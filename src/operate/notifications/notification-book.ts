@@ -9,7 +9,7 @@ import {
   type NotificationSeverity,
 } from '#foundation/domain/notification.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { errorMessage } from '#foundation/platform/error-message.ts';
+import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type {
   KeptNotification,
@@ -197,8 +197,7 @@ export class NotificationBook {
       // The next change retries it. Changes during the write are newer.
       this.#changedNotifications = new Map([...changed, ...this.#changedNotifications]);
       this.#changedQueue = new Map([...queue, ...this.#changedQueue]);
-      const message = errorMessage(error);
-      this.#options.events.emit({ type: 'store.failed', operation: 'save notifications', message });
+      reportStoreFailure(this.#options.events, 'save notifications', error);
     }
   }
 

@@ -1,5 +1,6 @@
 /** Shows the accounts of this replica to the others, every few seconds while it owns them. */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { repeat } from './repeat.ts';
 import { ownAccount, type OwnFacts, type OwnMemory } from './own-account.ts';
@@ -34,7 +35,7 @@ export function publishViews(deps: PublisherDeps): AsyncDisposable {
       try {
         await writer.write(account, ownAccount(account, facts, memory));
       } catch (error) {
-        problems.push(errorMessage(error));
+        if (!isLeaseLost(error)) problems.push(errorMessage(error));
       }
     }
     if (problems.length > 0) throw new Error([...new Set(problems)].join('; '));

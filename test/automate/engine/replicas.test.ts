@@ -24,7 +24,11 @@ const POLICY = 'resume-billing';
 const ELSEWHERE = { account: 'staging', policy: 'repair-staging' };
 const LOST = 'another replica owns account production';
 
-const shared = (isLeader = false) => ({ isLeader, allPolicies: new Set([POLICY, ELSEWHERE.policy]) });
+const shared = (isLeader = false, hasLost = (_account?: string) => false) => ({
+  isLeader,
+  allPolicies: new Set([POLICY, ELSEWHERE.policy]),
+  hasLost,
+});
 
 /** Engine that owns only the account `production`. */
 function replica({
@@ -134,6 +138,24 @@ describe('pauses', () => {
     for (const scope of SCOPES) await w.ledger.pause({ scope, reason: 'stop', at: START, by: 'ann' });
     await w.engine.settle(NEVER);
     expect(activeKeys(w)).toEqual(keys);
+  });
+
+  test.each([
+    ['an account', 'production', 'paused/engine'],
+    ['the lease of the leader', undefined, `paused/policy/${POLICY}`],
+  ])('after the loss of %s, its conditions are neither raised nor resolved here', async (_what, account, kept) => {
+    let lost: (account?: string) => boolean = () => false;
+    const w = replica({ deps: { shared: shared(true, (one) => lost(one)) } });
+    for (const scope of ['engine', `policy/${POLICY}`])
+      await w.ledger.pause({ scope, reason: 'stop', at: START, by: 'ann' });
+    await w.engine.settle(NEVER);
+    const both = ['paused/engine', `paused/policy/${POLICY}`];
+    expect(activeKeys(w)).toEqual(both);
+    lost = (one) => one === account;
+    await w.ledger.unpause({ at: START, reason: 'go', by: 'ann' });
+    await w.engine.settle(NEVER);
+    expect(activeKeys(w)).toEqual(both.filter((key) => key !== kept));
+    expect(told(w)).toHaveLength(3);
   });
 
   test('one that could not be stored holds here, and everywhere as soon as the store can be written', async () => {

@@ -7,6 +7,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { IncidentBook, type DeadLetterReading } from '#observe/incidents/incident-book.ts';
 import type { IncidentStore } from '#observe/incidents/incident-store.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
+import { LeaseLostError } from '#storage/store-error.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
 import { planted, readingOfDeadLetters, readingOfRuns, run, START } from './planted.ts';
 
@@ -17,14 +18,17 @@ async function world(most?: number) {
   const real = createIncidentStore(store);
   /** Commits wait for `until`. */
   const held: { until?: Promise<void> } = {};
+  /** Accounts that another replica owns. */
+  const lost = new Set<string>();
   const incidents: IncidentStore = {
     ...real,
     async commit(commit) {
+      if (lost.has(commit.account)) throw new LeaseLostError(commit.account, 1, 2);
       await held.until;
       await real.commit(commit);
     },
   };
-  return { db: store.db, store: incidents, held, book: await IncidentBook.open(incidents, most) };
+  return { db: store.db, store: incidents, held, lost, book: await IncidentBook.open(incidents, most) };
 }
 
 async function take<Row>(book: IncidentBook, reading: DeadLetterReading<Row>): Promise<void> {
@@ -220,6 +224,25 @@ describe('the store', async () => {
     await take(book, readingOfRuns([run({ dlqId: 'a' }), run({ dlqId: 'b' })]));
     expect(only(book).ever).toBe(2);
     expect((await IncidentBook.open(store)).present.get(only(book).id)).toEqual(only(book));
+  });
+
+  test('a failed commit of one account keeps no other account from being committed', async () => {
+    const { book, store, lost } = await world();
+    for (const account of ['a', 'b', 'c']) await take(book, { ...readingOfRuns([run({ dlqId: 'd' })]), account });
+    lost.add('a');
+    const later = START + 400 * 86_400_000;
+    await expect(
+      book.review(later, new Map([...book.present.all()].map(({ id }) => [id, ['campaign']]))),
+    ).rejects.toThrow('account a was not changed');
+    const stored = await IncidentBook.open(store);
+    const campaigns = [...stored.present.all()].map((one): [string, number] => [one.account, one.campaigns.length]);
+    expect(new Map(campaigns)).toEqual(
+      new Map([
+        ['a', 0],
+        ['b', 1],
+        ['c', 1],
+      ]),
+    );
   });
 
   test('an acknowledgment during a commit is decided on its result, and neither is lost', async () => {
