@@ -89,7 +89,8 @@ async function resolveUnknown({ emulator, hosts, server }: World): Promise<void>
   const [host] = hosts;
   const program = host!.start(emulator.control.clock().now - systemClock.now());
   await program.logged('daemon running');
-  await until({ what: 'all outcomes are known', pauseMs: 500 }, async () => {
+  // Longer than the pause of a minute between two listings of an account: one of them may fail.
+  await until({ what: 'all outcomes are known', timeoutMs: 180_000, pauseMs: 500 }, async () => {
     const open = (await server.rows<IntentRow>(INTENTS)).filter(
       ({ outcome }) => outcome === null || outcome === 'unknown',
     );
