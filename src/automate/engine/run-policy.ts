@@ -14,7 +14,7 @@ import type { DecideDeps } from './decide-deps.ts';
 import type { ExecuteDeps } from './execute-deps.ts';
 import { execute, type RunTotals } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
-import { firstDenial, guardsAt } from './guards-at.ts';
+import { firstDenial, guardsAt, isStopped } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { lostLease } from './lost-lease.ts';
@@ -43,7 +43,13 @@ export interface RunOptions {
   readonly signal: AbortSignal;
 }
 
+/** Returns true if a stop ends the run before it has done anything: the next engine decides. Operators get a result. */
+function isCalledOff({ signal, applied }: RunOptions): boolean {
+  return isStopped(signal) && applied === undefined;
+}
+
 export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDeps): Promise<RunResult> {
+  if (isCalledOff(options)) return skipped();
   await hearClock(policy.account, deps, options.signal);
   const at = deps.clock.now();
   let runId: number | undefined;
@@ -59,6 +65,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     const isEvent = 'key' in options.trigger;
     const triggers = isEvent ? ((await pendingTriggers([policy], deps)).get(policy.name) ?? []) : [];
     const decided = await decideRun(policy, at, options, deps);
+    if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
     const result = await actOn(policy, { id, ...decided }, options, deps);

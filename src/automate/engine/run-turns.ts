@@ -6,10 +6,9 @@ import type { Trigger } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Policy } from '../policies/policy.ts';
 import { grantOf } from './grants.ts';
-import { isStopped } from './guards-at.ts';
 import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
 import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
-import { skipped, type RunResult } from './run-result.ts';
+import type { RunResult } from './run-result.ts';
 import { Turns } from './turns.ts';
 
 /** Minimum milliseconds between two such runs of a policy. */
@@ -33,12 +32,10 @@ export class RunTurns {
     this.#deps = deps;
   }
 
-  /** Runs a policy after its earlier runs have ended; not at all if it was stopped before its turn. */
+  /** Runs a policy after its earlier runs have ended. */
   async take(policy: Policy, options: RunOptions): Promise<RunResult> {
     return this.#turns.take(policy.name, async () => {
       const { clock } = this.#deps;
-      // A stop must not wait for each run in the queue: the next engine decides. An operator gets the result of a run.
-      if (isStopped(options.signal) && options.applied === undefined) return skipped();
       this.#ranAt.set(policy.name, clock.monotonic());
       if ('key' in options.trigger) this.#triggeredAt.set(policy.name, clock.monotonic());
       const result = await runPolicy(policy, options, this.#deps);

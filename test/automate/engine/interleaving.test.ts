@@ -50,6 +50,20 @@ test('a run whose turn comes after a stop does not take place', async () => {
   expect(w.events.filter(({ type }) => type === 'policy.run')).toHaveLength(1);
 });
 
+test('a run that is stopped during its decision does not take place', async () => {
+  const stopping = new AbortController();
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'campaigns');
+  const w = world({ ledger });
+  w.dlq.add();
+  const ended = run(w, stopping.signal);
+  await expect.poll(() => waiting.length).toBe(1);
+  stopping.abort(new Error('the daemon stops'));
+  release();
+  await ended;
+  expect(w.events.filter(({ type }) => type === 'policy.run')).toEqual([]);
+  expect(await w.ledger.lastRuns()).toEqual([]);
+});
+
 test.each([
   { resumed: 2, outcomes: ['accepted', 'verified'], what: 'the next action' },
   { resumed: 1, outcomes: ['verified'], what: 'the campaigns' },
