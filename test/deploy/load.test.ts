@@ -1,6 +1,6 @@
 /** The loader of the bundle, in processes of its own over files that stand for the bundle. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { beforeEach, expect, test } from 'vitest';
@@ -9,7 +9,8 @@ import { tempDir } from '../support/temp-dir.ts';
 const LOADER = join(import.meta.dirname, '../../deploy/package/load.js');
 
 interface Part {
-  readonly sum: number;
+  readonly state: string;
+  readonly source: string;
   readonly code: Buffer;
 }
 
@@ -35,22 +36,31 @@ load(${JSON.stringify(folder)}, 'main.cjs', ${JSON.stringify(file)});`;
 }
 
 function kept(): Map<string, Part> {
-  const content = readFileSync(cache).subarray(4);
-  let at = content.indexOf('\n') + 1;
-  const index = JSON.parse(content.toString('utf8', 0, at)) as readonly [string, number, number][];
+  const bytes = readFileSync(cache);
+  let at = 16;
+  const [index, sources, codes] = [4, 8, 12].map((length) => bytes.subarray(at, (at += bytes.readUInt32LE(length))));
+  const parts = JSON.parse(index!.toString()) as readonly [string, string, number, number][];
+  let [ofSources, ofCodes] = [0, 0];
   return new Map(
-    index.map(([part, sum, length]) => [part, { sum, code: content.subarray(at, (at += length)) }] as const),
+    parts.map(([part, state, ofSource, ofCode]) => {
+      const source = sources!.toString().slice(ofSources, (ofSources += ofSource));
+      return [part, { state, source, code: codes!.subarray(ofCodes, (ofCodes += ofCode)) }] as const;
+    }),
   );
 }
 
 /** Writes a cache as the loader does. */
 function keep(parts: Map<string, Part>): void {
-  const index = [...parts].map(([part, { sum, code }]) => [part, sum, code.length]);
-  const codes = [...parts.values()].map(({ code }) => code);
-  const content = Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...codes]);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32LE(crc32(content));
-  writeFileSync(cache, Buffer.concat([sum, content]));
+  const index = [...parts].map(([part, { state, source, code }]) => [part, state, source.length, code.length]);
+  const sections = [
+    Buffer.from(JSON.stringify(index)),
+    Buffer.from([...parts.values()].map(({ source }) => source).join('')),
+    Buffer.concat([...parts.values()].map(({ code }) => code)),
+  ];
+  const head = Buffer.alloc(16);
+  head.writeUInt32LE(crc32(Buffer.concat(sections)));
+  for (const [at, { length }] of sections.entries()) head.writeUInt32LE(length, 4 * (at + 1));
+  writeFileSync(cache, Buffer.concat([head, ...sections]));
 }
 
 /** Leaves a cache whose part `part.cjs` has the code of another source, as if it were the source's own. */
@@ -58,8 +68,8 @@ function keepOtherCode(): void {
   run();
   const ofFirst = kept();
   writePart('other');
-  const { sum } = (run(), kept().get('part.cjs')!);
-  keep(new Map([...ofFirst, ['part.cjs', { sum, code: ofFirst.get('part.cjs')!.code }]]));
+  const { state, source } = (run(), kept().get('part.cjs')!);
+  keep(new Map([...ofFirst, ['part.cjs', { state, source, code: ofFirst.get('part.cjs')!.code }]]));
 }
 
 test('a second start runs the code that the first one kept', () => {
@@ -73,21 +83,44 @@ test('a second start runs the code that the first one kept', () => {
 
 test('a damaged cache is not run', () => {
   keepOtherCode();
-  const bytes = readFileSync(cache);
-  bytes[bytes.length - 1]! ^= 1;
-  writeFileSync(cache, bytes);
-  expect(run()).toBe('other /');
+  const whole = readFileSync(cache);
+  for (const at of [0, 4, 11, whole.length - 1]) {
+    const bytes = Buffer.from(whole);
+    bytes[at]! ^= 1;
+    writeFileSync(cache, bytes);
+    expect(run(), `byte ${at}`).toBe('other /');
+  }
   for (const damaged of ['', 'abc', 'no cache at all']) {
     writeFileSync(cache, damaged);
     expect(run()).toBe('other /');
   }
 });
 
-test('code of another source of the same length is not run', () => {
+test('a file of the same length that was written later is run, whatever its times say', () => {
   expect(run()).toBe('first /');
+  const part = join(folder, 'part.cjs');
+  const { atime, mtime } = statSync(part);
   writePart('other');
+  utimesSync(part, atime, mtime);
   expect(run()).toBe('other /');
   expect(run()).toBe('other /');
+});
+
+test('a start with a cache reads no source of a part', () => {
+  run();
+  const before = kept();
+  const { source, ...part } = before.get('part.cjs')!;
+  const other = { ...part, source: source.replace('first', 'kept'), code: Buffer.alloc(0) };
+  keep(new Map([...before, ['part.cjs', other]]));
+  expect(run()).toBe('kept /');
+});
+
+test('sources that are not ASCII are kept whole', () => {
+  writePart('\u00fcber \u{1f4ee}');
+  expect(run()).toBe('\u00fcber \u{1f4ee} /');
+  const { mtimeMs } = statSync(cache);
+  expect(run()).toBe('\u00fcber \u{1f4ee} /');
+  expect(statSync(cache).mtimeMs).toBe(mtimeMs);
 });
 
 test('a start with other parts keeps those that still exist', () => {

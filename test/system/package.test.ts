@@ -185,8 +185,9 @@ test.each(OWN_SERVERS)('the driver of %s is loaded only for a configuration that
 function keptParts(caches: string): readonly string[] {
   const folder = join(installed.folder, caches);
   const file = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith('.parts'));
-  // A checksum of four bytes, and then an index of one line.
-  const index = readFileSync(join(folder, file!), 'latin1').slice(4).split('\n', 1)[0]!;
+  // Four numbers, of which the second one is the length of the index that follows.
+  const bytes = readFileSync(join(folder, file!));
+  const index = bytes.toString('utf8', 16, 16 + bytes.readUInt32LE(4));
   return (JSON.parse(index) as [string][]).map(([name]) => name);
 }
 
