@@ -17,7 +17,7 @@ const LOADED_WHEN_USED = [
 ];
 
 /** Node's own modules that a start does not use, and that others do not load. */
-const OF_NODE_LOADED_WHEN_USED = ['dns/promises', 'fs/promises', 'tls', 'worker_threads'];
+const OF_NODE_LOADED_WHEN_USED = ['dns/promises', 'fs/promises', 'worker_threads'];
 
 /** Uses of Node's modules by packages that a start does not need: the same, but loaded by the call. */
 const CALLS_OF_PACKAGES = [

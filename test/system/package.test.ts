@@ -162,6 +162,33 @@ policies:
   expect(keptParts('of-used').filter(few)).toHaveLength(2);
 });
 
+test('a daemon loads no module of Node for functions that its start does not call', async () => {
+  const account = '{ name: shop, url: "http://127.0.0.1:9", token: secret }';
+  const config = `server: { listen: "127.0.0.1:0" }\nstorage: { sqlite: { path: modules.db } }\naccounts: [${account}]\n`;
+  const list = join(installed.folder, 'modules.json');
+  const hook = write(
+    'modules.mjs',
+    `const { renameSync, writeFileSync } = process.getBuiltinModule('node:fs');
+const list = ${JSON.stringify(list)};
+process.on('SIGUSR2', () => {
+  writeFileSync(list + '.new', JSON.stringify(process.moduleLoadList));
+  renameSync(list + '.new', list);
+});`,
+  );
+  const daemon = installed.opsd(['run', '--config', write('modules.yaml', config)], {
+    NODE_OPTIONS: `--import ./${hook}`,
+  });
+  expect((await fetch(`${await addressOf(daemon)}/metrics`)).status).toBe(200);
+  daemon.kill('SIGUSR2');
+  const text = await until({ what: 'the list of modules' }, async () => existsSync(list) && readFileSync(list, 'utf8'));
+  const loaded = (JSON.parse(text) as string[]).map((name) => name.replace(/^NativeModule /, ''));
+  expect(loaded).toContain('http');
+  const unused = ['assert', 'dns/promises', 'fs/promises', 'https', 'tls', 'worker_threads'];
+  expect(loaded.filter((name) => unused.includes(name))).toEqual([]);
+  daemon.kill('SIGTERM');
+  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+});
+
 test.each(OWN_SERVERS)('the driver of %s is loaded only for a configuration that uses it', async () => {
   const { url } = await ownServer();
   const config = (storage: string): string =>

@@ -1,6 +1,6 @@
 /** Cookie of a session. Its name has the port, because browsers send cookies to all ports of a host. */
 import type { IncomingMessage } from 'node:http';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { SESSION_MS } from './sessions.ts';
 
 /** 32 random bytes as base64url. */
@@ -35,5 +35,6 @@ function cookieName(request: IncomingMessage): string {
 }
 
 function isSecure({ socket }: IncomingMessage): boolean {
-  return socket instanceof TLSSocket;
+  // Not by its class, which a daemon without TLS need not load.
+  return (socket as Partial<TLSSocket>).encrypted === true;
 }
