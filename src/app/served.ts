@@ -65,11 +65,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     state: {
       auditHead: () => storage.auditReader.head(),
       backup: (file: string) => storage.copy(file),
-      adopt: async (reason: string, by: string) => {
-        const because = ledger.mustBeAdopted;
-        await ledger.adopt({ at: clock.now(), by, reason });
-        return because;
-      },
+      adopt: (reason: string, by: string) => ledger.adopt({ at: clock.now(), by, reason }),
     },
     apiUsage: (account: string) => accounts.usage(account),
     accounts: whole.accounts.map((account) => {

@@ -84,15 +84,17 @@ export function createTrust(
     async adopt({ by, reason }) {
       if (problem !== undefined)
         throw new Error(`${problem}; fix this and restart the daemon before you adopt the store`);
-      await write(function* (tell) {
+      const adopted = await write(function* (tell) {
         const because = (yield* get(META, MUST_ADOPT))?.['value'];
-        if (typeof because !== 'string') return;
+        if (typeof because !== 'string') return undefined;
         yield* run('DELETE FROM meta WHERE key = ?', MUST_ADOPT);
         // Budget raises that the store does not have may have been made until now.
         yield* run('DELETE FROM watched_accounts');
         yield* tell({ type: 'store.adopted', by, reason, because });
+        return because;
       });
       distrust = undefined;
+      return adopted;
     },
   };
 }

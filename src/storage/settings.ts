@@ -3,9 +3,20 @@ import { z } from 'zod';
 import { always, durationSetting, oneSecret, secret, secretFile } from '#foundation/platform/settings.ts';
 import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 
+export const SEVERAL_HOSTS =
+  'names several hosts, but the daemon connects to one: use the address that always leads to the primary server';
+
+/** Returns true for a URI that the URL parser may reject, or misread. */
+export function hasSeveralHosts(uri: string): boolean {
+  const authority = /^[^:]*:\/\/([^/?]*)/.exec(uri)?.[1] ?? '';
+  const named = /[?&]host=([^&]*)/.exec(uri)?.[1] ?? '';
+  return /,/.test(authority.replace(/^.*@/, '')) || /,|%2c/i.test(named);
+}
+
 const postgresSettings = z
   .strictObject({
     url: secret('Connection URI such as `postgres://opsd@db.example:5432/opsd?sslmode=verify-full`')
+      .refine((text) => !hasSeveralHosts(text), { message: SEVERAL_HOSTS, abort: true })
       .refine(
         (text) => /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text),
         'expected a URI that begins with postgres://',

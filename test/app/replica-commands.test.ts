@@ -5,11 +5,13 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startApp } from '#app/daemon.ts';
 import type { Daemon } from '#app/options.ts';
 import { loadConfig } from '#config/load.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { all, run } from '#storage/database.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
+import { opsd } from '../operate/cli/terminal.ts';
 import { SERVERS, urlOf } from '../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../support/postgres/test-databases.ts';
 import { failedRuns, trigger, TEST_TOKEN, type Service } from '../support/service.ts';
@@ -223,6 +225,31 @@ test('any replica takes commands, and the owner of the account runs them', { tim
     return rows.length === 1;
   });
   expect((await failedRuns(service)).length).toBe(2);
+
+  // The audit log in the database, found over the socket.
+  const { socketPath } = other;
+  const records = await opsd(['audit', '--policy', 'alerted', '--socket', socketPath], { clock: systemClock });
+  expect(records).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('alerted') as string });
+  const verified = await opsd(['audit', 'verify', '--socket', socketPath], { clock: systemClock });
+  expect(verified).toMatchObject({ code: 0, stderr: '' });
+  expect(verified.stdout).toMatch(/^table audit of \S+ is intact: .*\n.*compared with the head of the running daemon/);
+
+  // A restored database holds all policies until one replica adopts it.
+  await database.transaction(run(`INSERT INTO meta (key, value) VALUES ('must_adopt', 'restored from a backup')`));
+  const modeAt = async (at: Daemon) => {
+    const shown = (await (await fetch(`${at.address}/api/v1/policies`)).json()) as { policies: PolicyStatus[] };
+    return shown.policies.find(({ name }) => name === 'alerted')?.effectiveMode;
+  };
+  await until({ what: 'the owner holds' }, async () => (await modeAt(owner)) === 'audit');
+  const adopted = await opsd(['state', 'adopt', '--reason', 'compared', '--socket', socketPath], {
+    clock: systemClock,
+  });
+  expect(adopted).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/^Adopted\. The store was not trusted: restored from a backup/) as string,
+  });
+  await until({ what: 'the owner acts again' }, async () => (await modeAt(owner)) === 'enforce');
   expect(owner.address).not.toBe(other.address);
 });
 

@@ -173,6 +173,14 @@ accounts:
     });
   });
 
+  test('a database with several hosts is refused, with the reason', () => {
+    for (const url of ['postgres://u:p@a:5432,b:5432/opsd', 'postgres://u:p@/opsd?host=a,b']) {
+      const problems = bad(`${EMBEDDED}storage: { postgres: { url: "${url}" } }\n`);
+      expect(problems).toMatchObject([{ path: 'storage.postgres.url' }]);
+      expect(problems[0]!.message).toMatch(/^names several hosts, but the daemon connects to one: use the address/);
+    }
+  });
+
   test('keys such as __proto__ are only unknown keys', () => {
     expect(bad(`${EMBEDDED}__proto__: { polluted: true }\nconstructor: 1\n`)).toMatchObject([
       { path: '__proto__', message: 'unknown key' },

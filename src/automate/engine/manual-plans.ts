@@ -59,7 +59,7 @@ export class ManualPlans {
     const { id, account, manual, overruled } = of;
     if (!accounts.has(account)) return `there is no account ${account}; accounts: ${[...accounts.keys()].join(', ')}`;
     if (manual.selection.action === 'delete' && archiveDir === undefined) {
-      return 'this daemon has no folder for the archive, so it deletes no workflow runs';
+      return 'manual plans delete no workflow runs without a folder for the archive, which is beside an SQLite store; a policy with action.archive.dir can delete them';
     }
     const policy = manualPolicy({ id, account, origin: manual, archiveDir: archiveDir ?? '' });
     return overruled === undefined ? policy : overrule(policy, overruled.settings);

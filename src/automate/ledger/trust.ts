@@ -17,5 +17,5 @@ export interface Trust {
    * policies are in audit until an operator adopts it, on any replica. `leaseLost` and `reserve` read it again.
    */
   readonly mustBeAdopted: string | undefined;
-  adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): Promise<void>;
+  adopt(adopted: { readonly at: number; readonly by: string; readonly reason: string }): Promise<string | undefined>;
 }

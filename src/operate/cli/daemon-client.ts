@@ -137,6 +137,14 @@ export async function requestAuditHead(call: DaemonCall): Promise<AuditHead | un
   return { sequence: Number(head['sequence']), hash: String(head['hash']) };
 }
 
+/** @returns the path of the configuration of the daemon */
+export async function requestConfigFile(call: DaemonCall): Promise<string> {
+  const { files } = await exchange(call, { method: 'GET', path: '/api/v1/configuration' });
+  const [file] = Array.isArray(files) ? (files as unknown[]) : [];
+  if (typeof file !== 'string') throw notOpsd(call, 'with its configuration');
+  return file;
+}
+
 /** Makes the daemon copy its store. @returns the size in bytes */
 export async function requestBackup(file: string, call: DaemonCall): Promise<number> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/state/backup', body: { file } });

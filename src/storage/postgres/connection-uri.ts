@@ -1,6 +1,6 @@
 /** URI of a database, with the meaning that `sslmode` has for all programs of PostgreSQL. */
 import { Secret } from '#foundation/platform/secret.ts';
-import type { PostgresSettings } from '../settings.ts';
+import { hasSeveralHosts, SEVERAL_HOSTS, type PostgresSettings } from '../settings.ts';
 import { StoreError } from '../store-error.ts';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
@@ -24,9 +24,7 @@ export function connectionUri(url: Secret): ConnectionUri {
   const text = url.reveal();
   const parts = URL.parse(text);
   if (hasSeveralHosts(text)) {
-    throw new StoreError(
-      'storage.postgres.url names several hosts, but the daemon connects to one: use the address that always leads to the primary server',
-    );
+    throw new StoreError(`storage.postgres.url ${SEVERAL_HOSTS}`);
   }
   if (parts === null || !/^postgres(?:ql)?:$/.test(parts.protocol)) {
     throw new StoreError('storage.postgres.url must be a URI such as postgres://user:password@host:5432/opsd');
@@ -47,10 +45,4 @@ export function connectionUri(url: Secret): ConnectionUri {
   searchParams.set('sslmode', isTlsOptional ? 'prefer' : mode);
   searchParams.set('uselibpqcompat', 'true');
   return { href: parts.href, place, isTlsOptional };
-}
-
-function hasSeveralHosts(text: string): boolean {
-  const authority = /^[^:]*:\/\/([^/?]*)/.exec(text)?.[1] ?? '';
-  const named = /[?&]host=([^&]*)/.exec(text)?.[1] ?? '';
-  return /,/.test(authority.replace(/^.*@/, '')) || /,|%2c/i.test(named);
 }

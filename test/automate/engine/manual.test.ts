@@ -405,7 +405,7 @@ describe('deletes and prunes', () => {
   test('of runs need a folder for the archive', async () => {
     const w = world({ policies: [] });
     expect(await refusal(w, { selection: { action: 'delete', label: ['billing'] } })).toContain(
-      'no folder for the archive',
+      'without a folder for the archive',
     );
   });
 

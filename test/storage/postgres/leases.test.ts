@@ -140,6 +140,19 @@ describe.each(SERVERS)('%s', (server) => {
     await world.close();
   });
 
+  test('a replica that begins to stop takes no more accounts', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    let stopped: Promise<void> | undefined;
+    one.beforeTaking = async () => {
+      stopped = one.leases.stop();
+    };
+    await one.beat();
+    await stopped;
+    expect(one.taken).toEqual([]);
+    await world.close();
+  });
+
   test('a replica without its database stops when its lease ends, and begins again', async () => {
     const world = await worldOn(server);
     const one = await world.replica('one');

@@ -1,9 +1,12 @@
 /** Audit log that a command reads, without a daemon. */
+import { existsSync } from 'node:fs';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import type { PostgresSettings } from '#storage/settings.ts';
 import { socketPathOf, storeOfSocket } from '#foundation/platform/socket-path.ts';
 import { CommandError, textOption, UsageError, type Call } from '../command.ts';
 import { configPath, readConfig } from '../config-file.ts';
+import { requestConfigFile } from '../daemon-client.ts';
+import { commandOf } from '../daemon-option.ts';
 
 export interface AuditSource {
   readonly log: AuditReader;
@@ -32,18 +35,22 @@ export async function findAudit(call: Call): Promise<AuditSource | undefined> {
 }
 
 /**
- * Path of the store, or the audit log of the database. A named socket identifies the store; a configuration in the current folder does not override it.
+ * Path of the store, or the audit log of the database. A named socket identifies the store; a configuration in the
+ * current folder does not override it.
  */
 async function findStore({ io, values, parts }: Call): Promise<string | AuditSource | undefined> {
   const socket = textOption(values, 'socket');
+  let path = configPath(values, io.env);
   if (socket !== undefined && textOption(values, 'config') === undefined) {
     const store = storeOfSocket(socket);
     if (store === undefined) {
       throw new UsageError(`${socket} does not end with .sock, so its store is unknown; add --config or --file`);
     }
-    return store;
+    if (existsSync(store)) return store;
+    // The store of this daemon is a database, which its configuration names.
+    path = await requestConfigFile({ socketPath: socket, signal: io.signal, command: commandOf({ io, values }) });
   }
-  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
+  const config = await readConfig(io, path, { secrets: false });
   if (config === undefined) return undefined;
   const { localPath, storage } = config;
   if (storage.postgres === undefined) return localPath;

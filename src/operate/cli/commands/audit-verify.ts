@@ -57,7 +57,7 @@ async function knownHead({ io, values }: Call, { log, socketPath }: AuditSource)
     if (io.signal.aborted || textOption(values, 'file') !== undefined) throw error;
   }
   const head = await log.head();
-  return { ...(head !== undefined && { head }), source: 'the head in the store (no daemon is running)' };
+  return { ...(head !== undefined && { head }), source: `the head in the store (no daemon responds at ${socketPath})` };
 }
 
 function headOption({ values }: Pick<Call, 'values'>, name: 'head' | 'after'): AuditHead | undefined {
