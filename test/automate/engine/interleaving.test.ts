@@ -38,15 +38,22 @@ test('a stop during the reading of the pauses keeps the next request from being 
 
 test('a run whose turn comes after a stop does not take place', async () => {
   const stopping = new AbortController();
-  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'beginRun');
+  let reads = 0;
+  const counted = heldBack(memoryLedger(), 'pauses', () => {
+    reads += 1;
+    return false;
+  });
+  const { port: ledger, waiting, release } = heldBack(counted.port, 'finishRun');
   const w = world({ ledger });
   w.dlq.add();
   const runs = Array.from({ length: 3 }, () => run(w, stopping.signal));
   await expect.poll(() => waiting.length).toBe(1);
   stopping.abort(new Error('the daemon stops'));
+  reads = 0;
   release();
   await Promise.all(runs);
   expect(waiting).toHaveLength(1);
+  expect(reads).toBe(0);
   expect(w.events.filter(({ type }) => type === 'policy.run')).toHaveLength(1);
 });
 

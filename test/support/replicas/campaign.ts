@@ -44,8 +44,9 @@ export async function replicaCampaign({ rounds, faults = FAULTS, onRound, ...opt
     onRound?.(`round ${round + 1}: ${fault} at ${point}; ${count} takeovers, the longest took ${worstMs} ms`);
   }
   emulator.control.faults.clear();
-  await world.settled(true);
-  const entries = await judgeLog(world);
+  // The last actions still add entries to the log.
+  const settled = { what: 'the metrics match the log', timeoutMs: 120_000, pauseMs: 1_000 };
+  const entries = await until(settled, () => judgeLog(world));
   await resolveUnknown(world);
   world.record.take();
   const { server, accounts } = world;
