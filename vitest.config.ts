@@ -17,6 +17,7 @@ const LONGEST = [
   'demo',
   'alertmanager-loop',
   'outage-page',
+  'bench',
   'killed',
   'reload',
   'listener-security',

@@ -33,9 +33,9 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-export async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
   const ended = new Promise((resolve) => child.once('close', resolve));
-  child.kill('SIGTERM');
+  child.kill(signal);
   await ended;
 }
 
@@ -78,4 +78,49 @@ export interface Figures {
 export function figures(values: readonly number[]): Figures {
   const sorted = values.toSorted((a, b) => a - b);
   return { min: sorted[0]!, median: sorted[Math.floor(sorted.length / 2)]!, max: sorted.at(-1)! };
+}
+
+/** CPU time and memory of a process and its children. */
+export interface Usage {
+  readonly cpuMs: number;
+  /** Memory in bytes. Shared memory counts once. */
+  readonly bytes: number;
+}
+
+/** Returns the usage of a process with its children, also of the CPU time of those that have ended. */
+export function usageWithChildren(pid: number): Usage {
+  const ended = statOf(pid).slice(13, 15);
+  const pids = [pid, ...childrenOf(pid)];
+  return {
+    cpuMs: sum(pids.map(cpuMs)) + sum(ended.map(Number)) * TICK_MS,
+    bytes: sum(pids.map(proportionalBytes)),
+  };
+}
+
+/** Returns the parent of a process. */
+export function parentOf(pid: number): number {
+  return Number(statOf(pid)[1]);
+}
+
+/** The system counts the CPU time of ended processes in hundredths of a second. */
+const TICK_MS = 10;
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+/** Returns the fields after the name of the program: state, parent, and so on; 13 and 14 are times of ended children. */
+function statOf(pid: number): readonly string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+function proportionalBytes(pid: number): number {
+  const match = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+  return Number(match![1]) * 1_024;
+}
+
+export function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

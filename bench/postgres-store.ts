@@ -14,15 +14,21 @@ export interface EmptyPostgres extends AsyncDisposable {
   readonly identity: PostgresIdentity;
 }
 
-/** Creates a database with the schema. The server starts once, and ends with this process. */
-export async function emptyPostgres(): Promise<EmptyPostgres> {
+/** Creates a database without tables, and returns its URL. The server starts once, and ends with this process. */
+export async function emptyDatabase(): Promise<string> {
   const { url } = await (server ??= DebianServer.start(postgresPrograms()!, { settings: { fsync: 'on' } }));
   const name = `bench_${(databases += 1)}`;
   const client = new pg.Client(`${url}/postgres`);
   await client.connect();
   await client.query(`CREATE DATABASE ${name}`);
   await client.end();
-  const database = openPostgres({ url: Secret.of(`${url}/${name}`), name: 'bench', poolSize: 8, clock: systemClock });
+  return `${url}/${name}`;
+}
+
+/** Creates a database with the schema. */
+export async function emptyPostgres(): Promise<EmptyPostgres> {
+  const url = Secret.of(await emptyDatabase());
+  const database = openPostgres({ url, name: 'bench', poolSize: 8, clock: systemClock });
   const identity = await migrate(database);
   return { database, identity, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
 }

@@ -1,10 +1,11 @@
 /** The benches start and print their figures. Here the sizes are tiny, and the figures mean nothing. */
 import { expect, test } from 'vitest';
+import { OWN_SERVERS } from '../support/postgres/servers.ts';
 import { start } from '../support/program.ts';
 
 interface Run {
   readonly script: string;
-  readonly sizes: Readonly<Record<string, number>>;
+  readonly sizes: Readonly<Record<string, number | string>>;
   /** Lines of the output, one of each at least. */
   readonly prints: readonly RegExp[];
 }
@@ -40,9 +41,27 @@ const RUNS: readonly Run[] = [
     sizes: { PASSED: 20 },
     prints: [/^after 8 +\d+ MB resident, [\d.]+ s$/m],
   },
+  ...OWN_SERVERS.map(() => ({
+    script: 'replicas',
+    sizes: {
+      REPLICAS: 2,
+      ACCOUNTS: 5,
+      RATE: 300,
+      BACKLOG: 1_200,
+      STEADY_MS: 500,
+      LEASE_MS: 2_000,
+      LOGS_EVERY: '1s',
+    },
+    prints: [
+      /^\| 5 accounts \| SQLite \| 2 replicas \|$/m,
+      /^\| after an outage: entries\/s \| [\d.]+ \| [\d.]+ \([\d.]+\) \|$/m,
+      /^\| `kill -9`: all accounts act, s \| [\d.]+ \| [\d.]+ \([\d.]+\) \|$/m,
+    ],
+  })),
 ];
 
-test.each(RUNS)('bench/$script prints its figures', async ({ script, sizes, prints }) => {
+// A limit on hanging: a busy machine is no failure.
+test.each(RUNS)('bench/$script prints its figures', { timeout: 300_000 }, async ({ script, sizes, prints }) => {
   const [name, ...sections] = script.split(' ');
   const env = Object.fromEntries(Object.entries(sizes).map(([key, value]) => [key, String(value)]));
   const bench = start(process.execPath, ['--expose-gc', `bench/${name!}.ts`, ...sections], { env });
