@@ -18,11 +18,11 @@ const OF_ACCOUNT = 'account=~"$account",job=~"$job"';
 const OF_INSTANCE = 'job=~"$job",instance=~"$instance"';
 
 /**
- * Returns `series{account=~"$account",job=~"$job",instance=~"$instance",MORE}`, with `account` if the metric has it.
+ * Returns `series{account=~"$account",job=~"$job",MORE}`, or with `instance` and not `account` for a series of the process.
+ * The instance does not restrict series of accounts, because accounts move between replicas.
  */
 export function samples(series: SeriesName, more = ''): string {
-  const account = hasAccount(series) ? ['account=~"$account"'] : [];
-  return `${series}{${[...account, OF_INSTANCE, ...(more === '' ? [] : [more])].join(',')}}`;
+  return `${series}{${[hasAccount(series) ? OF_ACCOUNT : OF_INSTANCE, ...(more === '' ? [] : [more])].join(',')}}`;
 }
 
 /** Returns the samples of a series, for a gauge of an account without those of replicas that no longer own it. */
@@ -37,7 +37,7 @@ export function selOver(how: string, series: SeriesName, window: string, more = 
 
 function owned(expr: string, series: SeriesName): string {
   if (!hasAccount(series) || specOf(metricOf(series)).type !== 'gauge' || series.startsWith('opsd_lease_')) return expr;
-  return `(${expr} unless on (job, instance, account) ${OTHER_OWNER}{${OF_ACCOUNT},instance=~"$instance"})`;
+  return `(${expr} unless on (job, instance, account) ${OTHER_OWNER}{${OF_ACCOUNT}})`;
 }
 
 function hasAccount(series: SeriesName): boolean {

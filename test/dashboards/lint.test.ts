@@ -4,7 +4,7 @@ import { lint, RULES } from '../support/dashboard-lint.ts';
 import type { Dashboard, Panel } from '../support/grafana/dashboard.ts';
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
-const MATCHERS = 'account=~"$account",job=~"$job",instance=~"$instance"';
+const MATCHERS = 'account=~"$account",job=~"$job"';
 const GOOD = `sum by (destination) (rate(msgsvc_message_attempts_total{${MATCHERS}}[$__rate_interval]))`;
 const COUNT = { defaults: { unit: 'short' } };
 const ATTEMPTS = `sum(increase(msgsvc_message_attempts_total{${MATCHERS}}[10m]))`;
@@ -104,16 +104,23 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly Dashboard[]>> = {
     of(panel({ expr: 'sum(', legend: '' })),
     of(panel({ expr: GOOD.replace('attempts_total', 'tries_total') })),
     of(panel({ expr: GOOD.replace('by (destination)', 'by (target)'), legend: '' })),
-    of(panel({ expr: GOOD.replace('instance=~"$instance"', 'instance=~"$instance",code="503"') })),
+    of(panel({ expr: GOOD.replace('job=~"$job"', 'job=~"$job",code="503"') })),
     sample({ annotations: { list: [{ name: 'Actions', expr: 'nothing', datasource }] } }),
     sample({
       templating: { list: [...VARIABLES, variable('key', `label_values(msgsvc_up{${MATCHERS}}, flow_control_key)`)] },
     }),
   ],
-  'selectors heed account, job and instance': [
-    of(panel({ expr: GOOD.replace('job=~"$job",', '') })),
+  'selectors heed account and job, and the instance if they are about a process': [
+    of(panel({ expr: GOOD.replace(',job=~"$job"', '') })),
     of(panel({ expr: GOOD.replace('account=~"$account",', '') })),
-    of(panel({ expr: GOOD.replace('instance=~"$instance"', 'instance=~".+"') })),
+    of(panel({ expr: GOOD.replace('job=~"$job"', 'job=~"$job",instance=~"$instance"') })),
+    of(
+      panel({
+        expr: 'sum(rate(opsd_notification_requests_total{job=~"$job"}[$__rate_interval]))',
+        legend: '',
+        fieldConfig: { defaults: { unit: 'reqps' } },
+      }),
+    ),
     sample({ templating: { list: [...VARIABLES, variable('api', 'label_values(msgsvc_up, api)')] } }),
   ],
   'variables of labels are matched as regular expressions': [

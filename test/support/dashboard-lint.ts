@@ -56,16 +56,21 @@ export const RULES: Readonly<Record<string, Rule>> = {
       type !== 'query' || (allValue === '.+' && multi === true) ? [] : [name],
     ),
   'queries parse, and take known series and labels': perQuery(({ problems }) => problems),
-  'selectors heed account, job and instance': perQuery(({ selectors }) =>
+  'selectors heed account and job, and the instance if they are about a process': perQuery(({ selectors }) =>
     // Alerts of the account, and those without an account.
     selectors
       .filter(({ metric }) => !metric.startsWith('ALERTS'))
-      .flatMap(({ metric, matchers }) =>
-        ORDER.slice(1)
-          .filter((label) => labelsOfRules(metric)?.includes(label))
-          .filter((label) => !matchers.some((m) => m.label === label && m.value === `$${label}`))
-          .map((label) => `${metric} without ${label}=~"$${label}"`),
-      ),
+      .flatMap(({ metric, matchers }) => {
+        const labels = labelsOfRules(metric);
+        if (labels === undefined) return [];
+        return ORDER.slice(1).flatMap((label) => {
+          const isChosen = matchers.some((m) => m.label === label && m.value === `$${label}`);
+          // An account moves between replicas, so a chosen replica must not hide it.
+          const isWanted = labels.includes(label) && !(label === 'instance' && labels.includes('account'));
+          if (isChosen === isWanted) return [];
+          return [`${metric} ${isChosen ? 'with' : 'without'} ${label}=~"$${label}"`];
+        });
+      }),
   ),
   'variables of labels are matched as regular expressions': perQuery(({ selectors }, _where, { templating }) => {
     const multi = templating.list.filter((variable) => variable.multi).map(({ name }) => `$${name}`);
