@@ -32,7 +32,7 @@ export function ofOwners(samples: string): string {
 type CountedSeries = Exclude<MetricName, HistogramName> | `${HistogramName}_${'bucket' | 'sum' | 'count'}`;
 
 /**
- * Stored counters, which continue at the next owner. Rates of their series must not be added: when an account returns to
+ * Stored counters and states with a history, which continue at the next owner. Rates of their series must not be added: when an account returns to
  * an instance, its series there continues after a gap and counts again what the other instance has counted.
  */
 export const COUNTED = [
@@ -75,6 +75,7 @@ export const COUNTED = [
   'opsd_log_unjoined_attempts_total',
   'opsd_messages_abandoned_total',
   'opsd_stats_points_missed_total',
+  'msgsvc_canary_verdict_info',
 ] as const satisfies readonly CountedSeries[];
 
 export type Counted = (typeof COUNTED)[number];
@@ -83,7 +84,7 @@ export function isCounted(series: string): series is Counted {
   return (COUNTED as readonly string[]).includes(series);
 }
 
-/** Labels of a stored counter that do not depend on its owner. */
+/** Labels of such a series that do not depend on its owner. */
 export function lastingLabels(series: Counted): readonly string[] {
   const metric = isMetricName(series) ? series : (series.replace(/_(bucket|sum|count)$/, '') as HistogramName);
   return ['job', ...labelNamesOf(metric), ...(series.endsWith('_bucket') ? ['le'] : [])];
@@ -100,14 +101,19 @@ interface Window {
   readonly matchers?: string;
 }
 
-/** Returns the sum of rates or increases of a stored counter, by labels: of its owners, or without replicas of each daemon. */
+/**
+ * Returns the sum of rates, increases, or numbers of samples of such a series, by labels: of its owners, or without
+ * replicas of each daemon.
+ */
 export function counted(
-  how: 'rate' | 'increase',
+  how: 'rate' | 'increase' | 'count_over_time',
   series: Counted,
   labels: string,
   { window, offset = '', matchers = '' }: Window,
 ): string {
   const range = `${matchers}[${window}]${offset && ` offset ${offset}`}`;
-  const sumOf = (name: string): string => `sum by (${labels}) (${how}(${name}${range}))`;
-  return `(${sumOf(ownerSeries(series))} or ${sumOf(series)})`;
+  const over = (name: string): string => `${how}(${name}${range})`;
+  // The rate of a replica that is no longer the owner is 0. Its samples are not.
+  const each = how === 'count_over_time' ? owned(over(series)) : over(series);
+  return `(sum by (${labels}) (${over(ownerSeries(series))}) or sum by (${labels}) (${each}))`;
 }

@@ -27,18 +27,29 @@ interface ParsedRules {
   readonly file: RuleFile;
 }
 
+/** Returns the rules without their texts, for cases that do not expect them. */
+export function withoutTexts<F extends RuleFile>(file: F): F {
+  const bare = (rule: Rule): Rule => ({ ...rule, annotations: {} });
+  return { ...file, groups: file.groups.map((group) => ({ ...group, rules: group.rules.map(bare) })) };
+}
+
 export function readRules(path: string): ParsedRules {
   return { path, file: parse(readFileSync(path, 'utf8')) as RuleFile };
 }
 
+/** A file of cases. */
+interface Cases {
+  readonly name: string;
+  readonly text: string;
+}
+
 /**
- * Copies each case of a file into a folder of its own, with the rules that can matter to it in the folder above. What is
+ * Copies each case into a folder of its own, with the rules that can matter to it in the folder above. What is
  * recorded is evaluated before the alerts, in the order of the file: otherwise promtool takes any order at each step.
  *
  * @returns paths of the copies
  */
-export function copyCases(cases: string, files: readonly ParsedRules[], folder: string): readonly string[] {
-  const text = readFileSync(cases, 'utf8');
+export function copyCases({ name, text }: Cases, files: readonly ParsedRules[], folder: string): readonly string[] {
   // All as texts: 0x60 is sixty samples of zero, and no number.
   const copy = parseDocument(text, { schema: 'failsafe' });
   const tests = copy.get('tests') as YAMLSeq;
@@ -60,7 +71,7 @@ export function copyCases(cases: string, files: readonly ParsedRules[], folder: 
       order.map(({ name }) => name),
     );
     tests.items = [nodes[index]];
-    const path = join(own, 'tests', basename(cases));
+    const path = join(own, 'tests', name);
     writeFileSync(path, copy.toString({ lineWidth: 0 }));
     return path;
   });
@@ -78,10 +89,13 @@ export function rulesFor({ tests }: CaseFile, rules: readonly Rule[]): ReadonlyS
       ...queries.flatMap(({ expr }) => wordsOf(expr)),
     ]),
   );
+  const hasReplicas = [...existing].some((name) => isOfReplicas(name ?? ''));
   const kept = new Set<Rule>();
   for (let before = -1; before < kept.size;) {
     before = kept.size;
     for (const rule of rules) {
+      // The series of owners have no samples without owners.
+      if (!hasReplicas && rule.record !== undefined && wordsOf(rule.expr).some(isOfReplicas)) continue;
       const name = rule.alert ?? rule.record!;
       const words = wordsOf([rule.expr, ...Object.values(rule.annotations ?? {})].join(' '));
       // These would read what no name shows.
@@ -94,6 +108,25 @@ export function rulesFor({ tests }: CaseFile, rules: readonly Rule[]): ReadonlyS
   }
   return kept;
 }
+
+/** Returns the recording rules that expressions read, and those that these rules read. */
+export function recordedFor<R extends { readonly record: string; readonly expr: string }>(
+  expressions: readonly string[],
+  rules: readonly R[],
+): ReadonlySet<R> {
+  const names = new Set(expressions.flatMap(wordsOf));
+  const found = new Set<R>();
+  for (let before = -1; before < found.size;) {
+    before = found.size;
+    for (const rule of rules.filter(({ record }) => names.has(record))) {
+      found.add(rule);
+      for (const word of wordsOf(rule.expr)) names.add(word);
+    }
+  }
+  return found;
+}
+
+const isOfReplicas = (word: string): boolean => word.startsWith('opsd_lease_');
 
 const isRecording = ({ rules }: RuleFile['groups'][number]): boolean => rules[0]!.record !== undefined;
 

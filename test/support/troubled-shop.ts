@@ -65,8 +65,8 @@ export async function troubledShop({
   let settings: Settings = {
     ...demo,
     server: { listen: new URL(url).host },
-    // The first count of a series is an increase.
-    telemetry: { metrics: { latencyUnit: 'ms', newSeriesZeroFor: '10s' } },
+    // The first count of a series is an increase: Prometheus scrapes a zero several times before it, also if it is late.
+    telemetry: { metrics: { latencyUnit: 'ms', newSeriesZeroFor: '60s' } },
     hooks: {
       listen: new URL(hooks).host,
       publicUrl: hooks,

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { QUIET } from '../../dashboards/quiet.ts';
 import { openTab } from '../support/browser-tab.ts';
+import { parseExposition } from '../support/exposition.ts';
 import { answersOf } from '../support/grafana/answers.ts';
 import { asking } from '../support/grafana/dashboard.ts';
 import { viewOf, type Look } from '../support/grafana/gaps.ts';
@@ -26,6 +27,8 @@ import { RULE_PATHS, watchedDemo } from './watched-demo.ts';
 const HOUR = 3_600;
 const WEEK = 168 * HOUR;
 const { SCREENSHOTS: pictures, SCREENSHOTS_MINUTES: minutes } = process.env;
+
+const SOURCE_FAILURES = 'opsd-daemon/panel/Source failures by reason/A';
 
 const isLoud = (what: string): boolean => quietKey(what) === undefined;
 
@@ -53,14 +56,18 @@ test('over the demo no query fails, exactly the quiet ones are empty, and every 
   // The list has no entry for an unknown query, and none for a query with data.
   const known = new Set(asked.map(quietKey));
   expect(Object.keys(QUIET).filter((key) => !known.has(key))).toEqual([]);
-  const isQuiet = (what: string): boolean => !isLoud(what) && QUIET[quietKey(what)!]!.inDemo !== true;
+  const text = await (await fetch(`${url}/metrics`)).text();
+  // On a busy machine a request can exceed its deadline. The panel shows it then.
+  const failed = parseExposition(text).sum('opsd_collector_failures_total') > 0;
+  const isQuiet = (what: string): boolean =>
+    !isLoud(what) && QUIET[quietKey(what)!]!.inDemo !== true && !(failed && quietKey(what) === SOURCE_FAILURES);
   expect(asked.filter((what) => isQuiet(what) && !empty.has(what))).toEqual([]);
 
   // The previous days, and other choices of the variables.
   await lookUntil(source, { seconds: WEEK, picking: 'all', since: 0 }, isLoud);
   await lookUntil(source, { seconds: HOUR, picking: 'every', since: liveSince }, isLoud);
   expect((await look(source, { seconds: HOUR, picking: 'first', since: liveSince })).asked).toEqual(asked);
-  expect(await promtoolSays(promtool!, await (await fetch(`${url}/metrics`)).text())).toBe('');
+  expect(await promtoolSays(promtool!, text)).toBe('');
 }, 4_000_000);
 
 /** Draws each dashboard in a browser. Each panel with a query that is not quiet must show data, and a chart its lines. */
@@ -97,7 +104,7 @@ test('each quiet query has data once its fault occurs', async ({ skip }) => {
   const now: Look = { seconds: HOUR, picking: 'all', since: 0 };
   for (const phase of PHASES) {
     const isFilled = (what: string): boolean => phase.some((fault) => QUIET[quietKey(what) ?? '']?.filledBy === fault);
-    for (const fault of phase) await FAULTS[fault](shop);
+    for (const fault of phase) await FAULTS[fault](shop, source);
     const { asked, empty } = await lookUntil(source, now, isFilled);
     expect(asked.filter((what) => isFilled(what) && empty.has(what))).toEqual([]);
   }

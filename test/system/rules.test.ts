@@ -5,12 +5,28 @@ import { expect, test } from 'vitest';
 import { CORE_FILE, EXTENDED_FILE, PROMETHEUS_RULE_FILE, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { GRAFANA, RUNBOOKS } from '../../deploy/prometheus/thresholds.ts';
 import { installed, start } from '../support/program.ts';
-import { copyCases, readRules } from '../support/rule-cases.ts';
+import { copyCases, readRules, recordedFor, withoutTexts } from '../support/rule-cases.ts';
+import { takeoversIn } from '../support/takeover-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CASES = join(ROOT, 'deploy/prometheus/tests');
 const RULES = RULE_FILES.map((path) => readRules(join(ROOT, path)));
+
+/** Returns the alerts that the cases name and what they read, without their texts. */
+function rulesOf(cases: string): typeof RULES {
+  const all = RULES.flatMap(({ file }) => file.groups.flatMap(({ rules }) => rules));
+  const alerts = all.filter(({ alert }) => alert !== undefined && cases.includes(`alertname: ${alert}\n`));
+  const read = recordedFor(
+    alerts.map(({ expr }) => expr),
+    all.filter((rule): rule is typeof rule & { record: string } => rule.record !== undefined),
+  );
+  const needed = new Set<object>([...alerts, ...read]);
+  return RULES.map(({ path, file }) => {
+    const groups = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => needed.has(rule)) }));
+    return { path, file: withoutTexts({ ...file, groups: groups.filter(({ rules }) => rules.length > 0) }) };
+  });
+}
 
 async function promtool(program: string, args: readonly string[]) {
   // It collects garbage less often: memory is cheap here, time is not.
@@ -28,10 +44,22 @@ test('promtool reports no error in the rules', async ({ skip }) => {
   expect(code).toBe(0);
 });
 
-test.for(readdirSync(CASES))('%s: every case passes', async (file, { skip }) => {
+test.for([
+  ...readdirSync(CASES).map((file) => ({ file, what: 'every case passes', takeovers: false })),
+  // The test of mutants derives them from all files.
+  ...['spend', 'spend-days', 'search', 'canary'].map((name) => ({
+    file: `${name}.test.yaml`,
+    what: 'as before after takeovers',
+    takeovers: true,
+  })),
+])('$file: $what', async ({ file, takeovers }, { skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const cases = copyCases(join(CASES, file), RULES, tempDir());
+  const text = readFileSync(join(CASES, file), 'utf8');
+  const cases = takeovers
+    ? copyCases({ name: file, text: takeoversIn(text) }, rulesOf(text), tempDir())
+    : copyCases({ name: file, text }, RULES, tempDir());
+  expect(cases.length).toBeGreaterThan(0);
   const { code, output } = await promtool(program!, ['test', 'rules', ...cases]);
   expect(output.match(/SUCCESS/g)).toHaveLength(cases.length);
   expect(output).not.toContain('FAILED');

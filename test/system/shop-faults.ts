@@ -1,13 +1,14 @@
 /** Faults of the shop and actions on it, so that quiet panels have data. */
 import type { Fault } from '../../dashboards/quiet.ts';
 import { scrape } from '../support/exposition.ts';
+import type { Prometheus } from '../support/prometheus.ts';
 import { trigger } from '../support/service.ts';
 import { HOOK_TOKEN, QUIET_HOST, type TroubledShop } from '../support/troubled-shop.ts';
 import { until } from '../support/until.ts';
 
 const MINUTE = 60_000;
 
-type Bring = (shop: TroubledShop) => Promise<void>;
+type Bring = (shop: TroubledShop, source: Prometheus) => Promise<void>;
 
 /** Faults that can be active together, in this order. Later phases may undo earlier ones. */
 export const PHASES: readonly (readonly Fault[])[] = [
@@ -36,16 +37,20 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
     });
   },
   /** A policy raises it after an operator's approval, because the store is no older than the assertion. */
-  async raise(shop) {
+  async raise(shop, source) {
     await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
-    const { id } = await until({ what: 'the raise waits for approval', timeoutMs: 180_000 }, async () => {
+    // A newer plan may replace the one that was found.
+    await until({ what: 'a raise is approved', timeoutMs: 180_000 }, async () => {
       const answer = await fetch(`${shop.url}/api/v1/plans?state=pending`);
       const { plans } = (await answer.json()) as { plans: readonly { id: string; policy: string }[] };
-      return plans.find(({ policy }) => policy === RAISE);
+      const plan = plans.find(({ policy }) => policy === RAISE);
+      if (plan === undefined) return false;
+      await shop.command('approve', plan.id, '--yes');
+      return true;
     });
-    await shop.command('approve', id, '--yes');
-    await until({ what: 'the budget is raised', timeoutMs: 180_000 }, async () => {
-      return (await scrape(shop.url)).sum('opsd_action_items_total', { policy: RAISE }) > 0;
+    // A later fault restarts the daemon, so Prometheus must have scraped the increase before.
+    await until({ what: 'Prometheus knows that the budget is raised', timeoutMs: 180_000 }, async () => {
+      return (await source.value(`sum(increase(opsd_action_items_total{policy="${RAISE}"}[5m]))`)) > 0;
     });
   },
   reload: async (shop) => shop.command('reload'),

@@ -1,13 +1,13 @@
 /** Alert about canaries: messages that the daemon sends to itself through the service. */
-import { owned } from '../owner.ts';
+import { counted } from '../owner.ts';
 import { promql, type AlertGroup } from '../rule.ts';
 import { THRESHOLDS } from '../thresholds.ts';
 
 const { failedShare, window, unknownWindow } = THRESHOLDS.canary;
 
 /** Samples of verdicts within a window, by labels. Without scrapes there are fewer of all verdicts, so shares stay. */
-const samples = (labels: string, matcher: string, range: string): string =>
-  `sum by (${labels}) (${owned(`count_over_time(msgsvc_canary_verdict_info${matcher}[${range}])`)})`;
+const samples = (labels: string, matchers: string, window: string): string =>
+  counted('count_over_time', 'msgsvc_canary_verdict_info', labels, { window, matchers });
 
 const OF_CANARY = 'account, canary';
 const FAILED = '{verdict!~"ok|unknown"}';
