@@ -140,6 +140,19 @@ describe.each(SERVERS)('%s', (server) => {
     await world.close();
   });
 
+  test('a heartbeat that takes no account because all attempts fail is one failure, and the next one takes them', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    Object.assign(one, { line: 'cut before', skip: 2 });
+    await one.beat();
+    expect(one.leases.problem).toContain('Connection terminated');
+    expect(ownedBy(one)).toEqual([]);
+    one.line = 'good';
+    await one.beat();
+    expect(ownedBy(one)).toEqual(ACCOUNTS);
+    await world.close();
+  });
+
   test('a replica that begins to stop takes no more accounts', async () => {
     const world = await worldOn(server);
     const one = await world.replica('one');
