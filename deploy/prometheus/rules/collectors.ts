@@ -11,9 +11,9 @@ const catchUpRatio =
 
 const LOG_UNREAD = latest('opsd_collector_stale{collector="logs"}', 'job, account');
 
-/** A run that was aborted because the daemon stopped is not a failure. */
+/** A run that ended because the daemon stopped, or because another replica owns the account, is not a failure. */
 const FAILED_RUNS =
-  'sum by (job, account, collector) (increase(opsd_collector_failures_total{reason!="aborted"}[30m]))';
+  'sum by (job, account, collector) (increase(opsd_collector_failures_total{reason!~"aborted|lease"}[30m]))';
 
 export const collectorAlerts: AlertGroup = {
   name: 'opsd-collectors',

@@ -182,8 +182,8 @@ function collectorLine(
   const thing = `collector ${account} ${collector}`;
   if (failure === undefined) {
     if (lasting.end(thing)) return ['info', 'collector recovered', { account, collector }];
-    // An abort because the daemon is stopping says nothing about the collector.
-  } else if (failure.reason !== 'aborted' && lasting.isNews(thing, failure.reason)) {
+    // The daemon is stopping, or another replica owns the account: that says nothing about the collector.
+  } else if (!['aborted', 'lease'].includes(failure.reason) && lasting.isNews(thing, failure.reason)) {
     return ['warn', 'collector failed', { account, collector, ...failure }];
   }
   return ['debug', 'collector run finished', { account, collector, durationMs: Math.round(durationMs), ...failure }];

@@ -40,6 +40,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
     [collector, 'debug'],
     [{ ...collector, failure }, 'warn'],
     [{ ...collector, failure: { reason: 'aborted', message: 'the daemon stops' } }, 'debug'],
+    [{ ...collector, failure: { reason: 'lease', message: 'the account moves' } }, 'debug'],
   ],
   'telemetry.variable_ignored': [[{ variable: 'OTEL_RESOURCE_ATTRIBUTES' }, 'warn']],
   'log.set_back': [[{ account, from: 2, to: 1 }, 'warn']],

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { all } from '#storage/database.ts';
+import { createCommandTable } from '#storage/postgres/command-table.ts';
 import { CommandUnknownError } from '#storage/postgres/command-requests.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { CommandWorld, type Asked, type CommandReplica, type Fate } from '../../support/postgres/command-world.ts';
@@ -83,6 +84,36 @@ describe.each(SERVERS)('%s', (server) => {
     expect(world.begun).toEqual([]);
     expect(await rows(world)).toEqual([]);
     await world.close();
+  });
+
+  test('only a waiting command is withdrawn, and only one in time is taken', async () => {
+    const database = opened(await migrated(server));
+    let now = 1_000;
+    const table = () => createCommandTable(String(now));
+    const insert = (id: string) =>
+      database.transaction(
+        table().insert({
+          id,
+          account: 'production',
+          kind: 'count',
+          by: 'someone',
+          epoch: undefined,
+          arguments: new Uint8Array(),
+          replyKey: undefined,
+          forMs: 15_000,
+        }),
+      );
+    const take = async () => (await database.transaction(table().take('production', 1))).map(({ id }) => id);
+    const withdraw = (id: string) => database.transaction(table().withdraw(id));
+    await insert('waiting');
+    expect(await withdraw('waiting')).toBe(true);
+    await insert('taken');
+    expect(await take()).toEqual(['taken']);
+    expect(await withdraw('taken')).toBe(false);
+    expect(await database.read(all('SELECT id, state FROM commands'))).toEqual([{ id: 'taken', state: 'taken' }]);
+    await insert('late');
+    now += 15_000;
+    expect(await take()).toEqual([]);
   });
 
   test('an account without an owner, or with one that does not take commands, is reported at once', async () => {
