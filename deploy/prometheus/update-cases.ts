@@ -78,7 +78,7 @@ function sameTexts(one: Texts, other: Texts): boolean {
 
 /** Returns what promtool prints about the cases. What is recorded is evaluated first; otherwise it takes any order. */
 function tried(document: Document): string {
-  const copy = document.clone() as Document;
+  const copy = document.clone();
   copy.set(
     'rule_files',
     RULE_FILES.map((file) => join(import.meta.dirname, '../..', file)),
