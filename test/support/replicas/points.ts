@@ -5,6 +5,7 @@
 import type { Gate, Piece } from './link.ts';
 
 export const POINTS = [
+  'begin', // the first statement of a transaction has not reached the database
   'commit', // the commit of an owner's transaction has not reached the database
   'intent', // an intent is committed, and its response is on its way
   'request', // the request of an action is on its way
@@ -63,6 +64,7 @@ export class Points {
       stage.isFenced ||= bytes.includes('FOR SHARE');
       stage.hasIntent ||= bytes.includes('INSERT INTO intents');
       stage.isCommitting = bytes.includes('COMMIT');
+      if (bytes.includes('pg_current_xact_id()')) return this.#hold(replica, 'begin');
       return stage.isCommitting && stage.isFenced ? this.#hold(replica, 'commit') : undefined;
     };
   }
