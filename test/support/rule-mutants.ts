@@ -57,7 +57,9 @@ export function withoutTemplatePart(expr: string, part: TemplatePart): string {
   const { of, keeps } = TEMPLATE_PARTS[part];
   const found = binaries(expr).find((one) => templateOf(one) === of);
   if (found === undefined) return expr;
-  return withoutTemplatePart(expr.slice(0, found.from) + found[keeps] + expr.slice(found.to), part);
+  // An offset belongs to the right operand. This parser takes it for one of the whole expression.
+  const rest = keeps === 'left' ? expr.slice(found.to).replace(/^ offset \w+/, '') : expr.slice(found.to);
+  return withoutTemplatePart(expr.slice(0, found.from) + found[keeps] + rest, part);
 }
 
 function binaries(expr: string): readonly (Binary & { readonly from: number; readonly to: number })[] {
