@@ -173,7 +173,7 @@ describe('opsd audit verify', () => {
   });
 
   test('compares the file with the running daemon, else with the store, else with a given head', async () => {
-    const { open, close, serve, args, auditPath } = installed();
+    const { open, close, serve, args, path, auditPath } = installed();
     await intentFor((await open()).ledger, 'dlq-1');
     close();
     const offline = await opsd(['audit', 'verify', ...args]);
@@ -185,6 +185,13 @@ describe('opsd audit verify', () => {
     const online = await opsd(['audit', 'verify', ...args]);
     expect(online.stdout).toMatch(/is intact: 4 records.*\n.*the head of the running daemon/);
     const head = /head (\S+)/.exec(offline.stdout)![1]!;
+    const another = installed();
+    await intentFor((await another.open()).ledger, 'dlq-1');
+    another.close();
+    const wrong = await opsd(['audit', 'verify', ...another.args, '--socket', `${path}.sock`]);
+    expect(wrong.stdout).toMatch(
+      /cut off\n3 records .*\nThe known record is the head of the running daemon at \S+\.sock, which must use the same/,
+    );
     const given = await opsd(['audit', 'verify', '--file', auditPath, '--head', head]);
     expect(given).toMatchObject({ code: 0, stdout: expect.stringContaining('with --head') as string });
   });

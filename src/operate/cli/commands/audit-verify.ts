@@ -9,6 +9,8 @@ import { requestAuditHead } from '../daemon-client.ts';
 import { commandOf } from '../daemon-option.ts';
 import { printable } from '../output.ts';
 
+const DAEMON = 'the head of the running daemon';
+
 export async function verifyCommand(call: Call, source: AuditSource): Promise<number> {
   const { io } = call;
   const { log } = source;
@@ -28,6 +30,9 @@ export async function verifyCommand(call: Call, source: AuditSource): Promise<nu
   if (finding !== undefined) {
     io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
     io.stdout.write(`${formatCount(records)} records before it are unchanged.\n`);
+    // A daemon of another store has another log: that would be a false alarm.
+    if (known.source.startsWith(DAEMON))
+      io.stdout.write(`The known record is ${known.source}, which must use the same store.\n`);
     return EXIT.held;
   }
   const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
@@ -52,7 +57,7 @@ async function knownHead({ io, values }: Call, { log, socketPath }: AuditSource)
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
     const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
-    return { ...(head !== undefined && { head }), source: 'the head of the running daemon' };
+    return { ...(head !== undefined && { head }), source: `${DAEMON} at ${socketPath}` };
   } catch (error) {
     if (io.signal.aborted || textOption(values, 'file') !== undefined) throw error;
   }
