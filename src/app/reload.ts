@@ -29,11 +29,22 @@ export async function rehearse(next: Config, { env, storage, addresses }: Presen
   otlpEndpoint(next.telemetry.traces, env);
   for (const { settings, source } of next.policies) compilePolicy(settings, source);
   await storage.check(next);
-  const ownPorts = addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)]));
+  await tryAddresses(
+    next,
+    addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)])),
+  );
+}
+
+/**
+ * Opens and closes the addresses of a configuration, except those with own ports.
+ *
+ * @throws {ListenError} with the address, the reason, and the fix
+ */
+export async function tryAddresses({ server, hooks }: Config, ownPorts: readonly number[] = []): Promise<void> {
   const wanted = [
-    { listen: next.server.listen, setting: 'server.listen' },
-    { listen: next.hooks.listen, setting: 'hooks.listen' },
-    { listen: next.server.probes.listen, setting: 'server.probes.listen' },
+    { listen: server.listen, setting: 'server.listen' },
+    { listen: hooks.listen, setting: 'hooks.listen' },
+    { listen: server.probes.listen, setting: 'server.probes.listen' },
   ];
   for (const { listen, setting } of wanted) {
     if (listen !== undefined && listen.port !== 0 && !ownPorts.includes(listen.port)) await tryAddress(listen, setting);

@@ -253,6 +253,21 @@ test('any replica takes commands, and the owner of the account runs them', { tim
   expect(owner.address).not.toBe(other.address);
 });
 
+test('a replica that cannot listen takes no account', { timeout: 60_000 }, async () => {
+  const taken = await httpSink((_request, response) => void response.end());
+  const url = await emptyDatabase(server);
+  const file = join(tempDir(), 'opsd.yaml');
+  writeFileSync(
+    file,
+    `server: { listen: "${new URL(taken.url).host}" }
+storage: { postgres: { url: "${url}" } }
+accounts: [{ name: production, messageApi: { url: "${taken.url}", token: token } }]
+`,
+  );
+  await expect(startDaemon(file, tempDir())).rejects.toThrow(/server\.listen/);
+  expect(await opened(url).read(all(`SELECT to_regclass('leases') AS leases`))).toEqual([{ leases: null }]);
+});
+
 /** Returns everything that the database contains, as text. */
 async function contentOf(database: PostgresDatabase): Promise<string> {
   const tables = await database.read(
