@@ -71,12 +71,21 @@ const contestants: Contestant[] = [
     start: (_round, port) => ({ command: NODE, args: [...FLAGS, join(ROOT, 'bench/bare.js'), String(port)] }),
   },
   {
-    name: 'opsd run',
+    name: 'opsd run, with a new store',
     times: [],
     cpu: [],
     start: (round, port) => ({
       command: NODE,
       args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, `run-${round}`)],
+    }),
+  },
+  {
+    name: 'opsd run, with its store of before',
+    times: [],
+    cpu: [],
+    start: (_round, port) => ({
+      command: NODE,
+      args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, 'again')],
     }),
   },
 ];
