@@ -285,6 +285,63 @@ const CASES: readonly PanelCase[] = [
     // The value of the info metric is really 1. Here the larger value decides which name stays.
     shown: { '{account="shop",index="i",name="new"}': 20 },
   },
+  {
+    says: 'an account that moved has one owner, with the epoch of now',
+    panel: 'opsd-daemon/Owner of each account',
+    given: {
+      [of('opsd_lease_owner')]: '1x30 0x29',
+      [of('opsd_lease_epoch')]: '3x30 4x29',
+      [of('opsd_lease_owner', '', { instance: 'b' })]: '0x30 1x29',
+      [of('opsd_lease_epoch', '', { instance: 'b' })]: '3x30 4x29',
+      [of('opsd_collector_stale', 'collector="logs"', { instance: 'b' })]: always(0),
+    },
+    shown: { '{account="shop",instance="b"}': 4 },
+  },
+  {
+    says: 'takeovers by both replicas count for the account, at its owner',
+    panel: 'opsd-daemon/Owner of each account/B',
+    given: {
+      [of('opsd_lease_owner')]: always(0),
+      [of('opsd_lease_owner', '', { instance: 'b' })]: always(1),
+      [of('opsd_lease_takeovers_total')]: '0+60x60',
+      [of('opsd_lease_takeovers_total', '', { instance: 'b' })]: '0+120x60',
+    },
+    shown: { '{account="shop",instance="b"}': 10_800 },
+  },
+  {
+    says: 'without replicas, each account belongs to its daemon, with the epoch 0',
+    panel: 'opsd-daemon/Owner of each account',
+    given: { [of('opsd_collector_stale', 'collector="logs"')]: always(0) },
+    shown: { '{account="shop",instance="a"}': 0 },
+  },
+  {
+    says: 'a replica without accounts is shown, and an account without an owner belongs to none',
+    panel: 'opsd-daemon/Accounts by daemon',
+    given: {
+      [of('opsd_lease_owner')]: always(1),
+      [of('opsd_lease_owner', '', { account: 'mail' })]: always(0),
+      [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
+      [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
+    },
+    shown: { '{instance="a"}': 1, '{instance="b"}': 0 },
+  },
+  {
+    says: 'accounts without an owner are those that no replica owns',
+    panel: 'opsd-daemon/Accounts by daemon/B',
+    given: {
+      [of('opsd_lease_owner')]: always(1),
+      [of('opsd_lease_owner', '', { account: 'mail' })]: always(0),
+      [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
+      [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
+    },
+    shown: { '{}': 1 },
+  },
+  {
+    says: 'without replicas, no account is without an owner',
+    panel: 'opsd-daemon/Accounts by daemon/B',
+    given: { [of('opsd_collector_stale', 'collector="logs"')]: always(0) },
+    shown: { '{}': 0 },
+  },
 ];
 
 test.for(CASES)('$panel: $says', async (one, { skip }) => {
