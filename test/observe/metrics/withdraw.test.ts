@@ -82,6 +82,13 @@ test('accounts that are withdrawn in one turn need one walk over the series', as
   expect(await walksFor(['a', 'b', 'c', 'd'])).toBe(one);
 });
 
+test('accounts without an owner are a number of the replica', () => {
+  const { families } = bench();
+  const { put, samples } = families.collect('store');
+  leasePart(families, () => ({ unowned: 2, accounts: [] })).fill(put);
+  expect(samples).toEqual(new Map([['opsd_accounts_unowned', new Map([['', 2]])]]));
+});
+
 test('a daemon that does not share its store exports no leases', () => {
   const { families } = bench();
   const { put, samples } = families.collect('store');
