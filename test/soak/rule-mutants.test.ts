@@ -132,27 +132,27 @@ const templates = Map.groupBy(RECORDINGS, ({ expr }) =>
     .replaceAll(/\[\w+\]/g, '[WINDOW]'),
 );
 
-describe.each([...templates].map(([template, rules]) => ({ template, rules })))(
-  'recording rules such as $rules.0.record',
-  ({ rules }) => {
-    const program = installed('promtool');
-    const alerts = ALERTS.filter(({ expr }) => rules.some((rule) => recordedFor([expr], RECORDINGS).has(rule)));
+/** A sum has no part that can be left out. */
+const mutable = [...templates.values()].filter((rules) => expressionMutants(rules[0]!.expr).length > 0);
 
-    test.for(expressionMutants(rules[0]!.expr).map(({ what }, index) => ({ what, index })))(
-      'a case notices: without $what',
-      { timeout: 600_000 },
-      async ({ index }, { skip }) => {
-        if (program === undefined) skip('promtool is not installed');
-        const mutation = rules.map(
-          (rule) => [rule, { ...rule, expr: expressionMutants(rule.expr)[index]!.expr }] as const,
-        );
-        const output = await tried(program!, { alerts, recorded: rules }, new Map(mutation));
-        expect(output).toContain('FAILED');
-        expect(output).not.toContain('parse error');
-      },
-    );
-  },
-);
+describe.each(mutable.map((rules) => ({ rules })))('recording rules such as $rules.0.record', ({ rules }) => {
+  const program = installed('promtool');
+  const alerts = ALERTS.filter(({ expr }) => rules.some((rule) => recordedFor([expr], RECORDINGS).has(rule)));
+
+  test.for(expressionMutants(rules[0]!.expr).map(({ what }, index) => ({ what, index })))(
+    'a case notices: without $what',
+    { timeout: 600_000 },
+    async ({ index }, { skip }) => {
+      if (program === undefined) skip('promtool is not installed');
+      const mutation = rules.map(
+        (rule) => [rule, { ...rule, expr: expressionMutants(rule.expr)[index]!.expr }] as const,
+      );
+      const output = await tried(program!, { alerts, recorded: rules }, new Map(mutation));
+      expect(output).toContain('FAILED');
+      expect(output).not.toContain('parse error');
+    },
+  );
+});
 
 describe('templates of expressions', () => {
   const program = installed('promtool');
