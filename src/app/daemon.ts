@@ -21,7 +21,7 @@ import { operationsOf } from './operations.ts';
 import { ownIncidents } from './own-incidents.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
-import { rehearse, tryAddresses } from './reload.ts';
+import { rehearse } from './reload.ts';
 import { messageUse } from './reading.ts';
 import { servedBy } from './served.ts';
 import { openStorage } from './open-storage.ts';
@@ -39,8 +39,6 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const events = new EventBus();
   parts.use(logEvents(events, logger));
   const security = createSecurity(first, clock);
-  // A replica that cannot listen must not take accounts from the others first.
-  if (first.storage.postgres !== undefined && options.direct === undefined) await tryAddresses(first);
   const storage = await openStorage(first, { clock, events, direct: options.direct }, parts);
   if (storage.replica === undefined) await endInterruptedOperations(storage.ledger, options);
   const own = { options, events, storage, security };

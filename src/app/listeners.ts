@@ -13,7 +13,7 @@ import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
 import { hooksOf } from './hooks.ts';
-import { portOf } from './reload.ts';
+import { portOf } from './addresses.ts';
 import type { Parts } from './parts.ts';
 import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';

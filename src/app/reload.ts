@@ -1,14 +1,12 @@
 /** Change of the configuration while the daemon runs. */
-import { createServer } from 'node:net';
 import type { ReloadState } from './reloader.ts';
 import type { Config } from '#config/config.ts';
 import type { Engine } from '#automate/engine/engine.ts';
 import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
+import { portOf, tryAddresses } from './addresses.ts';
 import { modeCeiling } from './automation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
-import { listenTcp } from '#operate/http/listen.ts';
 import type { Storage } from './storage.ts';
 
 /** Current daemon, as its successor sees it. */
@@ -33,34 +31,6 @@ export async function rehearse(next: Config, { env, storage, addresses }: Presen
     next,
     addresses.flatMap((address) => (address === undefined ? [] : [portOf(address)])),
   );
-}
-
-/**
- * Opens and closes the addresses of a configuration, except those with own ports.
- *
- * @throws {ListenError} with the address, the reason, and the fix
- */
-export async function tryAddresses({ server, hooks }: Config, ownPorts: readonly number[] = []): Promise<void> {
-  const wanted = [
-    { listen: server.listen, setting: 'server.listen' },
-    { listen: hooks.listen, setting: 'hooks.listen' },
-    { listen: server.probes.listen, setting: 'server.probes.listen' },
-  ];
-  for (const { listen, setting } of wanted) {
-    if (listen !== undefined && listen.port !== 0 && !ownPorts.includes(listen.port)) await tryAddress(listen, setting);
-  }
-}
-
-/** Port of an address. URLs omit the default port of their scheme. */
-export function portOf(address: string): number {
-  const { port, protocol } = new URL(address);
-  return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
-}
-
-async function tryAddress(listen: ListenAddress, setting: string): Promise<void> {
-  const server = createServer();
-  await listenTcp(server, listen, { setting });
-  await new Promise((resolve) => server.close(resolve));
 }
 
 /** @param by requester of the reload that has just failed */
