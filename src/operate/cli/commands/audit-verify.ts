@@ -9,8 +9,6 @@ import { requestAuditHead } from '../daemon-client.ts';
 import { commandOf } from '../daemon-option.ts';
 import { printable } from '../output.ts';
 
-const DAEMON = 'the head of the running daemon';
-
 export async function verifyCommand(call: Call, source: AuditSource): Promise<number> {
   const { io } = call;
   const { log } = source;
@@ -31,7 +29,7 @@ export async function verifyCommand(call: Call, source: AuditSource): Promise<nu
     io.stdout.write(`${finding.file}:${finding.line}: ${printable(finding.problem)}\n`);
     io.stdout.write(`${formatCount(records)} records before it are unchanged.\n`);
     // A daemon of another store has another log: that would be a false alarm.
-    if (known.source.startsWith(DAEMON))
+    if (known.isOfDaemon === true)
       io.stdout.write(`The known record is ${known.source}, which must use the same store.\n`);
     return EXIT.held;
   }
@@ -48,6 +46,7 @@ export async function verifyCommand(call: Call, source: AuditSource): Promise<nu
 interface KnownHead {
   readonly head?: AuditHead;
   readonly source: string;
+  readonly isOfDaemon?: true;
 }
 
 /** Head from the option, else from the running daemon, else from the store. */
@@ -57,7 +56,11 @@ async function knownHead({ io, values }: Call, { log, socketPath }: AuditSource)
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
     const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
-    return { ...(head !== undefined && { head }), source: `${DAEMON} at ${socketPath}` };
+    return {
+      ...(head !== undefined && { head }),
+      source: `the head of the running daemon at ${socketPath}`,
+      isOfDaemon: true,
+    };
   } catch (error) {
     if (io.signal.aborted || textOption(values, 'file') !== undefined) throw error;
   }
