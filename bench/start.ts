@@ -63,6 +63,19 @@ interface Contestant {
   start(round: number, port: number): { readonly args: readonly string[]; readonly command: string };
 }
 
+/** @param storeOf returns the name of the store in a round */
+function daemon(name: string, storeOf: (round: number) => string): Contestant {
+  return {
+    name,
+    times: [],
+    cpu: [],
+    start: (round, port) => ({
+      command: NODE,
+      args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, storeOf(round))],
+    }),
+  };
+}
+
 const contestants: Contestant[] = [
   {
     name: 'bare Node and prom-client (floor)',
@@ -70,24 +83,8 @@ const contestants: Contestant[] = [
     cpu: [],
     start: (_round, port) => ({ command: NODE, args: [...FLAGS, join(ROOT, 'bench/bare.js'), String(port)] }),
   },
-  {
-    name: 'opsd run, with a new store',
-    times: [],
-    cpu: [],
-    start: (round, port) => ({
-      command: NODE,
-      args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, `run-${round}`)],
-    }),
-  },
-  {
-    name: 'opsd run, with its store of before',
-    times: [],
-    cpu: [],
-    start: (_round, port) => ({
-      command: NODE,
-      args: [...FLAGS, MAIN, 'run', '--config', daemonConfig(port, 'again')],
-    }),
-  },
+  daemon('opsd run, with a new store', (round) => `run-${round}`),
+  daemon('opsd run, with its store of before', () => 'again'),
 ];
 if (existsSync(ALERTMANAGER)) {
   const file = join(folder, 'alertmanager.yml');

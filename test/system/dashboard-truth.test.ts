@@ -8,6 +8,13 @@ import type { PanelCase } from '../support/panel-truth.ts';
 import { installed } from '../support/program.ts';
 
 const MAIL = 'destination="mail"';
+/** Leases of two replicas: one owns shop, and none owns mail. */
+const MAIL_UNOWNED = {
+  [of('opsd_lease_owner')]: always(1),
+  [of('opsd_lease_owner', '', { account: 'mail' })]: always(0),
+  [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
+  [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
+};
 const CASES: readonly PanelCase[] = [
   {
     says: 'no attempts are no share of failures',
@@ -317,23 +324,13 @@ const CASES: readonly PanelCase[] = [
   {
     says: 'a replica without accounts is shown, and an account without an owner belongs to none',
     panel: 'opsd-daemon/Accounts by daemon',
-    given: {
-      [of('opsd_lease_owner')]: always(1),
-      [of('opsd_lease_owner', '', { account: 'mail' })]: always(0),
-      [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
-      [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
-    },
+    given: MAIL_UNOWNED,
     shown: { '{instance="a"}': 1, '{instance="b"}': 0 },
   },
   {
     says: 'accounts without an owner are those that no replica owns',
     panel: 'opsd-daemon/Accounts by daemon/B',
-    given: {
-      [of('opsd_lease_owner')]: always(1),
-      [of('opsd_lease_owner', '', { account: 'mail' })]: always(0),
-      [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
-      [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
-    },
+    given: MAIL_UNOWNED,
     shown: { '{}': 1 },
   },
   {

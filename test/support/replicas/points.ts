@@ -5,7 +5,7 @@
 import type { Gate, Piece } from './link.ts';
 
 export const POINTS = [
-  'begin', // the first statement of a transaction has not reached the database
+  'begin', // the first statement of a write transaction has not reached the database
   'commit', // the commit of an owner's transaction has not reached the database
   'intent', // an intent is committed, and its response is on its way
   'request', // the request of an action is on its way
