@@ -5,7 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
-import { freePort, pause, residentBytes } from './measure.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { pause, residentBytes } from './measure.ts';
 import type { Observed } from './observe.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -26,7 +26,8 @@ import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { postgresPrograms } from '../test/support/postgres/debian-server.ts';
-import { figures, freePort, pause, residentBytes } from './measure.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { figures, pause, residentBytes } from './measure.ts';
 import { emptyPostgres } from './postgres-store.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 200_000);

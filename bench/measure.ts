@@ -1,7 +1,6 @@
 /** Shared parts of the benchmarks: processes timed from outside, figures as medians, ratios within one run. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 export interface Started {
@@ -59,14 +58,6 @@ export async function timeOf(command: string, args: readonly string[]): Promise<
   const code = await new Promise((resolve) => child.once('close', resolve));
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${String(code)}`);
   return performance.now() - started;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface Figures {

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { startEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { figures, freePort, pause, residentBytes, stop, untilScraped } from './measure.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { figures, pause, residentBytes, stop, untilScraped } from './measure.ts';
 
 const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 15);

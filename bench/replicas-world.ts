@@ -6,17 +6,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { replicaFor } from '#storage/postgres/rendezvous.ts';
 import { parseExposition } from '../test/support/exposition.ts';
-import {
-  cpuMs,
-  freePort,
-  parentOf,
-  pause,
-  residentBytes,
-  stop,
-  sum,
-  usageWithChildren,
-  type Usage,
-} from './measure.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { cpuMs, parentOf, pause, residentBytes, stop, sum, usageWithChildren, type Usage } from './measure.ts';
 import { emptyDatabase } from './postgres-store.ts';
 import {
   accountsOf,

@@ -13,7 +13,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs, figures, freePort, pause, residentBytes, stop, timeOf, untilScraped, type Figures } from './measure.ts';
+import { freePort } from '../test/support/free-port.ts';
+import { cpuMs, figures, pause, residentBytes, stop, timeOf, untilScraped, type Figures } from './measure.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const NODE = process.execPath;

@@ -1,10 +1,34 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
-/** Returns a port that was free just now, for programs that cannot report the port that they selected. */
+/** Ports below those that systems give to connections and to `port: 0`, where another test could be given the same. */
+const FIRST = 20_000;
+const PER_WORKER = 1_000;
+/** vitest runs at most this many workers at once; a bench has no worker and takes the first part. */
+const WORKERS = 12;
+
+/** The ports of this process are taken in order, so that it never gives one to two programs. */
+let taken = Math.floor(Math.random() * PER_WORKER);
+
+/**
+ * Returns a free port of 127.0.0.1 for programs that cannot report the port that they selected, or that start later or
+ * again. No test that runs at the same time is given it.
+ *
+ * @throws {Error} when no port of this worker is free
+ */
 export async function freePort(): Promise<number> {
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS;
+  for (let tries = 0; tries < PER_WORKER; tries++) {
+    const port = FIRST + worker * PER_WORKER + (taken++ % PER_WORKER);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`Each of ${PER_WORKER} ports from ${FIRST + worker * PER_WORKER} is in use`);
+}
+
+async function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const isListening = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (isListening) await new Promise((resolve) => server.close(resolve));
+  return isListening;
 }
