@@ -6,10 +6,8 @@
  * A reading is taken in parts, so that other work can run in between. After a failed commit, the state is loaded again
  * from the store, and the next reading continues.
  */
-import { hash } from 'node:crypto';
 import {
   membersNow,
-  merged,
   splitAtGaps,
   stateOf,
   touches,
@@ -25,8 +23,9 @@ import {
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { isLeaseLost } from '#foundation/events/store-failure.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import { Change, opened } from './incident-change.ts';
 import { IncidentSet, kindKey } from './incident-set.ts';
-import type { IncidentCommit, IncidentMark, IncidentMember, IncidentStore } from './incident-store.ts';
+import type { IncidentMark, IncidentStore } from './incident-store.ts';
 
 /** Maximum number of unresolved incidents. Further failures are members of the overflow incident of their account. */
 const MOST_UNRESOLVED = 1_000;
@@ -50,6 +49,8 @@ export interface DeadLetterReading<Row> {
   /** Epoch milliseconds of the failure. */
   readonly atOf: (row: Row) => number;
   readonly kindOf: (row: Row) => Omit<IncidentKind, 'account'>;
+  /** Returns true for a run of this daemon itself. It is no member. */
+  readonly isOwn: (row: Row) => boolean;
   /** Returns true for a run that this daemon resumed and that failed again. */
   readonly isRefailed: (row: Row) => boolean;
   /** An absent member that failed at or after this time has left the queue. Infinity: absence proves nothing. */
@@ -67,6 +68,13 @@ export interface FailingDestination extends IncidentKind {
 interface Failure {
   readonly dlqId: string;
   readonly at: number;
+}
+
+/** Rows of a reading that are no members, and members that have left. */
+interface Found<Row> {
+  readonly fresh: Row[];
+  readonly refailed: Row[];
+  readonly again: Failure[];
 }
 
 export class IncidentBook {
@@ -109,14 +117,30 @@ export class IncidentBook {
   async *take<Row>(reading: DeadLetterReading<Row>): AsyncGenerator<void, void, undefined> {
     if (this.#mustLoad) await this.#change(() => undefined);
     this.#reading += 1;
-    const { account, queue, idOf, atOf } = reading;
     const set = this.#set;
-    const known = set.membersOf(account, queue);
-    const fresh: Row[] = [];
-    const refailed: Row[] = [];
-    const again: Failure[] = [];
-    for (const [index, row] of reading.rows.entries()) {
-      if (index % ROWS_AT_ONCE === ROWS_AT_ONCE - 1) yield;
+    const found: Found<Row> = { fresh: [], refailed: [], again: [] };
+    for (let from = 0; from < reading.rows.length; from += ROWS_AT_ONCE) {
+      if (from > 0) yield;
+      this.#compare(reading, from, found);
+    }
+    // The state was loaded again in between, so absence proves nothing. The next reading continues.
+    if (this.#set !== set) return;
+    const gone = [...found.again, ...this.#absent(reading)];
+    for (let from = 0; from < gone.length; from += MEMBERS_AT_ONCE) {
+      await this.#leave(reading, gone.slice(from, from + MEMBERS_AT_ONCE));
+      yield;
+    }
+    yield* this.#enter(reading, found.fresh, false);
+    yield* this.#enter(reading, found.refailed, true);
+  }
+
+  /** Compares rows with the members. Most are members without a change. */
+  #compare<Row>(reading: DeadLetterReading<Row>, from: number, { fresh, refailed, again }: Found<Row>): void {
+    const { account, queue, rows, idOf, atOf, isOwn, isRefailed } = reading;
+    const known = this.#set.membersOf(account, queue);
+    const end = Math.min(from + ROWS_AT_ONCE, rows.length);
+    for (let index = from; index < end; index++) {
+      const row = rows[index]!;
       const dlqId = idOf(row);
       const member = known.get(dlqId);
       if (member !== undefined) {
@@ -125,17 +149,8 @@ export class IncidentBook {
         // The id now belongs to a later failure.
         again.push({ dlqId, at: member.at });
       }
-      (reading.isRefailed(row) ? refailed : fresh).push(row);
+      if (!isOwn(row)) (isRefailed(row) ? refailed : fresh).push(row);
     }
-    // The state was loaded again in between, so absence proves nothing. The next reading continues.
-    if (this.#set !== set) return;
-    const gone = [...again, ...this.#absent(reading)];
-    for (let from = 0; from < gone.length; from += MEMBERS_AT_ONCE) {
-      await this.#leave(reading, gone.slice(from, from + MEMBERS_AT_ONCE));
-      yield;
-    }
-    yield* this.#enter(reading, fresh, false);
-    yield* this.#enter(reading, refailed, true);
   }
 
   #absent<Row>({ account, queue, completeFrom }: DeadLetterReading<Row>): Failure[] {
@@ -348,101 +363,6 @@ function partsOf(failures: readonly Failure[]): Failure[][] {
       part.slice(index * MEMBERS_AT_ONCE, (index + 1) * MEMBERS_AT_ONCE),
     ),
   );
-}
-
-/** Changes of one commit, over the present incidents. */
-class Change {
-  readonly added: IncidentMember[] = [];
-  readonly removed: Omit<IncidentMember, 'incident' | 'at'>[] = [];
-  readonly #set: IncidentSet;
-  readonly #changed = new Map<string, Incident>();
-  readonly #merged: { readonly account: string; readonly from: string; readonly to: string }[] = [];
-  readonly #forgotten: Incident[] = [];
-
-  constructor(set: IncidentSet) {
-    this.#set = set;
-  }
-
-  get(id: string): Incident | undefined {
-    return this.#changed.get(id) ?? this.#set.get(id);
-  }
-
-  put(incident: Incident): void {
-    this.#changed.set(incident.id, incident);
-  }
-
-  ofKind(kind: IncidentKind): Incident[] {
-    const key = kindKey(kind);
-    const gone = new Set(this.#merged.map(({ from }) => from));
-    const ids = new Set(this.#set.ofKind(kind).map(({ id }) => id));
-    for (const incident of this.#changed.values()) if (kindKey(incident) === key) ids.add(incident.id);
-    return [...ids].filter((id) => !gone.has(id)).map((id) => this.get(id)!);
-  }
-
-  /** Number of incidents that are not resolved. */
-  get unresolved(): number {
-    let count = 0;
-    for (const { id } of this.#set.all()) if (this.get(id)!.state !== 'resolved') count += 1;
-    for (const { id, state } of this.#changed.values()) {
-      if (state !== 'resolved' && this.#set.get(id) === undefined) count += 1;
-    }
-    return count;
-  }
-
-  /** Makes two incidents one. */
-  merge(incident: Incident, other: Incident): Incident {
-    const one = merged(incident, other);
-    this.put(one);
-    this.#changed.delete(other.id);
-    this.#merged.push({ account: one.account, from: other.id, to: one.id });
-    for (const [index, member] of this.added.entries()) {
-      if (member.incident === other.id) this.added[index] = { ...member, incident: one.id };
-    }
-    return one;
-  }
-
-  forget(incident: Incident): void {
-    this.#changed.delete(incident.id);
-    this.#forgotten.push(incident);
-  }
-
-  /** Yields a commit for each account that has changes. */
-  *commits(): Generator<IncidentCommit> {
-    const changed = [...this.#changed.values()];
-    const all = [changed, this.added, this.removed, this.#merged, this.#forgotten];
-    for (const account of new Set(all.flat().map((one) => one.account))) {
-      const isOf = (one: { readonly account: string }): boolean => one.account === account;
-      yield {
-        account,
-        changed: changed.filter(isOf),
-        added: this.added.filter(isOf),
-        removed: this.removed.filter(isOf),
-        merged: this.#merged.filter(isOf).map(({ from, to }) => [from, to]),
-        forgotten: this.#forgotten.filter(isOf).map(({ id }) => id),
-      };
-    }
-  }
-}
-
-const ID_LENGTH = 10;
-
-function opened(change: Change, kind: IncidentKind, span: Span, at: number): Incident {
-  let id: string;
-  let text = `${kindKey(kind)}\0${span.firstAt}`;
-  do id = hash('sha256', (text += '\0')).slice(0, ID_LENGTH);
-  while (change.get(id) !== undefined);
-  return {
-    ...kind,
-    id,
-    state: 'open',
-    ...span,
-    openedAt: at,
-    now: { workflow: 0, message: 0 },
-    ever: 0,
-    expired: 0,
-    campaigns: [],
-    aliases: [],
-  };
 }
 
 function byOpening(a: Incident, b: Incident): number {

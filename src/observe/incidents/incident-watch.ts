@@ -176,10 +176,11 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
     return {
       account,
       queue: 'workflow',
-      rows: rows.filter(({ labels }) => !labels.includes(CANARY_LABEL)),
+      rows,
       idOf: ({ dlqId }) => dlqId,
       atOf: ({ createdAt }) => createdAt,
       kindOf: kindOfRun,
+      isOwn: ({ labels }) => labels.includes(CANARY_LABEL),
       isRefailed: ({ labels }) => labels.some(isStamp),
       // An invalid row may be any entry.
       completeFrom: dropped > 0 ? Infinity : -Infinity,
@@ -202,6 +203,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
       idOf: ({ dlqId }) => dlqId,
       atOf: ({ learnedAt }) => learnedAt,
       kindOf: kindOfDeadLetter,
+      isOwn: () => false,
       isRefailed: () => false,
       completeFrom: listed.length < MOST_DEAD_LETTERS ? -Infinity : listed[0]!.learnedAt,
       ...this.#retention(account),
