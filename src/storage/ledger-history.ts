@@ -24,12 +24,13 @@ export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
 export function createHistory({ database }: Journal): History {
   const queries = historyQueries(database.dialect);
 
+  /** Reads rows of ids, which may repeat: a set of 100,000 ids would cost more than it saves. */
   function* rowsOf(
     name: keyof typeof queries,
     account: string | undefined,
     ids: Iterable<string>,
   ): Work<readonly Row[]> {
-    const wanted = [...new Set(ids)];
+    const wanted = [...ids];
     return wanted.length === 0 ? [] : yield* all(queries[name], account ?? null, JSON.stringify(wanted));
   }
 

@@ -90,10 +90,11 @@ export async function decideWorkflowDlq(
   }
 
   const listed = new Returns(listing.entries, deps.ledger.instance);
-  const proposals = allowed.map((candidate) => propose(policy, candidate, listed, deps));
-  const groups = chooseByGroup(policy, proposals, { population, campaigns, now, draft }, deps);
+  const propose = (candidate: Candidate): RunProposal => proposalOf(policy, candidate, listed, deps);
+  const groups = chooseByGroup(policy, allowed, { population, campaigns, now, draft, propose }, deps);
   const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
-  const drain = drainOf(policy, proposals, groups.campaigns, now);
+  const expiries = allowed.map(({ entry }) => expiryOf(policy, entry, deps) ?? Infinity);
+  const drain = drainOf(policy, expiries, groups.campaigns, now);
   noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
     {
@@ -101,12 +102,12 @@ export async function decideWorkflowDlq(
       matched: allowed.length,
       chosen,
       backlog: allowed.length - chosen.length,
-      ...deferredOf(proposals, chosen),
+      ...deferredOf(allowed.values().map(propose), chosen),
       campaigns: groups.campaigns,
       caps,
       ...(drain !== undefined && { drain }),
     },
-    proposals.map(({ target }) => target),
+    allowed.map(({ entry }) => entry.dlqId),
   );
   return { ...decision, meant: matched.map(({ entry }) => entry.dlqId), missing };
 }
@@ -239,13 +240,19 @@ function allow(
   });
 }
 
-function propose(
+/** Epoch milliseconds; undefined if the retention is unknown. */
+function expiryOf({ account }: WorkflowDlqPolicy, { createdAt }: WorkflowDlqEntry, { accounts }: WorkflowDlqDeps) {
+  const retentionMs = accounts.get(account)?.dlqRetentionMs;
+  return retentionMs === undefined ? undefined : createdAt + retentionMs;
+}
+
+function proposalOf(
   policy: WorkflowDlqPolicy,
   { entry, lineage, attempts }: Candidate,
   listed: Returns,
   deps: WorkflowDlqDeps,
 ): RunProposal {
-  const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
+  const expiresAt = expiryOf(policy, entry, deps);
   const common = {
     policy: policy.name,
     account: policy.account,
@@ -256,7 +263,7 @@ function propose(
     workflowUrl: entry.workflowUrl,
     lineage,
     failedAt: entry.createdAt,
-    ...(retentionMs !== undefined && { expiresAt: entry.createdAt + retentionMs }),
+    ...(expiresAt !== undefined && { expiresAt }),
     labels: entry.labels.filter((label) => parseStamp(label) === undefined),
     cause: failureCause(entry.responseStatus, entry.responseText),
     ...(entry.responseStatus !== undefined && { status: entry.responseStatus }),

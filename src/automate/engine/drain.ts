@@ -2,24 +2,25 @@
  * Time to work through all matched entries, by the ramp of each group and the policy's own caps, and the number of
  * entries that expire before.
  */
-import type { Plan, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import type { Plan, PlanCampaign } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqPolicy } from '../policies/policy.ts';
 
 const HOUR_MS = 3_600_000;
 /** Delay between the end of a step and the listing that judges it. */
 const JUDGING_MS = 60_000;
 
+/** @param expiries time at which each matched entry expires; Infinity if unknown */
 export function drainOf(
   policy: WorkflowDlqPolicy,
-  proposals: readonly (ResumeProposal | WorkflowDeleteProposal)[],
+  expiries: readonly number[],
   campaigns: readonly PlanCampaign[],
   now: number,
 ): Plan['drain'] {
   // A group in audit waits for an operator, so no time can be estimated.
-  if (proposals.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
-  const byCaps = (Math.max(0, proposals.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
+  if (expiries.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
+  const byCaps = (Math.max(0, expiries.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
   const ms = Math.max(byCaps, ...campaigns.map((campaign) => waitMs(campaign, now) + rampMs(policy, campaign)));
-  const expiring = proposals.filter(({ expiresAt = Infinity }) => expiresAt < now + ms).length;
+  const expiring = expiries.filter((at) => at < now + ms).length;
   return { ms, expiring };
 }
 

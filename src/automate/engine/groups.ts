@@ -4,7 +4,7 @@
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
-import type { GroupFacts } from '../guardrails/guard.ts';
+import type { Candidate, GroupFacts } from '../guardrails/guard.ts';
 import { nextSizes } from '../guardrails/campaign.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
@@ -21,21 +21,23 @@ interface Choosing {
   readonly campaigns: KnownCampaigns;
   readonly now: number;
   readonly draft: Draft;
+  readonly propose: (candidate: Candidate) => RunProposal;
 }
 
 interface ChoosingOne extends Choosing {
   readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
+/** Proposes what each group may do in this run. Most of many candidates have to wait, and become no proposals. */
 export function chooseByGroup(
   policy: WorkflowDlqPolicy,
-  proposals: readonly RunProposal[],
+  matched: readonly Candidate[],
   choosing: Choosing,
   deps: Pick<DecideDeps, 'facts' | 'guards'>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
-  if (!isResume(policy)) return { allowed: proposals, campaigns: [] };
-  const byGroup = Map.groupBy(proposals as readonly ResumeProposal[], ({ group }) => group);
+  if (!isResume(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
+  const byGroup = Map.groupBy(matched, ({ entry }) => groupOf(policy, entry));
   const going = new Map<string, RunProposal>();
   const campaigns: PlanCampaign[] = [];
   const holds: Denial[] = [];
@@ -66,17 +68,17 @@ export function chooseByGroup(
         : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
-  return { allowed: proposals.flatMap(({ target }) => going.get(target) ?? []), campaigns };
+  return { allowed: matched.flatMap(({ entry }) => going.get(entry.dlqId) ?? []), campaigns };
 }
 
 function oneGroup(
   policy: ResumePolicy,
   group: string,
-  members: readonly ResumeProposal[],
-  { arrivals, campaigns, now, draft }: ChoosingOne,
+  members: readonly Candidate[],
+  { arrivals, campaigns, now, draft, propose }: ChoosingOne,
   deps: Pick<DecideDeps, 'facts' | 'guards'>,
 ): {
-  readonly now: readonly ResumeProposal[];
+  readonly now: readonly RunProposal[];
   readonly size: number;
   readonly held?: Denial;
   readonly campaign: Campaign;
@@ -106,8 +108,8 @@ function oneGroup(
     }
   }
   const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
-  const chosen = members.slice(0, size).map((proposal) => ({
-    ...proposal,
+  const chosen = members.slice(0, size).map((candidate) => ({
+    ...propose(candidate),
     // The first entries of a campaign are sent without retries, so that their outcome is known soon.
     ...(isCanary && { retries: 0 }),
   }));

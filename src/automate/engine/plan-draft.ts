@@ -52,7 +52,7 @@ const MOST_NAMED = 10;
 const MOST_DEFERRED = 50;
 
 /** Returns the allowed actions that are not in this run, up to the maximum. */
-export function deferredOf(allowed: readonly Proposal[], chosen: readonly Proposal[]): Pick<Plan, 'deferred'> {
+export function deferredOf(allowed: Iterable<Proposal>, chosen: readonly Proposal[]): Pick<Plan, 'deferred'> {
   const going = new Set(chosen.map(({ target }) => target));
   const deferred: Proposal[] = [];
   for (const proposal of allowed) {

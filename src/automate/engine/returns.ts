@@ -7,7 +7,6 @@
 import { isStamp, parseStamp } from '#foundation/domain/lineage.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
 export class Returns {
   readonly #byRun = new Map<string, WorkflowDlqEntry[]>();
@@ -18,12 +17,12 @@ export class Returns {
   constructor(entries: Iterable<WorkflowDlqEntry>, instance: string) {
     for (const entry of entries) {
       const { fingerprint, workflowRunId, labels } = entry;
-      getOrAdd(this.#byRun, workflowRunId, () => []).push(entry);
-      if (fingerprint !== undefined) getOrAdd(this.#byFingerprint, fingerprint, () => []).push(entry);
+      add(this.#byRun, workflowRunId, entry);
+      if (fingerprint !== undefined) add(this.#byFingerprint, fingerprint, entry);
       for (const label of labels) {
         const stamp = parseStamp(label);
         if (stamp?.instance !== instance) continue;
-        getOrAdd(this.#byLineage, stamp.lineage, () => []).push({ attempt: stamp.attempt, entry });
+        add(this.#byLineage, stamp.lineage, { attempt: stamp.attempt, entry });
       }
     }
   }
@@ -72,6 +71,13 @@ export class Returns {
       ...(others.size > 0 && { listedBefore: [...others] }),
     };
   }
+}
+
+/** Almost every key has one value, and an empty array would reserve room for 17 at its first push. */
+function add<V>(map: Map<string, V[]>, key: string, value: V): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, [value]);
+  else values.push(value);
 }
 
 /** Returns true if an entry can be the return of a resumed run: it failed later, and was not listed before. */

@@ -1,21 +1,18 @@
 import { expect, test } from 'vitest';
-import type { PlanCampaign, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { PlanCampaign } from '#foundation/domain/plan.ts';
 import { drainOf } from '#automate/engine/drain.ts';
 import type { ResumePolicy } from '#automate/policies/policy.ts';
-import { resumeOf } from '../../support/ledger-facts.ts';
 import { MINUTE, policyOf, START } from './world.ts';
 
 const policy = policyOf() as ResumePolicy;
-const proposals: ResumeProposal[] = Array.from({ length: 3 }, (_, n) =>
-  resumeOf(`d${n}`, { expiresAt: START + (n + 1) * 20 * MINUTE }),
-);
+const expiries = [1, 2, 3].map((n) => START + n * 20 * MINUTE);
 
 function campaign(over: Partial<PlanCampaign>): PlanCampaign {
   return { group: 'g', state: 'ready', step: 1, now: 3, next: [], verified: 0, judged: 0, matched: 3, ...over };
 }
 
 test('the time that a halt lasts, or a step settles, is included, and expirations in between are reported', () => {
-  const drain = (over: Partial<PlanCampaign>) => drainOf(policy, proposals, [campaign(over)], START);
+  const drain = (over: Partial<PlanCampaign>) => drainOf(policy, expiries, [campaign(over)], START);
   expect(drain({})).toEqual({ ms: 0, expiring: 0 });
   expect(drain({ state: 'halted', until: START + 30 * MINUTE })).toEqual({ ms: 30 * MINUTE, expiring: 1 });
   expect(drain({ state: 'settling', until: START + 5 * MINUTE })).toEqual({ ms: 5 * MINUTE, expiring: 0 });
@@ -23,5 +20,5 @@ test('the time that a halt lasts, or a step settles, is included, and expiration
 });
 
 test('is unknown where a group waits for an operator', () => {
-  expect(drainOf(policy, proposals, [campaign({ state: 'audit' })], START)).toBeUndefined();
+  expect(drainOf(policy, expiries, [campaign({ state: 'audit' })], START)).toBeUndefined();
 });
