@@ -47,7 +47,7 @@ interface Binary {
 function templateOf({ operator, left, right }: Binary): 'owned' | 'latest' | 'counted' | undefined {
   if (operator === 'Unless') return /\bjob_instance_account:opsd_lease_owner:other\b/.test(right) ? 'owned' : undefined;
   if (operator !== 'Or') return undefined;
-  if (/^sum by \([^)]*\) \(\w+\(\w+:\w+:owner\b/.test(left)) return 'counted';
+  if (/^(?:sum|max) by \([^)]*\) \((?:sum without \([^)]*\) \()?\w+\(\w+:\w+:owner\b/.test(left)) return 'counted';
   const last = /^(?:max|min|sum) by \([^)]*\) \(last_over_time\((\w+)/.exec(right)?.[1];
   return last !== undefined && left.includes(last) ? 'latest' : undefined;
 }
