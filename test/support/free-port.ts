@@ -3,8 +3,8 @@ import { createServer } from 'node:net';
 /** Ports below those that systems give to connections and to `port: 0`, where another test could be given the same. */
 const FIRST = 20_000;
 const PER_WORKER = 1_000;
-/** vitest runs at most this many workers at once; a bench has no worker and takes the first part. */
-const WORKERS = 12;
+/** Number of parts. A worker of vitest has the part of its number, and a bench has the first one. */
+const PARTS = 12;
 
 /** The ports of this process are taken in order, so that it never gives one to two programs. */
 let taken = Math.floor(Math.random() * PER_WORKER);
@@ -16,7 +16,7 @@ let taken = Math.floor(Math.random() * PER_WORKER);
  * @throws {Error} when no port of this worker is free
  */
 export async function freePort(): Promise<number> {
-  const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % WORKERS;
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % PARTS;
   for (let tries = 0; tries < PER_WORKER; tries++) {
     const port = FIRST + worker * PER_WORKER + (taken++ % PER_WORKER);
     if (await isFree(port)) return port;

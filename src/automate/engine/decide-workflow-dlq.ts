@@ -93,7 +93,8 @@ export async function decideWorkflowDlq(
   const propose = (candidate: Candidate): RunProposal => proposalOf(policy, candidate, listed, deps);
   const groups = chooseByGroup(policy, allowed, { population, campaigns, now, draft, propose }, deps);
   const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
-  const expiries = allowed.map(({ entry }) => expiryOf(policy, entry, deps) ?? Infinity);
+  const { dlqRetentionMs = Infinity } = deps.accounts.get(account) ?? {};
+  const expiries = allowed.map(({ entry }) => entry.createdAt + dlqRetentionMs);
   const drain = drainOf(policy, expiries, groups.campaigns, now);
   noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
@@ -240,19 +241,13 @@ function allow(
   });
 }
 
-/** Epoch milliseconds; undefined if the retention is unknown. */
-function expiryOf({ account }: WorkflowDlqPolicy, { createdAt }: WorkflowDlqEntry, { accounts }: WorkflowDlqDeps) {
-  const retentionMs = accounts.get(account)?.dlqRetentionMs;
-  return retentionMs === undefined ? undefined : createdAt + retentionMs;
-}
-
 function proposalOf(
   policy: WorkflowDlqPolicy,
   { entry, lineage, attempts }: Candidate,
   listed: Returns,
   deps: WorkflowDlqDeps,
 ): RunProposal {
-  const expiresAt = expiryOf(policy, entry, deps);
+  const retentionMs = deps.accounts.get(policy.account)?.dlqRetentionMs;
   const common = {
     policy: policy.name,
     account: policy.account,
@@ -263,7 +258,7 @@ function proposalOf(
     workflowUrl: entry.workflowUrl,
     lineage,
     failedAt: entry.createdAt,
-    ...(expiresAt !== undefined && { expiresAt }),
+    ...(retentionMs !== undefined && { expiresAt: entry.createdAt + retentionMs }),
     labels: entry.labels.filter((label) => parseStamp(label) === undefined),
     cause: failureCause(entry.responseStatus, entry.responseText),
     ...(entry.responseStatus !== undefined && { status: entry.responseStatus }),

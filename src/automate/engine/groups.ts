@@ -28,7 +28,7 @@ interface ChoosingOne extends Choosing {
   readonly arrivals: (group: string) => GroupFacts['arrivals'];
 }
 
-/** Proposes what each group may do in this run. Most of many candidates have to wait, and become no proposals. */
+/** Proposes what each group may do in this run. Most candidates wait, and do not become proposals. */
 export function chooseByGroup(
   policy: WorkflowDlqPolicy,
   matched: readonly Candidate[],
