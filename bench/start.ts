@@ -85,7 +85,7 @@ const contestants: Contestant[] = [
     start: (_round, port) => ({ command: NODE, args: [...FLAGS, join(ROOT, 'bench/bare.js'), String(port)] }),
   },
   daemon('opsd run, with a new store', (round) => `run-${round}`),
-  daemon('opsd run, with its store of before', () => 'again'),
+  daemon('opsd run, with its previous store', () => 'again'),
 ];
 if (existsSync(ALERTMANAGER)) {
   const file = join(folder, 'alertmanager.yml');
