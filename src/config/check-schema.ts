@@ -1,5 +1,5 @@
 /** Check of a file against its schema. Every fault has its place. */
-import type { z } from 'zod';
+import * as z from 'zod/mini';
 import { explain } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
 import { ofMeantMember } from './union-issues.ts';
@@ -18,11 +18,11 @@ export interface SchemaResult<T> {
 /** Options for a parser that runs once: compiling it only pays off from the second use. */
 const ONCE = { jitless: true };
 
-export function checkSchema<T>(schema: z.ZodType<T>, root: Place): SchemaResult<T> {
-  let result = schema.safeParse(root.value, ONCE);
+export function checkSchema<T>(schema: z.core.$ZodType<T>, root: Place): SchemaResult<T> {
+  let result = z.safeParse(schema, root.value, ONCE);
   let issues = result.success ? [] : ofMeantMember(schema, root.value, result.error.issues);
   if (retype(root, issues)) {
-    result = schema.safeParse(root.value, ONCE);
+    result = z.safeParse(schema, root.value, ONCE);
     issues = result.success ? [] : ofMeantMember(schema, root.value, result.error.issues);
   }
   if (result.success) return { value: result.data, faults: [] };
@@ -68,7 +68,7 @@ function asPlain(text: string): number | boolean | undefined {
 
 /** Unknown keys with suggestions, by the path of their mapping. */
 function suggestions(
-  schema: z.ZodType,
+  schema: z.core.$ZodType,
   root: Place,
   issues: readonly Issue[],
 ): ReadonlyMap<string, ReadonlyMap<string, string>> {
@@ -86,7 +86,7 @@ function suggestions(
 }
 
 interface Context {
-  readonly schema: z.ZodType;
+  readonly schema: z.core.$ZodType;
   readonly root: Place;
   readonly misspelt: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
@@ -153,12 +153,12 @@ function unknownKey(key: string, path: readonly PropertyKey[], { schema, root, m
 }
 
 /** Allowed keys at a path. */
-function allowedAt(schema: z.ZodType, root: Place, path: readonly PropertyKey[]): readonly string[] {
+function allowedAt(schema: z.core.$ZodType, root: Place, path: readonly PropertyKey[]): readonly string[] {
   return [...keysOf(schemaAt(schema, path, root.value), placeAt(root, path)?.value).keys()];
 }
 
 /** Returns true if another member of a union has the key at this place. */
-function isOfAnother(key: string, path: readonly PropertyKey[], schema: z.ZodType): boolean {
+function isOfAnother(key: string, path: readonly PropertyKey[], schema: z.core.$ZodType): boolean {
   return schemaAt(schema, [...path, key]) !== undefined;
 }
 

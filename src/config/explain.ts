@@ -1,5 +1,5 @@
 /** Explanation of a schema fault: the expected value, the actual value, and the fix. */
-import type { z } from 'zod';
+import * as z from 'zod/mini';
 import { redact } from '#foundation/domain/redact.ts';
 import { defaultOf, keysOf, unwrap } from './schema-walk.ts';
 import { isSecretPath } from './secret-keys.ts';
@@ -172,5 +172,5 @@ function shownDefault(schema: z.core.$ZodType | undefined): string | undefined {
 
 function describe(schema: z.core.$ZodType | undefined): string | undefined {
   if (schema === undefined) return undefined;
-  return (schema as z.ZodType).description ?? (unwrap(schema) as z.ZodType).description;
+  return [schema, unwrap(schema)].map((one) => z.globalRegistry.get(one)?.description).find(Boolean);
 }

@@ -1,5 +1,5 @@
 /** JSON Schema (draft 2020-12) of the configuration, for editors and other programs. */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { policyTestSettings } from '#automate/policytest/settings.ts';
 import { configSettings } from './settings.ts';
 

@@ -1,5 +1,5 @@
 /** Queries on the schema that the parser does not offer: the allowed keys at a place, and the places of a key. */
-import { z } from 'zod';
+import type * as z from 'zod/mini';
 import { discriminators } from '#foundation/platform/settings.ts';
 
 type Schema = z.core.$ZodType;
@@ -55,7 +55,7 @@ export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
 
 /** Paths of the literals that distinguish the members of a union, in order. */
 export function discriminatorsOf(union: Schema): readonly (readonly string[])[] {
-  return union instanceof z.ZodType ? (discriminators.get(union)?.paths ?? []) : [];
+  return discriminators.get(union)?.paths ?? [];
 }
 
 /** Only value that a member allows at a path. */

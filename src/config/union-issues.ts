@@ -2,7 +2,7 @@
  * Faults of unions. The parser only says that no member matches. The user meant one of them, so only the faults of that
  * member are reported.
  */
-import type { z } from 'zod';
+import type * as z from 'zod/mini';
 import { discriminatorsOf, literalAt, membersOf, schemaAt, unwrap } from './schema-walk.ts';
 import { pathText } from './yaml-place.ts';
 

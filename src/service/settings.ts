@@ -1,85 +1,87 @@
 /** Settings of an account's connection to the service. */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import {
-  always,
   baseUrlSetting,
+  crossCheck,
+  defaulted,
+  described,
   durationSetting,
+  integer,
+  matching,
   oneSecret,
   secret,
   secretFile,
+  someText,
 } from '#foundation/platform/settings.ts';
 
 export const messageApiSettings = z
   .strictObject({
-    url: baseUrlSetting({ or: 'embedded' }).describe(
+    url: described(
       'Base URL of the message API, including the region; `embedded` starts the embedded service for this account.',
+      baseUrlSetting({ or: 'embedded' }),
     ),
-    token: secret('Token of the message API').exactOptional(),
-    tokenFile: secretFile('the token of the message API').exactOptional(),
-    actionToken: secret('Token used only for writes').exactOptional(),
-    actionTokenFile: secretFile(
-      'a token used only for writes, so that reading needs only a read-only token',
-    ).exactOptional(),
+    token: secret('Token of the message API'),
+    tokenFile: secretFile('the token of the message API'),
+    actionToken: secret('Token used only for writes'),
+    actionTokenFile: secretFile('a token used only for writes, so that reading needs only a read-only token'),
   })
-  .superRefine((value, context) => {
-    oneSecret('token', value.url === 'embedded' ? 'optional' : 'needed')(value, context);
-    oneSecret('actionToken', 'optional')(value, context);
-  }, always);
+  .check(
+    crossCheck((value, context) => {
+      oneSecret('token', value.url === 'embedded' ? 'optional' : 'needed')(value, context);
+      oneSecret('actionToken', 'optional')(value, context);
+    }),
+  );
 
 export const managementApiSettings = z
   .strictObject({
-    url: baseUrlSetting().describe('Base URL of the management API.'),
-    accountId: z.string().min(1).describe('Id of the account (a UUID on most installations).'),
-    username: z.string().min(1).describe('User of the basic authentication.'),
-    password: secret('Password, or API key, of the basic authentication').exactOptional(),
-    passwordFile: secretFile('the password').exactOptional(),
+    url: described('Base URL of the management API.', baseUrlSetting()),
+    accountId: described('Id of the account (a UUID on most installations).', someText),
+    username: described('User of the basic authentication.', someText),
+    password: secret('Password, or API key, of the basic authentication'),
+    passwordFile: secretFile('the password'),
   })
-  .superRefine(oneSecret('password'), always);
+  .check(crossCheck(oneSecret('password')));
 
 /** Units of bandwidth. The service reports bandwidth in one of them. */
 export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as const;
 
 export const wireSettings = z.strictObject({
-  headerPrefix: z
-    .string()
-    .regex(HEADER_PREFIX.form, `expected ${HEADER_PREFIX.expected}`)
-    .default('Svc')
-    .describe('Brand prefix of the service’s own headers; `Svc` gives `Svc-Retries`.'),
-  product: z
-    .string()
-    .regex(PRODUCT.form, `expected ${PRODUCT.expected}`)
-    .default('msgsvc')
-    .describe('Brand name in management paths, fields and plan names, as in `/v2/msgsvc/stats`.'),
-  integrationEmailField: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected letters, digits and underscores')
-    .default('integration_email')
-    .describe('Field of a search index with the e-mail of a partner integration. Only its presence is read.'),
-  bandwidthUnit: z
-    .enum(BANDWIDTH_UNITS)
-    .default('B')
-    .describe(
-      'Unit of daily bandwidths and bandwidth points in the statistics, which the service does not document. Other bandwidths are in bytes.',
-    ),
+  headerPrefix: defaulted(
+    'Brand prefix of the service’s own headers; `Svc` gives `Svc-Retries`.',
+    matching(HEADER_PREFIX.form, `expected ${HEADER_PREFIX.expected}`),
+    'Svc',
+  ),
+  product: defaulted(
+    'Brand name in management paths, fields and plan names, as in `/v2/msgsvc/stats`.',
+    matching(PRODUCT.form, `expected ${PRODUCT.expected}`),
+    'msgsvc',
+  ),
+  integrationEmailField: defaulted(
+    'Field of a search index with the e-mail of a partner integration. Only its presence is read.',
+    matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected letters, digits and underscores'),
+    'integration_email',
+  ),
+  bandwidthUnit: defaulted(
+    'Unit of daily bandwidths and bandwidth points in the statistics, which the service does not document. Other bandwidths are in bytes.',
+    z.enum(BANDWIDTH_UNITS),
+    'B',
+  ),
 });
 
 export const clientSettings = z.strictObject({
-  requestsPerSecond: z
-    .number()
-    .positive()
-    .max(1_000)
-    .default(10)
-    .describe('Maximum requests per second that the daemon sends to each API.'),
-  requestsPerDay: z
-    .int()
-    .positive()
-    .default(200_000)
-    .describe('Maximum requests per UTC day that the daemon sends to each API.'),
-  timeout: durationSetting({ min: '100ms', max: '5m' })
-    .prefault('10s')
-    .describe('Maximum time until a response is complete.'),
-  maxResponseBytes: z.int().min(1_024).default(33_554_432).describe('Maximum size of a response, in bytes.'),
+  requestsPerSecond: defaulted(
+    'Maximum requests per second that the daemon sends to each API.',
+    z.number().check(z.positive(), z.maximum(1_000)),
+    10,
+  ),
+  requestsPerDay: defaulted(
+    'Maximum requests per UTC day that the daemon sends to each API.',
+    z.int().check(z.positive()),
+    200_000,
+  ),
+  timeout: defaulted('Maximum time until a response is complete.', durationSetting({ min: '100ms', max: '5m' }), '10s'),
+  maxResponseBytes: defaulted('Maximum size of a response, in bytes.', integer(1_024), 33_554_432),
 });
 
 export type MessageApiSettings = z.output<typeof messageApiSettings>;

@@ -1,6 +1,19 @@
 /** Settings of the store. */
-import { z } from 'zod';
-import { always, durationSetting, oneSecret, secret, secretFile } from '#foundation/platform/settings.ts';
+import * as z from 'zod/mini';
+import {
+  crossCheck,
+  defaulted,
+  described,
+  durationSetting,
+  integer,
+  matching,
+  oneSecret,
+  optional,
+  secret,
+  secretFile,
+  section,
+  someText,
+} from '#foundation/platform/settings.ts';
 import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 
 export const SEVERAL_HOSTS =
@@ -15,78 +28,74 @@ export function hasSeveralHosts(uri: string): boolean {
 
 const postgresSettings = z
   .strictObject({
-    url: secret('Connection URI such as `postgres://opsd@db.example:5432/opsd?sslmode=verify-full`')
-      .refine((text) => !hasSeveralHosts(text), { message: SEVERAL_HOSTS, abort: true })
-      .refine(
+    url: secret(
+      'Connection URI such as `postgres://opsd@db.example:5432/opsd?sslmode=verify-full`',
+      z.refine((text) => !hasSeveralHosts(text), { error: SEVERAL_HOSTS, abort: true }),
+      z.refine(
         (text) => /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text),
         'expected a URI that begins with postgres://',
-      )
-      .exactOptional(),
-    urlFile: secretFile('the connection URI').exactOptional(),
-    leaseFor: durationSetting({ min: '2s', max: '10m' })
-      .prefault('30s')
-      .describe('Time after which other replicas take over the accounts of a replica that died silently.'),
-    replica: z
-      .string()
-      .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$/, 'expected letters, digits, dots, hyphens and underscores')
-      .exactOptional()
-      .describe('Name of this replica, different for each; default: the host name.'),
-    poolSize: z
-      .int()
-      .min(2)
-      .max(100)
-      .default(8)
-      .describe('Maximum number of connections in the pool; two more are outside of it.'),
+      ),
+    ),
+    urlFile: secretFile('the connection URI'),
+    leaseFor: defaulted(
+      'Time after which other replicas take over the accounts of a replica that died silently.',
+      durationSetting({ min: '2s', max: '10m' }),
+      '30s',
+    ),
+    replica: optional(
+      'Name of this replica, different for each; default: the host name.',
+      matching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,252}$/, 'expected letters, digits, dots, hyphens and underscores'),
+    ),
+    poolSize: defaulted('Maximum number of connections in the pool; two more are outside of it.', integer(2, 100), 8),
   })
-  .superRefine(oneSecret('url'), always);
+  .check(crossCheck(oneSecret('url')));
 
 export const storageSettings = z
   .strictObject({
-    sqlite: z
-      .strictObject({
-        path: z
-          .string()
-          .min(1)
-          .default(DEFAULT_STORE_PATH)
-          .describe('Path of the store file; its folder is created if missing.'),
-      })
-      .exactOptional()
-      .describe('SQLite file of the store, created if missing. The default, unless there is postgres.'),
-    postgres: postgresSettings
-      .exactOptional()
-      .describe('PostgreSQL database of the store, which several replicas share. Replaces sqlite.'),
-    audit: z
-      .strictObject({
-        maxFileBytes: z
-          .int()
-          .min(1_048_576)
-          .default(268_435_456)
-          .describe('File size at which the audit log becomes a segment and a new file continues the chain.'),
-      })
-      .prefault({})
-      .describe('Audit log beside the store.'),
-    backup: z
-      .strictObject({
-        every: durationSetting({ min: '1m' }).prefault('1d').describe('Interval of backups.'),
-        dir: z
-          .string()
-          .min(1)
-          .describe('Folder of the backups, created if missing. Choose another disk than that of the store.'),
-        keep: z.int().min(1).default(7).describe('Number of backups to keep.'),
-      })
-      .exactOptional()
-      .describe('Scheduled backups of the store. Default: none.'),
+    sqlite: optional(
+      'SQLite file of the store, created if missing. The default, unless there is postgres.',
+      z.strictObject({
+        path: defaulted('Path of the store file; its folder is created if missing.', someText, DEFAULT_STORE_PATH),
+      }),
+    ),
+    postgres: optional(
+      'PostgreSQL database of the store, which several replicas share. Replaces sqlite.',
+      postgresSettings,
+    ),
+    audit: section(
+      'Audit log beside the store.',
+      z.strictObject({
+        maxFileBytes: defaulted(
+          'File size at which the audit log becomes a segment and a new file continues the chain.',
+          integer(1_048_576),
+          268_435_456,
+        ),
+      }),
+    ),
+    backup: optional(
+      'Scheduled backups of the store. Default: none.',
+      z.strictObject({
+        every: defaulted('Interval of backups.', durationSetting({ min: '1m' }), '1d'),
+        dir: described(
+          'Folder of the backups, created if missing. Choose another disk than that of the store.',
+          someText,
+        ),
+        keep: defaulted('Number of backups to keep.', integer(1), 7),
+      }),
+    ),
   })
-  .superRefine(({ sqlite, postgres, backup }, context) => {
-    if (postgres === undefined) return;
-    const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
-    if (sqlite !== undefined) refuse('sqlite', 'sqlite and postgres are mutually exclusive; keep one of them');
-    if (backup !== undefined)
-      refuse(
-        'backup',
-        'backups are copies of an SQLite file; back up the database with its own tools, and remove backup',
-      );
-  }, always);
+  .check(
+    crossCheck(({ sqlite, postgres, backup }, context) => {
+      if (postgres === undefined) return;
+      const refuse = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+      if (sqlite !== undefined) refuse('sqlite', 'sqlite and postgres are mutually exclusive; keep one of them');
+      if (backup !== undefined)
+        refuse(
+          'backup',
+          'backups are copies of an SQLite file; back up the database with its own tools, and remove backup',
+        );
+    }),
+  );
 
 export type PostgresSettings = z.output<typeof postgresSettings>;
 export type StorageSettings = z.output<typeof storageSettings>;

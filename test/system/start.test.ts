@@ -69,6 +69,9 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
     'operate/cli/commands/run.ts',
   ]);
   expect(beforeScrape.packages.filter((name) => UNUSED_PACKAGES.includes(name))).toEqual([]);
+  // The schemas of a start are those of zod/mini.
+  expect(readFileSync(ofDaemon, 'utf8')).toContain('/zod/v4/mini/');
+  expect(readFileSync(ofDaemon, 'utf8')).not.toContain('/zod/v4/classic/');
 
   const ofClient = join(folder, 'of-client');
   const client = opsd(['plan', '--config', config], { env: traced(ofClient) });

@@ -1,61 +1,61 @@
 /** Limits of a policy: how much, how fast and how often it is allowed to act. All are finite, and zero is an error. */
-import { z } from 'zod';
-import { always, durationSetting } from '#foundation/platform/settings.ts';
+import * as z from 'zod/mini';
+import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/platform/settings.ts';
 
 const maxPerHour = (fallback: number) =>
-  z.int().min(1).max(100_000).default(fallback).describe('Maximum number of actions in a sliding hour.');
+  defaulted('Maximum number of actions in a sliding hour.', integer(1, 100_000), fallback);
 const maxPerDay = (fallback: number) =>
-  z.int().min(1).max(1_000_000).default(fallback).describe('Maximum number of actions in a sliding day.');
+  defaulted('Maximum number of actions in a sliding day.', integer(1, 1_000_000), fallback);
 const minInterval = () =>
-  durationSetting({ min: '1s', max: '31d' })
-    .exactOptional()
-    .describe('Minimum time between the last action of a run and the first of the next run. Default: none.');
+  optional(
+    'Minimum time between the last action of a run and the first of the next run. Default: none.',
+    durationSetting({ min: '1s', max: '31d' }),
+  );
 const onTrip = (fallback: 'approve' | 'abort') =>
-  z
-    .enum(['approve', 'abort'])
-    .default(fallback)
-    .describe('Consequence of too many matches. approve: ask an operator. abort: act on none.');
+  defaulted(
+    'Consequence of too many matches. approve: ask an operator. abort: act on none.',
+    z.enum(['approve', 'abort']),
+    fallback,
+  );
 const probation = () =>
-  z
-    .strictObject({
-      runs: z.int().min(1).max(100).default(3).describe('Number of audit runs of a new or widened policy.'),
-    })
-    .prefault({})
-    .describe('First runs of a new or widened policy, which are in audit mode.');
+  section(
+    'First runs of a new or widened policy, which are in audit mode.',
+    z.strictObject({
+      runs: defaulted('Number of audit runs of a new or widened policy.', integer(1, 100), 3),
+    }),
+  );
 
 export const resumeLimits = () =>
   z.strictObject({
-    maxMatched: z
-      .int()
-      .min(1)
-      .max(1_000_000)
-      .default(10_000)
-      .describe('Maximum number of matched entries. A larger number has the consequence in onTrip.'),
+    maxMatched: defaulted(
+      'Maximum number of matched entries. A larger number has the consequence in onTrip.',
+      integer(1, 1_000_000),
+      10_000,
+    ),
     onTrip: onTrip('approve'),
-    maxPerRun: z.int().min(1).max(10_000).default(500).describe('Maximum number of actions in one run.'),
+    maxPerRun: defaulted('Maximum number of actions in one run.', integer(1, 10_000), 500),
     maxPerHour: maxPerHour(4_000),
     maxPerDay: maxPerDay(10_000),
     minInterval: minInterval(),
-    attempts: z
-      .strictObject({
-        max: z
-          .int()
-          .min(1)
-          .max(20)
-          .default(3)
-          .describe('Maximum number of resumes of one workflow run, across all its returns to the DLQ.'),
-        backoff: z
-          .array(durationSetting({ min: '1s' }))
-          .min(1)
-          .prefault(['10m', '1h', '6h'])
-          .describe('Wait after the first resume, the second, and so on. The last value applies to all later ones.'),
-      })
-      .prefault({})
-      .describe('Limit and spacing of the resumes of one workflow run.'),
+    attempts: section(
+      'Limit and spacing of the resumes of one workflow run.',
+      z.strictObject({
+        max: defaulted(
+          'Maximum number of resumes of one workflow run, across all its returns to the DLQ.',
+          integer(1, 20),
+          3,
+        ),
+        backoff: defaulted(
+          'Wait after the first resume, the second, and so on. The last value applies to all later ones.',
+          z.array(durationSetting({ min: '1s' })).check(z.minLength(1)),
+          ['10m', '1h', '6h'],
+        ),
+      }),
+    ),
   });
 
 const deleteCaps = () => ({
-  maxPerRun: z.int().min(1).max(10_000).default(100).describe('Maximum number of actions in one run.'),
+  maxPerRun: defaulted('Maximum number of actions in one run.', integer(1, 10_000), 100),
   maxPerHour: maxPerHour(100),
   maxPerDay: maxPerDay(300),
   minInterval: minInterval(),
@@ -64,18 +64,16 @@ const deleteCaps = () => ({
 
 export const deleteLimits = () =>
   z.strictObject({
-    maxMatched: z
-      .int()
-      .min(1)
-      .max(100_000)
-      .default(200)
-      .describe('Maximum number of matched entries. A larger number has the consequence in onTrip.'),
-    maxMatchedShare: z
-      .number()
-      .gt(0)
-      .max(1)
-      .default(0.25)
-      .describe('Maximum share of matched entries, 0 to 1, in a known population of at least 25.'),
+    maxMatched: defaulted(
+      'Maximum number of matched entries. A larger number has the consequence in onTrip.',
+      integer(1, 100_000),
+      200,
+    ),
+    maxMatchedShare: defaulted(
+      'Maximum share of matched entries, 0 to 1, in a known population of at least 25.',
+      z.number().check(z.gt(0), z.maximum(1)),
+      0.25,
+    ),
     onTrip: onTrip('abort'),
     ...deleteCaps(),
   });
@@ -85,33 +83,42 @@ export const pruneLimits = () => z.strictObject(deleteCaps());
 
 export const budgetLimits = () =>
   z.strictObject({
-    minInterval: durationSetting({ min: '1h', max: '31d' })
-      .prefault('12h')
-      .describe('Minimum time between two raises.'),
-    maxPerMonth: z.int().min(1).max(31).default(3).describe('Maximum number of raises in a calendar month (UTC).'),
-    maxRaisePerMonthUsd: z
-      .int()
-      .min(1)
-      .max(9_980)
-      .default(150)
-      .describe('Maximum total of all raises in a calendar month (UTC), in dollars.'),
+    minInterval: defaulted('Minimum time between two raises.', durationSetting({ min: '1h', max: '31d' }), '12h'),
+    maxPerMonth: defaulted('Maximum number of raises in a calendar month (UTC).', integer(1, 31), 3),
+    maxRaisePerMonthUsd: defaulted(
+      'Maximum total of all raises in a calendar month (UTC), in dollars.',
+      integer(1, 9_980),
+      150,
+    ),
   });
 
 export const rampSettings = () =>
   z
     .strictObject({
-      groupBy: z
-        .enum(['workflowUrl', 'destination'])
-        .default('workflowUrl')
-        .describe('Grouping of entries. Each group has its own steps.'),
-      start: z.int().min(1).max(100).default(1).describe('Number of entries in the first step.'),
-      factor: z.number().min(1).max(10).default(3).describe('Growth of the next step after a verified one.'),
-      max: z.int().min(1).max(10_000).default(500).describe('Maximum number of entries in a step.'),
-      settle: durationSetting({ min: '1s', max: '45m' })
-        .prefault('5m')
-        .describe('Time between a step and its verdict. The time is longer if the step’s retries can take longer.'),
+      groupBy: defaulted(
+        'Grouping of entries. Each group has its own steps.',
+        z.enum(['workflowUrl', 'destination']),
+        'workflowUrl',
+      ),
+      start: defaulted('Number of entries in the first step.', integer(1, 100), 1),
+      factor: defaulted(
+        'Growth of the next step after a verified one.',
+        z.number().check(z.minimum(1), z.maximum(10)),
+        3,
+      ),
+      max: defaulted('Maximum number of entries in a step.', integer(1, 10_000), 500),
+      settle: defaulted(
+        'Time between a step and its verdict. The time is longer if the step’s retries can take longer.',
+        durationSetting({ min: '1s', max: '45m' }),
+        '5m',
+      ),
     })
-    .superRefine(({ start, max }, context) => {
-      if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;
-      context.addIssue({ code: 'custom', message: `start is ${start} and max is ${max}; make max at least ${start}` });
-    }, always);
+    .check(
+      crossCheck(({ start, max }, context) => {
+        if (typeof start !== 'number' || typeof max !== 'number' || start <= max) return;
+        context.addIssue({
+          code: 'custom',
+          message: `start is ${start} and max is ${max}; make max at least ${start}`,
+        });
+      }),
+    );

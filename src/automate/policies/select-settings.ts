@@ -2,27 +2,21 @@
  * Filters of requests, by resource: only filters that the call's interface has, or that the daemon learns from
  * callbacks.
  */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { FAILURE_FUNCTION_STATES } from '#foundation/domain/workflow-dlq.ts';
-import { always, durationSetting } from '#foundation/platform/settings.ts';
+import { crossCheck, described, durationSetting, integer, optional, someText } from '#foundation/platform/settings.ts';
 
 /** Value of a filter. The request separates values by commas, so a comma would split one value into two. */
-const filterValue = () =>
-  z
-    .string()
-    .min(1)
-    .regex(/^[^,]*$/, 'a comma splits the value into two; write two values');
-const filterValues = (of: string) => z.array(filterValue()).min(1).exactOptional().describe(of);
+const filterValue = () => someText.check(z.regex(/^[^,]*$/, 'a comma splits the value into two; write two values'));
+const filterValues = (of: string) => optional(of, z.array(filterValue()).check(z.minLength(1)));
 
-const within = () =>
-  durationSetting({ min: '1m' }).exactOptional().describe('Only entries that failed within this time.');
-const before = () =>
-  durationSetting({ min: '1s' }).exactOptional().describe('Only entries whose failure is older than this.');
+const within = () => optional('Only entries that failed within this time.', durationSetting({ min: '1m' }));
+const before = () => optional('Only entries whose failure is older than this.', durationSetting({ min: '1s' }));
 
 /** Checks the times against each other. An invalid duration is still a string here; it has its own error. */
 function refineTimes(
   select: { readonly failedWithin?: number; readonly failedBefore?: number },
-  context: z.RefinementCtx,
+  context: z.core.$RefinementCtx,
 ): void {
   if (typeof select.failedWithin !== 'number' || typeof select.failedBefore !== 'number') return;
   if (select.failedBefore < select.failedWithin) return;
@@ -40,38 +34,36 @@ const callerIp = () => filterValues('Entries that came from any of these address
 export const workflowDlqSelect = () =>
   z
     .strictObject({
-      resource: z.literal('workflow-dlq').describe('Resource of the policy.'),
+      resource: described('Resource of the policy.', z.literal('workflow-dlq')),
       anyLabel: anyLabel(),
       workflowUrl: filterValues('Entries of any of these workflows.'),
       flowControlKey: flowControlKey(),
       callerIp: callerIp(),
-      failureFunctionState: z
-        .array(z.enum(FAILURE_FUNCTION_STATES))
-        .min(1)
-        .exactOptional()
-        .describe('Entries whose failure function is in any of these states.'),
+      failureFunctionState: optional(
+        'Entries whose failure function is in any of these states.',
+        z.array(z.enum(FAILURE_FUNCTION_STATES)).check(z.minLength(1)),
+      ),
       failedWithin: within(),
       failedBefore: before(),
     })
-    .superRefine(refineTimes, always);
+    .check(crossCheck(refineTimes));
 
 const deadLetterFilters = () => ({
-  resource: z.literal('message-dlq').describe('Resource of the policy.'),
+  resource: described('Resource of the policy.', z.literal('message-dlq')),
   anyLabel: anyLabel(),
   url: filterValues('Dead messages to any of these URLs.'),
   topicName: filterValues('Dead messages of any of these URL Groups.'),
   scheduleId: filterValues('Dead messages of any of these schedules.'),
-  responseStatus: z
-    .array(z.int().min(100).max(599))
-    .min(1)
-    .exactOptional()
-    .describe('Dead messages whose last attempt had a response with any of these statuses.'),
+  responseStatus: optional(
+    'Dead messages whose last attempt had a response with any of these statuses.',
+    z.array(integer(100, 599)).check(z.minLength(1)),
+  ),
   failedWithin: within(),
 });
 
 /** Filters of dead messages: the fields of a failure callback. */
 export const deadLetterSelect = () =>
-  z.strictObject({ ...deadLetterFilters(), failedBefore: before() }).superRefine(refineTimes, always);
+  z.strictObject({ ...deadLetterFilters(), failedBefore: before() }).check(crossCheck(refineTimes));
 
 const PRUNE_FILTERS = [
   'anyLabel',
@@ -92,34 +84,37 @@ export const pruneSelect = () =>
       queueName: filterValues('Dead messages of any of these queues.'),
       flowControlKey: flowControlKey(),
       callerIp: callerIp(),
-      failedBefore: durationSetting({ min: '1h' }).describe(
+      failedBefore: described(
         'Only entries whose failure is older than this; at least 1h.',
+        durationSetting({ min: '1h' }),
       ),
-      everything: z
-        .literal(true, 'expected true; remove it if there is a filter')
-        .exactOptional()
-        .describe('Selects every old entry. Required if there is no filter.'),
+      everything: optional(
+        'Selects every old entry. Required if there is no filter.',
+        z.literal(true, 'expected true; remove it if there is a filter'),
+      ),
     })
-    .superRefine((select, context) => {
-      refineTimes(select, context);
-      const filters = PRUNE_FILTERS.filter((key) => select[key] !== undefined);
-      if (filters.length === 0 && select.everything === undefined) {
-        context.addIssue({
-          code: 'custom',
-          message: 'the selection has only a time; add a filter, or everything: true to delete all old entries',
-          params: { missing: [...PRUNE_FILTERS, 'everything'] },
-        });
-      }
-      if (filters.length > 0 && select.everything !== undefined) {
-        context.addIssue({
-          code: 'custom',
-          path: ['everything'],
-          message: `everything and ${filters[0]} exclude each other; remove one of them`,
-        });
-      }
-    }, always);
+    .check(
+      crossCheck((select, context) => {
+        refineTimes(select, context);
+        const filters = PRUNE_FILTERS.filter((key) => select[key] !== undefined);
+        if (filters.length === 0 && select.everything === undefined) {
+          context.addIssue({
+            code: 'custom',
+            message: 'the selection has only a time; add a filter, or everything: true to delete all old entries',
+            params: { missing: [...PRUNE_FILTERS, 'everything'] },
+          });
+        }
+        if (filters.length > 0 && select.everything !== undefined) {
+          context.addIssue({
+            code: 'custom',
+            path: ['everything'],
+            message: `everything and ${filters[0]} exclude each other; remove one of them`,
+          });
+        }
+      }),
+    );
 
 export const budgetSelect = () =>
   z.strictObject({
-    resource: z.literal('account-budget').describe('Resource of the policy.'),
+    resource: described('Resource of the policy.', z.literal('account-budget')),
   });

@@ -1,43 +1,87 @@
 /**
- * Building blocks of every room's `settings.ts`: one form for durations, secrets and listen addresses.
+ * Building blocks of every room's `settings.ts`: keys with their descriptions, and one form for durations, secrets and
+ * listen addresses. Each start builds all schemas, so they are those of `zod/mini`, which cost half as much.
  *
  * A message starts in lower case. It says what is expected ("expected …", followed by the value in the file) or what is
  * wrong. After a semicolon it may say what to do.
  */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { parseDuration } from '../domain/duration.ts';
 
 const DURATION = 'expected a duration such as 30s, 5m, 1h30m or 7d';
 const LISTEN = 'expected an address such as 127.0.0.1:10777';
 const BASE_URL = 'expected a URL that starts with http:// or https://';
 
+type Schema = z.core.$ZodType;
+
+/** Key that must be present, unless its schema says otherwise. Other keys may use the schema too. */
+export function described<S extends z.ZodMiniType>(what: string, schema: S): S {
+  return schema.check(z.describe(what));
+}
+
+/** Key that may be absent. */
+export function optional<S extends Schema>(what: string, schema: S): z.ZodMiniExactOptional<S> {
+  return withMeta(z.exactOptional(schema), { description: what });
+}
+
+/** Key with a default, in the form of the file. */
+export function defaulted<S extends Schema>(what: string, schema: S, value: z.input<S>): z.ZodMiniPrefault<S> {
+  return withMeta(z.prefault(schema, value), { description: what });
+}
+
+/** Mapping that may be empty or absent. */
+export function section<S extends z.ZodMiniObject | z.ZodMiniRecord>(what: string, schema: S): z.ZodMiniPrefault<S> {
+  return withMeta(z.prefault(schema, {} as z.input<S>), { description: what });
+}
+
+/** Describes a schema that nothing else uses. */
+export function withMeta<S extends Schema>(schema: S, meta: z.core.GlobalMeta): S {
+  z.globalRegistry.add(schema, meta);
+  return schema;
+}
+
+/** Text that is not empty. */
+export const someText = z.string().check(z.minLength(1));
+
+/** Text of a form. */
+export function matching(form: RegExp, expected: string) {
+  return z.string().check(z.regex(form, expected));
+}
+
+/** Integer within limits, inclusive. */
+export function integer(min: number, max?: number) {
+  return max === undefined ? z.int().check(z.minimum(min)) : z.int().check(z.minimum(min), z.maximum(max));
+}
+
+const durationText = z.string(DURATION).check(z.regex(/^(\d+(\.\d+)?(ms|s|m|h|d))+$/, DURATION));
+
 /** Duration setting: `30s`, `5m`, `1h30m`, `7d`, parsed to milliseconds. Zero is rejected unless `min` allows it. */
 export function durationSetting(options: { readonly min?: string; readonly max?: string } = {}) {
   const min = parseDuration(options.min ?? '1ms')!;
   const max = options.max === undefined ? Infinity : parseDuration(options.max)!;
-  return z
-    .string(DURATION)
-    .regex(/^(\d+(\.\d+)?(ms|s|m|h|d))+$/, DURATION)
-    .transform((text, context) => {
+  return z.pipe(
+    durationText,
+    z.transform((text, { issues }) => {
       const ms = parseDuration(text)!;
-      if (ms < min) context.addIssue({ code: 'custom', message: `must be at least ${options.min ?? '1ms'}` });
-      if (ms > max) context.addIssue({ code: 'custom', message: `must be at most ${options.max}` });
+      if (ms < min) issues.push({ code: 'custom', message: `must be at least ${options.min ?? '1ms'}`, input: text });
+      if (ms > max) issues.push({ code: 'custom', message: `must be at most ${options.max}`, input: text });
       return ms;
-    });
+    }),
+  );
 }
 
 /** Listen address: `host:port`, or `:port` for all addresses; `[::1]:80` for IPv6. Port 0 lets the system choose. */
 export function listenSetting() {
-  return z
-    .string(LISTEN)
-    .regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/]*):\d{1,}$/, LISTEN)
-    .transform((text, context): ListenAddress => {
+  return z.pipe(
+    z.string(LISTEN).check(z.regex(/^(\[[0-9a-fA-F:.]+\]|[^:[\]\s/]*):\d{1,}$/, LISTEN)),
+    z.transform((text, { issues }): ListenAddress => {
       const colon = text.lastIndexOf(':');
       const port = Number(text.slice(colon + 1));
-      if (port > 65_535) context.addIssue({ code: 'custom', message: 'the port must be at most 65535' });
+      if (port > 65_535) issues.push({ code: 'custom', message: 'the port must be at most 65535', input: text });
       const host = text.slice(0, colon).replace(/^\[|\]$/g, '');
       return { host: host === '' ? '::' : host, port };
-    });
+    }),
+  );
 }
 
 export interface ListenAddress {
@@ -48,40 +92,41 @@ export interface ListenAddress {
 /** Base URL: http or https without user info, query or fragment, so that paths can be appended; or the word `or`. */
 export function baseUrlSetting(options: { readonly or?: string } = {}) {
   const expected = options.or === undefined ? BASE_URL : `${BASE_URL}, or ${options.or}`;
-  return z.string(expected).superRefine((text, context) => {
-    if (text === options.or) return;
-    const url = URL.parse(text);
-    if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-      context.addIssue({ code: 'custom', message: expected });
-    } else if (url.username !== '' || url.password !== '') {
-      context.addIssue({
-        code: 'custom',
-        message: 'credentials in a URL; remove the part up to the @ and use the keys for credentials',
-      });
-    } else if (url.search !== '' || url.hash !== '') {
-      context.addIssue({
-        code: 'custom',
-        message: 'a query or fragment in a base URL; remove the part from the ? or # on',
-      });
-    }
-  });
+  return z.string(expected).check(
+    z.superRefine((text, context) => {
+      if (text === options.or) return;
+      const url = URL.parse(text);
+      if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+        context.addIssue({ code: 'custom', message: expected });
+      } else if (url.username !== '' || url.password !== '') {
+        context.addIssue({
+          code: 'custom',
+          message: 'credentials in a URL; remove the part up to the @ and use the keys for credentials',
+        });
+      } else if (url.search !== '' || url.hash !== '') {
+        context.addIssue({
+          code: 'custom',
+          message: 'a query or fragment in a base URL; remove the part from the ? or # on',
+        });
+      }
+    }),
+  );
 }
 
-/** Secret in the configuration itself. */
-export const secret = (what: string) =>
-  z
-    .string()
-    .min(1)
-    .describe(`${what}. Prefer the file: a value here is visible to every reader of this file.`)
-    .meta({ writeOnly: true });
+/** Secret in the configuration itself. The key may be absent. */
+export function secret(what: string, ...checks: z.core.$ZodCheck<string>[]) {
+  const description = `${what}. Prefer the file: a value here is visible to every reader of this file.`;
+  return withMeta(z.exactOptional(someText.check(...checks)), { description, writeOnly: true });
+}
 
-/** Path of a file with a secret. */
-export const secretFile = (what: string) =>
-  z.string().min(1).describe(`File that contains ${what}; read again when it changes.`);
+/** Path of a file with a secret. The key may be absent. */
+export function secretFile(what: string) {
+  return optional(`File that contains ${what}; read again when it changes.`, someText);
+}
 
 /** Requires at most one of `name` and `nameFile`, and exactly one if `need` is `needed`. */
 export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') {
-  return (value: Record<string, unknown>, context: z.RefinementCtx): void => {
+  return (value: Record<string, unknown>, context: z.core.$RefinementCtx): void => {
     const file = `${name}File`;
     const given = [name, file].filter((key) => value[key] !== undefined);
     if (given.length === 2) {
@@ -100,16 +145,16 @@ export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') 
   };
 }
 
-/** Option for `superRefine`: checks between keys run even if one of the keys is invalid itself. */
-export const always: z.core.$ZodSuperRefineParams = {
-  when: (payload) => typeof payload.value === 'object' && payload.value !== null,
-};
+/** Check between keys. It runs even if one of the keys is invalid itself. */
+export function crossCheck<T>(check: (value: T, context: z.core.$RefinementCtx<T>) => void): z.core.$ZodCheck<T> {
+  return z.superRefine(check, { when: ({ value }) => typeof value === 'object' && value !== null });
+}
 
 /** Paths whose literals distinguish the members of a union, the first path first. */
 export const discriminators = z.registry<{ readonly paths: readonly (readonly string[])[] }>();
 
 /** Returns a union of mappings that reports the errors of the intended member. */
-export function toldApart<T extends z.ZodUnion>(paths: readonly (readonly string[])[], union: T): T {
+export function toldApart<T extends z.ZodMiniUnion>(paths: readonly (readonly string[])[], union: T): T {
   discriminators.add(union, { paths });
   return union;
 }

@@ -1,25 +1,25 @@
 /** Schedule settings: `every` on the monotonic clock, or `schedule` by cron. */
 import { validateDetailed } from 'node-cron';
-import { z } from 'zod';
-import { durationSetting } from '../platform/settings.ts';
+import * as z from 'zod/mini';
+import { durationSetting, optional } from '../platform/settings.ts';
 import { cronSlots } from './cron.ts';
 
 const CRON = 'expected five cron fields (minute hour day month weekday), or six with seconds first';
 const TIMEZONE = 'expected an IANA time zone such as Europe/Berlin';
 
-const cronExpression = z
-  .string(CRON)
-  .regex(/^\s*\S+(\s+\S+){4,5}\s*$/, { error: CRON, abort: true })
-  .superRefine((text, context) => {
+const cronExpression = z.string(CRON).check(
+  z.regex(/^\s*\S+(\s+\S+){4,5}\s*$/, { error: CRON, abort: true }),
+  z.superRefine((text, context) => {
     for (const error of validateDetailed(text).errors) {
       const isNever = error.message.includes('impossible day of month');
       const fault = error.message.replace(' is a invalid expression for ', ' is not valid for the ');
       const message = isNever ? 'never runs: the day does not exist in that month' : `not a cron expression: ${fault}`;
       context.addIssue({ code: 'custom', message });
     }
-  });
+  }),
+);
 
-const timezone = z.string(TIMEZONE).refine(isTimezone, TIMEZONE);
+export const timezone = z.string(TIMEZONE).check(z.refine(isTimezone, TIMEZONE));
 
 function isTimezone(name: string): boolean {
   try {
@@ -31,16 +31,17 @@ function isTimezone(name: string): boolean {
 
 /** Keys of a schedule, to be spread into a settings object. `refineSchedule` checks their combinations. */
 export const scheduleKeys = {
-  every: durationSetting({ min: '1s', max: '31d' }).exactOptional().describe('Interval, on the monotonic clock.'),
-  schedule: cronExpression
-    .exactOptional()
-    .describe('Cron expression (UTC unless a timezone is given); the day of month and the weekday must both match.'),
-  timezone: timezone.exactOptional().describe('IANA time zone of `schedule`.'),
+  every: optional('Interval, on the monotonic clock.', durationSetting({ min: '1s', max: '31d' })),
+  schedule: optional(
+    'Cron expression (UTC unless a timezone is given); the day of month and the weekday must both match.',
+    cronExpression,
+  ),
+  timezone: optional('IANA time zone of `schedule`.', timezone),
 };
 
 export function refineSchedule(
   value: { every?: number; schedule?: string; timezone?: string },
-  context: z.RefinementCtx,
+  context: z.core.$RefinementCtx,
 ): void {
   if (value.every !== undefined && value.schedule !== undefined) {
     context.addIssue({

@@ -1,24 +1,24 @@
 /** Settings of the collectors of an account. */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
-import { always, durationSetting } from '#foundation/platform/settings.ts';
+import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/platform/settings.ts';
 import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } from '#foundation/scheduler/settings.ts';
 
 const common = {
   ...scheduleKeys,
-  enabled: z.boolean().default(true).describe('True to run this collector.'),
-  timeout: durationSetting({ min: '1s', max: '1h' })
-    .exactOptional()
-    .describe(
-      'Maximum duration of a run. Default: ten times the interval; at least 1m for a listing of many pages, at most 1m for all others.',
-    ),
-  maxStaleness: durationSetting({ min: '1s', max: '31d' })
-    .exactOptional()
-    .describe('Age of the data at which its gauges are withheld. Default: three intervals, at least 3m.'),
+  enabled: defaulted('True to run this collector.', z.boolean(), true),
+  timeout: optional(
+    'Maximum duration of a run. Default: ten times the interval; at least 1m for a listing of many pages, at most 1m for all others.',
+    durationSetting({ min: '1s', max: '1h' }),
+  ),
+  maxStaleness: optional(
+    'Age of the data at which its gauges are withheld. Default: three intervals, at least 3m.',
+    durationSetting({ min: '1s', max: '31d' }),
+  ),
 };
 
-const collector = z.strictObject(common).superRefine(refineSchedule, always);
+const collector = z.strictObject(common).check(crossCheck(refineSchedule));
 
 /** Default interval of each collector, in milliseconds. */
 export const DEFAULT_INTERVAL_MS = {
@@ -32,88 +32,89 @@ export const DEFAULT_INTERVAL_MS = {
 } as const;
 
 export const collectorsSettings = z.strictObject({
-  logs: z
-    .strictObject({
-      ...common,
-      lag: durationSetting({ min: '1s', max: '1h' })
-        .prefault('15s')
-        .describe('Delay before a time is counted, so that its entries can arrive.'),
-      dimension: z
-        .enum(['topicName', 'queueName', 'scheduleId', 'label'])
-        .exactOptional()
-        .describe(
+  logs: section(
+    'Message log: counts of events, and traces of deliveries.',
+    z
+      .strictObject({
+        ...common,
+        lag: defaulted(
+          'Delay before a time is counted, so that its entries can arrive.',
+          durationSetting({ min: '1s', max: '1h' }),
+          '15s',
+        ),
+        dimension: optional(
           'Additional dimension to count entries by, in `msgsvc_log_events_by_dimension_total`. Default: none.',
+          z.enum(['topicName', 'queueName', 'scheduleId', 'label']),
         ),
-      pageBudget: z.int().min(1).max(10_000).default(200).describe('Maximum pages of 100 entries that one run reads.'),
-      sweep: z
-        .strictObject({
-          every: durationSetting({ min: '1s', max: '1h' }).prefault('5m').describe('Interval of sweeps.'),
-          reach: durationSetting({ min: '1s', max: '6h' })
-            .prefault('15m')
-            .describe(
+        pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', integer(1, 10_000), 200),
+        sweep: section(
+          'Sweeps for entries that appear later than the lag.',
+          z.strictObject({
+            every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
+            reach: defaulted(
               'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
+              durationSetting({ min: '1s', max: '6h' }),
+              '15m',
             ),
-        })
-        .prefault({})
-        .describe('Sweeps for entries that appear later than the lag.'),
-    })
-    .superRefine(refineSchedule, always)
-    .prefault({})
-    .describe('Message log: counts of events, and traces of deliveries.'),
-  accountStats: z
-    .strictObject({
-      ...common,
-      settleDelay: durationSetting({ min: '0s', max: '1h' })
-        .prefault('2m')
-        .describe('Delay after its end when an interval of the statistics is considered complete.'),
-      points: z
-        .strictObject({
-          value: z
-            .enum(['sum', 'rate'])
-            .default('sum')
-            .describe('Meaning of a point’s value: the amount of its interval, or the amount per second.'),
-          at: z.enum(['start', 'end']).default('start').describe('End of its interval that a point’s time marks.'),
-        })
-        .prefault({})
-        .describe('Meaning of the points of the statistics, which the service does not define.'),
-    })
-    .superRefine(refineSchedule, always)
-    .prefault({})
-    .describe('Statistics of the account: messages, spend, size of the message DLQ.'),
-  flowControl: z
-    .strictObject({
-      ...common,
-      discover: z
-        .int()
-        .min(0)
-        .max(500)
-        .default(10)
-        .describe(
-          'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
+          }),
         ),
-    })
-    .superRefine(refineSchedule, always)
-    .prefault({})
-    .describe('Current state of the flow-control keys.'),
-  workflowDlq: z
-    .strictObject({
-      ...common,
-      full: durationSetting({ min: '10s', max: '31d' })
-        .prefault('15m')
-        .describe('Interval of a complete listing. In between, only new entries are read.'),
-      maxPages: z
-        .int()
-        .min(1)
-        .max(10_000)
-        .default(2_000)
-        .describe('Maximum pages of 100 entries that one listing reads.'),
-    })
-    .superRefine(refineSchedule, always)
-    .prefault({})
-    .describe('Failed workflow runs.'),
-  urlGroups: collector.prefault({}).describe('URL Groups and their endpoints.'),
-  searchIndexes: collector.prefault({}).describe('Records of the search indexes.'),
-  vectorStats: collector.prefault({}).describe('Statistics of the vector indexes.'),
+      })
+      .check(crossCheck(refineSchedule)),
+  ),
+  accountStats: section(
+    'Statistics of the account: messages, spend, size of the message DLQ.',
+    z
+      .strictObject({
+        ...common,
+        settleDelay: defaulted(
+          'Delay after its end when an interval of the statistics is considered complete.',
+          durationSetting({ min: '0s', max: '1h' }),
+          '2m',
+        ),
+        points: section(
+          'Meaning of the points of the statistics, which the service does not define.',
+          z.strictObject({
+            value: defaulted(
+              'Meaning of a point’s value: the amount of its interval, or the amount per second.',
+              z.enum(['sum', 'rate']),
+              'sum',
+            ),
+            at: defaulted('End of its interval that a point’s time marks.', z.enum(['start', 'end']), 'start'),
+          }),
+        ),
+      })
+      .check(crossCheck(refineSchedule)),
+  ),
+  flowControl: section(
+    'Current state of the flow-control keys.',
+    z
+      .strictObject({
+        ...common,
+        discover: defaulted(
+          'Maximum number of keys to watch in addition to flowControlKeys. They are taken from log and DLQ entries; each costs one request per run.',
+          integer(0, 500),
+          10,
+        ),
+      })
+      .check(crossCheck(refineSchedule)),
+  ),
+  workflowDlq: section(
+    'Failed workflow runs.',
+    z
+      .strictObject({
+        ...common,
+        full: defaulted(
+          'Interval of a complete listing. In between, only new entries are read.',
+          durationSetting({ min: '10s', max: '31d' }),
+          '15m',
+        ),
+        maxPages: defaulted('Maximum pages of 100 entries that one listing reads.', integer(1, 10_000), 2_000),
+      })
+      .check(crossCheck(refineSchedule)),
+  ),
+  urlGroups: section('URL Groups and their endpoints.', collector),
+  searchIndexes: section('Records of the search indexes.', collector),
+  vectorStats: section('Statistics of the vector indexes.', collector),
 });
 
 export type CollectorsSettings = z.output<typeof collectorsSettings>;

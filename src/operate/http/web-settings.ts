@@ -2,7 +2,8 @@
  * Web configuration file in the format of Prometheus' exporters, and its result. Empty values count as absent, and
  * nothing is substituted in them.
  */
-import { z } from 'zod';
+import * as z from 'zod/mini';
+import { described, integer } from '#foundation/platform/settings.ts';
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { CIPHERS, CLIENT_AUTH, CURVES, VERSIONS, type WebTls } from './tls-settings.ts';
@@ -32,9 +33,9 @@ function keysOf<T extends object>(table: T): [keyof T & string, ...(keyof T & st
   return Object.keys(table) as [keyof T & string, ...(keyof T & string)[]];
 }
 
-const text = (what: string) => z.string().nullish().describe(what);
+const text = (what: string) => described(what, z.nullish(z.string()));
 const OLD_VERSION = 'expected TLS12 or TLS13; older versions are insecure and not supported';
-const version = (what: string) => z.enum(keysOf(VERSIONS), OLD_VERSION).nullish().describe(what);
+const version = (what: string) => described(what, z.nullish(z.enum(keysOf(VERSIONS), OLD_VERSION)));
 
 const tlsServerConfig = () =>
   z.strictObject({
@@ -42,27 +43,24 @@ const tlsServerConfig = () =>
     key_file: text('File with the key of the certificate, PEM.'),
     cert: text('The certificate itself, instead of the file.'),
     key: text('The key itself, instead of the file.'),
-    client_auth_type: z
-      .enum(['', ...CLIENT_AUTH, 'RequireClientCert'])
-      .nullish()
-      .describe('Rule for client certificates. RequireAndVerifyClientCert rejects clients without a valid one.'),
+    client_auth_type: described(
+      'Rule for client certificates. RequireAndVerifyClientCert rejects clients without a valid one.',
+      z.nullish(z.enum(['', ...CLIENT_AUTH, 'RequireClientCert'])),
+    ),
     client_ca_file: text('File with the authorities of client certificates, PEM.'),
     client_ca: text('The authorities themselves, instead of the file.'),
-    client_allowed_sans: z
-      .array(z.string())
-      .nullish()
-      .describe('Accepted names (DNS, IP, e-mail, URI). A client certificate must have at least one of them.'),
+    client_allowed_sans: described(
+      'Accepted names (DNS, IP, e-mail, URI). A client certificate must have at least one of them.',
+      z.nullish(z.array(z.string())),
+    ),
     min_version: version('Minimum TLS version.'),
     max_version: version('Maximum TLS version.'),
-    cipher_suites: z
-      .array(z.enum(keysOf(CIPHERS)))
-      .nullish()
-      .describe('Cipher suites of TLS 1.2.'),
-    prefer_server_cipher_suites: z.boolean().nullish().describe('True prefers the server’s order of cipher_suites.'),
-    curve_preferences: z
-      .array(z.enum(keysOf(CURVES)))
-      .nullish()
-      .describe('Elliptic curves of the key exchange, in order of preference.'),
+    cipher_suites: described('Cipher suites of TLS 1.2.', z.nullish(z.array(z.enum(keysOf(CIPHERS))))),
+    prefer_server_cipher_suites: described('True prefers the server’s order of cipher_suites.', z.nullish(z.boolean())),
+    curve_preferences: described(
+      'Elliptic curves of the key exchange, in order of preference.',
+      z.nullish(z.array(z.enum(keysOf(CURVES)))),
+    ),
   });
 
 function asText(value: unknown): string {
@@ -71,65 +69,76 @@ function asText(value: unknown): string {
 
 /** Header value as a string: YAML reads `1` as a number, and a blank value omits the header. */
 const header = (what: string, values?: readonly string[]) =>
-  z
-    .unknown()
-    .superRefine((value, context) => {
-      const given = asText(value);
-      const isText = ['string', 'number', 'undefined'].includes(typeof value) || value === null;
-      if (!isText || !/^[\t\x20-\x7e\x80-\xff]*$/.test(given)) {
-        context.addIssue({ code: 'custom', message: 'invalid header value; write one line of text' });
-      } else if (given !== '' && values?.includes(given) === false) {
-        context.addIssue({ code: 'custom', message: `must be ${values.join(' or ')}` });
-      }
-    })
-    .transform(asText)
-    .optional()
-    .describe(what);
+  described(
+    what,
+    z.optional(
+      z.pipe(
+        z.unknown().check(
+          z.superRefine((value, context) => {
+            const given = asText(value);
+            const isText = ['string', 'number', 'undefined'].includes(typeof value) || value === null;
+            if (!isText || !/^[\t\x20-\x7e\x80-\xff]*$/.test(given)) {
+              context.addIssue({ code: 'custom', message: 'invalid header value; write one line of text' });
+            } else if (given !== '' && values?.includes(given) === false) {
+              context.addIssue({ code: 'custom', message: `must be ${values.join(' or ')}` });
+            }
+          }),
+        ),
+        z.transform(asText),
+      ),
+    ),
+  );
 
 const httpServerConfig = () =>
   z.strictObject({
-    http2: z
-      .boolean()
-      .nullish()
-      .describe('Accepted without effect: the daemon always uses HTTP/1.1, which suffices for scrapes.'),
-    headers: z
-      .strictObject({
-        'Content-Security-Policy': header('Header of every response.'),
-        'X-Frame-Options': header('Header of every response.', ['deny', 'sameorigin']),
-        'X-Content-Type-Options': header('Header of every response.', ['nosniff']),
-        'X-XSS-Protection': header('Header of every response.'),
-        'Strict-Transport-Security': header('Header of every response.'),
-      })
-      .nullish()
-      .describe('Headers of every response.'),
+    http2: described(
+      'Accepted without effect: the daemon always uses HTTP/1.1, which suffices for scrapes.',
+      z.nullish(z.boolean()),
+    ),
+    headers: described(
+      'Headers of every response.',
+      z.nullish(
+        z.strictObject({
+          'Content-Security-Policy': header('Header of every response.'),
+          'X-Frame-Options': header('Header of every response.', ['deny', 'sameorigin']),
+          'X-Content-Type-Options': header('Header of every response.', ['nosniff']),
+          'X-XSS-Protection': header('Header of every response.'),
+          'Strict-Transport-Security': header('Header of every response.'),
+        }),
+      ),
+    ),
   });
 
 const INTERVAL = 'expected a duration such as 1s or 100ms, or 0 for no limit';
 
 const rateLimit = () =>
   z.strictObject({
-    interval: z
-      .unknown()
-      .transform((value, context): number => {
-        if (value === undefined || value === null || value === 0 || value === '0') return 0;
-        const ms = typeof value === 'string' ? parseDuration(value) : undefined;
-        if (ms === undefined) context.addIssue({ code: 'custom', message: INTERVAL });
-        return ms ?? 0;
-      })
-      .optional()
-      .describe('Time between two requests; 0 for no limit.'),
-    burst: z.int().min(0).nullish().describe('Maximum number of requests at once.'),
+    interval: described(
+      'Time between two requests; 0 for no limit.',
+      z.optional(
+        z.pipe(
+          z.unknown(),
+          z.transform((value, { issues }): number => {
+            if (value === undefined || value === null || value === 0 || value === '0') return 0;
+            const ms = typeof value === 'string' ? parseDuration(value) : undefined;
+            if (ms === undefined) issues.push({ code: 'custom', message: INTERVAL, input: value });
+            return ms ?? 0;
+          }),
+        ),
+      ),
+    ),
+    burst: described('Maximum number of requests at once.', z.nullish(integer(0))),
   });
 
 const fileSettings = () =>
   z.strictObject({
-    tls_server_config: tlsServerConfig().nullish().describe('TLS; without it plain HTTP.'),
-    http_server_config: httpServerConfig().nullish().describe('Settings of HTTP responses.'),
-    basic_auth_users: z
-      .record(z.string(), z.string('expected a bcrypt hash; create one with htpasswd -nBC 10 ""'))
-      .nullish()
-      .describe('Users, and the bcrypt hashes of their passwords.'),
-    rate_limit: rateLimit().nullish().describe('Rate limit of all requests together.'),
+    tls_server_config: described('TLS; without it plain HTTP.', z.nullish(tlsServerConfig())),
+    http_server_config: described('Settings of HTTP responses.', z.nullish(httpServerConfig())),
+    basic_auth_users: described(
+      'Users, and the bcrypt hashes of their passwords.',
+      z.nullish(z.record(z.string(), z.string('expected a bcrypt hash; create one with htpasswd -nBC 10 ""'))),
+    ),
+    rate_limit: described('Rate limit of all requests together.', z.nullish(rateLimit())),
   });
 
 let made: ReturnType<typeof fileSettings> | undefined;

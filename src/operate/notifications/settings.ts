@@ -1,12 +1,19 @@
 /** Settings of notifications and their receivers. */
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import {
-  always,
   baseUrlSetting,
+  crossCheck,
+  defaulted,
+  described,
   durationSetting,
+  matching,
   oneSecret,
+  optional,
   secret,
   secretFile,
+  section,
+  someText,
+  withMeta,
 } from '#foundation/platform/settings.ts';
 
 const HEADER = 'expected the name of a header';
@@ -14,63 +21,62 @@ const LABEL = 'expected letters, digits and underscores';
 const URL_TEXT = 'expected a URL that begins with http:// or https://';
 
 const access = {
-  token: secret('Bearer token of the requests').exactOptional(),
-  tokenFile: secretFile('the bearer token of the requests').exactOptional(),
-  headers: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9-]+$/, HEADER),
-      z.string().regex(/^[\t\x20-\x7E]*$/, 'expected printable text'),
-    )
-    .default({})
-    .describe('Additional headers of the requests.'),
+  token: secret('Bearer token of the requests'),
+  tokenFile: secretFile('the bearer token of the requests'),
+  headers: section(
+    'Additional headers of the requests.',
+    z.record(matching(/^[A-Za-z0-9-]+$/, HEADER), matching(/^[\t\x20-\x7E]*$/, 'expected printable text')),
+  ),
 };
 
 const webhookSettings = z
   .strictObject({
-    url: z
-      .string()
-      .refine((text) => /^https?:\/\/./.test(text) && URL.canParse(text), URL_TEXT)
-      .describe('URL of the webhook. Use urlFile if the URL is secret.')
-      .meta({ writeOnly: true })
-      .exactOptional(),
-    urlFile: secretFile('the URL of the webhook').exactOptional(),
+    url: withMeta(
+      z.exactOptional(z.string().check(z.refine((text) => /^https?:\/\/./.test(text) && URL.canParse(text), URL_TEXT))),
+      { description: 'URL of the webhook. Use urlFile if the URL is secret.', writeOnly: true },
+    ),
+    urlFile: secretFile('the URL of the webhook'),
     ...access,
   })
-  .superRefine((value, context) => {
-    oneSecret('url')(value, context);
-    oneSecret('token', 'optional')(value, context);
-  }, always);
+  .check(
+    crossCheck((value, context) => {
+      oneSecret('url')(value, context);
+      oneSecret('token', 'optional')(value, context);
+    }),
+  );
 
 export const notificationSettings = z.strictObject({
-  webhook: webhookSettings
-    .exactOptional()
-    .describe(
-      'Receiver of notifications as JSON: one POST when a condition becomes active and one when it is resolved.',
-    ),
-  alertmanager: z
-    .strictObject({
-      url: baseUrlSetting().describe('Base URL of the Alertmanager; `/api/v2/alerts` is appended.'),
-      ...access,
-      labels: z
-        .record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/, LABEL), z.string())
-        .default({})
-        .describe('Labels of every alert, such as the cluster.'),
-      resendEvery: durationSetting({ min: '1s', max: '1h' })
-        .prefault('1m')
-        .describe(
-          'Interval at which active alerts are sent again. Without a repetition, they end after four intervals.',
+  webhook: optional(
+    'Receiver of notifications as JSON: one POST when a condition becomes active and one when it is resolved.',
+    webhookSettings,
+  ),
+  alertmanager: optional(
+    'Receiver of notifications as alerts.',
+    z
+      .strictObject({
+        url: described('Base URL of the Alertmanager; `/api/v2/alerts` is appended.', baseUrlSetting()),
+        ...access,
+        labels: section(
+          'Labels of every alert, such as the cluster.',
+          z.record(matching(/^[a-zA-Z_][a-zA-Z0-9_]*$/, LABEL), z.string()),
         ),
-    })
-    .superRefine(oneSecret('token', 'optional'), always)
-    .exactOptional()
-    .describe('Receiver of notifications as alerts.'),
-  infoAfter: durationSetting({ min: '0s', max: '7d' })
-    .prefault('15m')
-    .describe('Time after which a condition of severity info is reported. Other severities are reported at once.'),
-  owners: z
-    .record(z.string().min(1), z.strictObject({ webhook: webhookSettings.describe('Webhook of this owner.') }))
-    .default({})
-    .describe('Owners of policies with their own webhook, which replaces the common one.'),
+        resendEvery: defaulted(
+          'Interval at which active alerts are sent again. Without a repetition, they end after four intervals.',
+          durationSetting({ min: '1s', max: '1h' }),
+          '1m',
+        ),
+      })
+      .check(crossCheck(oneSecret('token', 'optional'))),
+  ),
+  infoAfter: defaulted(
+    'Time after which a condition of severity info is reported. Other severities are reported at once.',
+    durationSetting({ min: '0s', max: '7d' }),
+    '15m',
+  ),
+  owners: section(
+    'Owners of policies with their own webhook, which replaces the common one.',
+    z.record(someText, z.strictObject({ webhook: described('Webhook of this owner.', webhookSettings) })),
+  ),
 });
 
 export type NotificationSettings = z.output<typeof notificationSettings>;
