@@ -148,5 +148,5 @@ test('no month gets more raises than allowed in the time of the service', async 
     }),
     { numRuns: 150 },
   );
-  expect(raised).toBeGreaterThan(50);
+  expect(raised).toBeGreaterThan(20);
 });
