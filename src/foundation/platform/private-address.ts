@@ -2,24 +2,31 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-const RANGES = new BlockList();
-for (const [net, bits] of [
+const RANGES = [
   ['127.0.0.0', 8],
   ['10.0.0.0', 8],
   ['172.16.0.0', 12],
   ['192.168.0.0', 16],
   ['169.254.0.0', 16],
-] as const) {
-  RANGES.addSubnet(net, bits, 'ipv4');
+  ['::1', 128],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const;
+
+let ranges: BlockList | undefined;
+
+/** Created at its first use: most URLs have a name. */
+function privateRanges(): BlockList {
+  if (ranges !== undefined) return ranges;
+  ranges = new BlockList();
+  for (const [net, bits] of RANGES) ranges.addSubnet(net, bits, isIPv4(net) ? 'ipv4' : 'ipv6');
+  return ranges;
 }
-RANGES.addAddress('::1', 'ipv6');
-RANGES.addSubnet('fc00::', 7, 'ipv6');
-RANGES.addSubnet('fe80::', 10, 'ipv6');
 
 /** Returns true for an IP address of this machine or of a private network. */
 export function isPrivateAddress(address: string): boolean {
-  if (isIPv4(address)) return RANGES.check(address, 'ipv4');
-  return isIPv6(address) && RANGES.check(address, 'ipv6');
+  if (isIPv4(address)) return privateRanges().check(address, 'ipv4');
+  return isIPv6(address) && privateRanges().check(address, 'ipv6');
 }
 
 /** Returns true if the host of a URL has an address of this machine or of a private network, or none. Never rejects. */
