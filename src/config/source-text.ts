@@ -25,12 +25,15 @@ export class SourceText {
   /** Displayed name. */
   readonly file: string;
   readonly text: string;
+  /** False if no line of the file is ever shown, so that its secrets need no masks. */
+  readonly hasExcerpts: boolean;
   readonly lines = new LineCounter();
   readonly #masked: { readonly start: number; readonly end: number }[] = [];
 
-  constructor(file: string, text: string) {
+  constructor(file: string, text: string, hasExcerpts = true) {
     this.file = file;
     this.text = text;
+    this.hasExcerpts = hasExcerpts;
     this.lines.addNewLine(0);
     for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.lines.addNewLine(at + 1);
   }
@@ -66,6 +69,7 @@ export class SourceText {
   }
 
   #excerpt(fault: Fault): Excerpt | undefined {
+    if (!this.hasExcerpts) return undefined;
     const start = this.lines.lineStarts[this.position(fault.start).line - 1] ?? 0;
     const newline = this.text.indexOf('\n', start);
     const end = newline === -1 ? this.text.length : newline;

@@ -129,7 +129,7 @@ export class PlaceReader {
         continue;
       }
       firstAt.set(name, span(key).start);
-      const isSecret = isSecretKey(name);
+      const isSecret = this.#source.hasExcerpts && isSecretKey(name);
       if (isSecret) this.#secretDepth++;
       entries.set(name, this.read(valueOf(pair), [...path, name], key));
       if (isSecret) this.#secretDepth--;
@@ -172,8 +172,7 @@ export class PlaceReader {
 
   #scalar(scalar: Scalar, path: Path): Place {
     const at = span(scalar);
-    const isPasted = typeof scalar.value === 'string' && isSecretInsteadOfPath(String(path.at(-1)), scalar.value);
-    if (this.#secretDepth > 0 || isPasted) this.#source.mask(at.start, at.end);
+    if (this.#source.hasExcerpts && this.#isSecret(scalar, path)) this.#source.mask(at.start, at.end);
     const env = this.#env;
     const expansion = env !== undefined && typeof scalar.value === 'string' ? expand(scalar.value, env) : undefined;
     if (expansion === undefined) return { value: scalar.value, scalar, ...at };
@@ -185,6 +184,11 @@ export class PlaceReader {
     }
     const spoilt = expansion.faults.length > 0 ? { spoilt: true as const } : {};
     return { value: expansion.text, scalar, expansion, ...at, ...spoilt };
+  }
+
+  #isSecret({ value }: Scalar, path: Path): boolean {
+    if (this.#secretDepth > 0) return true;
+    return typeof value === 'string' && isSecretInsteadOfPath(String(path.at(-1)), value);
   }
 
   #refuse(node: Node, path: Path, what: { message: string; help?: string }): Place {
