@@ -7,9 +7,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { findPolicyFiles } from './policy-files.ts';
 import { readText } from './read-file.ts';
-import { SourceText } from './source-text.ts';
 import { filesOfWebConfig } from './web-material.ts';
-import { readYaml } from './yaml-file.ts';
+import { readValues } from './yaml-file.ts';
 import { placeAt, type Place } from './yaml-place.ts';
 
 type Parsed = (text: string) => Place | undefined;
@@ -17,10 +16,10 @@ type Parsed = (text: string) => Place | undefined;
 /** @returns a function that hashes the current contents: `Config.contents`, if they are valid. Never throws */
 export function contentsOf(path: string, env: Readonly<Record<string, string | undefined>>): () => string {
   const absolute = (file: string): string => resolve(dirname(resolve(path)), file);
-  const rootOf = lastParsed((text) => readYaml({ source: new SourceText(path, text), env }).root);
+  const rootOf = lastParsed((text) => readValues(text, { env }));
   const listeners = ['server', 'hooks'].map((room) => ({
     room,
-    rootOf: lastParsed((text) => readYaml({ source: new SourceText(room, text), env: {}, isPlain: true }).root),
+    rootOf: lastParsed((text) => readValues(text, { env: {}, isPlain: true })),
   }));
 
   return () => {

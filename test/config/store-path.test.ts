@@ -1,21 +1,18 @@
 /** Path of the store in a configuration that is not checked. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
 import { SourceText } from '#config/source-text.ts';
 import { storePathOf } from '#config/store-path.ts';
 import { readYaml } from '#config/yaml-file.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
-let folder: string;
-let file: string;
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'opsd-store-path-'));
-  file = join(folder, 'opsd.yaml');
-});
-
-afterAll(() => rmSync(folder, { recursive: true }));
+/** Writes a configuration, and returns its path. */
+function written(text: string): string {
+  const file = join(tempDir(), 'opsd.yaml');
+  writeFileSync(file, text);
+  return file;
+}
 
 test.each([
   ['a written path', 'storage: { sqlite: { path: /var/a.db } }', '/var/a.db'],
@@ -29,14 +26,13 @@ test.each([
     '/var/f.db',
   ],
 ])('%s', (_name, text, expected) => {
-  writeFileSync(file, text);
-  expect(storePathOf(file, { PLACE: '/mnt' })).toBe(expected);
+  expect(storePathOf(written(text), { PLACE: '/mnt' })).toBe(expected);
 });
 
 test('without a path, OPSD_STORE, and then the default, both relative to the file', () => {
-  writeFileSync(file, 'storage: { sqlite: { path: ~ } }');
-  expect(storePathOf(file, { OPSD_STORE: 'own.db' })).toBe(join(folder, 'own.db'));
-  expect(storePathOf(file, {})).toBe(join(folder, 'data/opsd.db'));
+  const file = written('storage: { sqlite: { path: ~ } }');
+  expect(storePathOf(file, { OPSD_STORE: 'own.db' })).toBe(join(dirname(file), 'own.db'));
+  expect(storePathOf(file, {})).toBe(join(dirname(file), 'data/opsd.db'));
 });
 
 test('a source without excerpts never shows a line, since its secrets are not masked', () => {
