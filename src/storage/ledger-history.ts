@@ -9,9 +9,15 @@ import { ACTIONS, actionOf } from './ledger-rows.ts';
 export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
   claims: `SELECT target, action FROM intents WHERE account = ?1 AND active = 1 AND target IN ${members('?2')}`,
   operationClaims: `SELECT target, action FROM operation_claims WHERE account = ?1 AND target IN ${members('?2')}`,
-  resumedRuns: `SELECT o.new_run_id, i.lineage, i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id
+  // A run that got its id from a resume counts before an entry of it that was acted on.
+  lineagesOfRuns: `SELECT subject AS run_id, lineage FROM intents
+      WHERE account = ?1 AND subject IN ${members('?2')} AND lineage IS NOT NULL
+    UNION ALL SELECT o.new_run_id, i.lineage FROM outcomes o JOIN intents i ON i.id = o.intent_id
+      WHERE i.account = ?1 AND o.new_run_id IN ${members('?2')} AND i.lineage IS NOT NULL`,
+  resumedRuns: `SELECT o.new_run_id, i.subject FROM outcomes o JOIN intents i ON i.id = o.intent_id
     WHERE i.account = ?1 AND o.new_run_id IN ${members('?2')} ORDER BY o.id`,
-  histories: `SELECT lineage, count(*) AS attempts, max(at) AS last_at FROM intents
+  histories: `SELECT lineage, count(*) AS known, max(at) AS last_at, max(${jsonNumber('proposal', 'attempt')}) AS attempt
+    FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 GROUP BY lineage`,
   resumes: `SELECT lineage, target, at, ${jsonNumber('proposal', 'failedAt')} AS failed_at FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
@@ -47,8 +53,8 @@ export function createHistory({ database }: Journal): History {
   }
 
   function* lineagesOfRuns(account: string, runIds: Iterable<string>): Work<ReadonlyMap<string, LineageHistory>> {
-    const rows = (yield* rowsOf('resumedRuns', account, runIds)).filter((row) => row['lineage'] !== null);
-    const lineages = new Map(rows.map((row) => [String(row['new_run_id']), String(row['lineage'])]));
+    const rows = yield* rowsOf('lineagesOfRuns', account, runIds);
+    const lineages = new Map(rows.map((row) => [String(row['run_id']), String(row['lineage'])]));
     const known = yield* histories(account, lineages.values());
     return new Map([...lineages].map(([run, lineage]) => [run, known.get(lineage) ?? { lineage, attempts: 0 }]));
   }
@@ -79,6 +85,8 @@ export function createHistory({ database }: Journal): History {
   };
 }
 
-function historyOf(row: Row): LineageHistory {
-  return { lineage: String(row['lineage']), attempts: Number(row['attempts']), lastAttemptAt: Number(row['last_at']) };
+/** The number of an attempt also counts those that only a stamp recorded. */
+function historyOf({ lineage, known, attempt, last_at: lastAt }: Row): LineageHistory {
+  const attempts = Math.max(Number(known), Number(attempt ?? 0));
+  return { lineage: String(lineage), attempts, lastAttemptAt: Number(lastAt) };
 }

@@ -1,10 +1,11 @@
 /**
- * History of each listed entry: the lineage of its run, and earlier actions on that lineage. The ledger knows a run
- * resumed by this daemon by the id that it got. Otherwise the stamp identifies it. Otherwise the run is new. Looking
- * the same as a resumed run proves nothing: an entry must not wait for an action on another run.
+ * History of each listed entry: the lineage of its run, and earlier actions on that lineage. The ledger knows the runs
+ * that this daemon resumed, by their ids before and after. Otherwise a stamp on any entry of the run identifies it.
+ * Otherwise the run is new. Looking the same as a resumed run proves nothing: an entry must not wait for an action on
+ * another run.
  */
 import { hash } from 'node:crypto';
-import { newestStamp, parseStamp } from '#foundation/domain/lineage.ts';
+import { isStamp, newestStamp, parseStamp, type Stamp } from '#foundation/domain/lineage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate } from '../guardrails/guard.ts';
 import type { History } from '../ledger/history.ts';
@@ -26,10 +27,13 @@ export async function candidates(
     account,
     entries.map(({ workflowRunId }) => workflowRunId),
   );
+  const stamps = stampsOf(entries, ledger.instance);
   const stamped = entries.map((entry) => {
-    const own = newestStamp(entry.labels, ledger.instance);
-    const history = resumed.get(entry.workflowRunId);
-    return { entry, own, history, lineage: history?.lineage ?? own?.lineage ?? newLineage(account, entry) };
+    const { workflowRunId } = entry;
+    const { own, foreign } = stamps.get(workflowRunId) ?? {};
+    const history = resumed.get(workflowRunId);
+    const lineage = history?.lineage ?? own?.lineage ?? newLineage(account, workflowRunId);
+    return { entry, own, foreign, history, lineage };
   });
   const unresumed = stamped.filter(({ history }) => history === undefined).map(({ lineage }) => lineage);
   const histories = await ledger.histories(account, unresumed);
@@ -40,8 +44,7 @@ export async function candidates(
   const taken = new Set<string>();
   return stamped
     .sort((a, b) => byAge(a.entry, b.entry))
-    .map(({ entry, own, lineage, history = histories.get(lineage) }) => {
-      const foreign = entry.labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== ledger.instance);
+    .map(({ entry, own, foreign, lineage, history = histories.get(lineage) }) => {
       const refused = rejections.of(account, entry.dlqId);
       const lineageTaken = taken.has(lineage);
       taken.add(lineage);
@@ -59,12 +62,33 @@ export async function candidates(
     });
 }
 
+interface Stamps {
+  /** Newest stamp of this instance. */
+  readonly own?: Stamp;
+  /** Stamp of another instance. */
+  readonly foreign?: Stamp;
+}
+
+/** Returns the stamps of each stamped run. A stamp on one of its entries counts for all of them. */
+function stampsOf(entries: readonly WorkflowDlqEntry[], instance: string): ReadonlyMap<string, Stamps> {
+  const stamped = entries.filter(({ labels }) => labels.some(isStamp));
+  const byRun = Map.groupBy(stamped, ({ workflowRunId }) => workflowRunId);
+  return new Map(
+    [...byRun].map(([workflowRunId, same]) => {
+      const labels = same.flatMap((entry) => entry.labels);
+      const own = newestStamp(labels, instance);
+      const foreign = labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== instance);
+      return [workflowRunId, { ...(own && { own }), ...(foreign && { foreign }) }];
+    }),
+  );
+}
+
 /**
- * Lineage of a run without history. It is equal for all entries of one run, so an action without effect continues its
- * own lineage.
+ * Lineage of a run without history. The id alone identifies a run: everything else may differ between two entries of
+ * one run, and a second lineage would have attempts of its own.
  */
-function newLineage(account: string, { workflowRunId, workflowCreatedAt = 0 }: WorkflowDlqEntry): string {
-  return hash('sha256', `${account}\0${workflowRunId}\0${workflowCreatedAt}`, 'hex').slice(0, 16);
+function newLineage(account: string, workflowRunId: string): string {
+  return hash('sha256', `${account}\0${workflowRunId}`, 'hex').slice(0, 16);
 }
 
 function byAge(a: WorkflowDlqEntry, b: WorkflowDlqEntry): number {

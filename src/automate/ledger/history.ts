@@ -22,7 +22,7 @@ export interface Resume {
 export interface History {
   /** Actions with an active claim on these targets: by an intent that was not proven without effect, or an operation. */
   claims(account: string, targets: Iterable<string>): Promise<ReadonlyMap<string, ActionType>>;
-  /** Histories of the runs that resumes by this daemon created under these ids. */
+  /** Histories of the runs that this daemon acted on, or that its resumes created, under these ids. */
   lineagesOfRuns(account: string, workflowRunIds: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;
   /** Histories of the lineages with an attempt. */
   histories(account: string, lineages: Iterable<string>): Promise<ReadonlyMap<string, LineageHistory>>;

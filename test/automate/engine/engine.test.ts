@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createActions } from '#automate/actions/index.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
@@ -347,6 +348,47 @@ describe('attempts', () => {
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-001']);
     expect(w.dlq.sent[2]!.overrides.labels?.[0]).toMatch(/:1$/);
+  });
+
+  describe('are limited by run, whatever else differs between its entries', () => {
+    const policy = { limits: { attempts: { max: 1 } } };
+
+    test.each<[string, (n: number) => Partial<WorkflowDlqEntry>]>([
+      ['the time of its creation', (n) => ({ workflowCreatedAt: START - HOUR + n })],
+      ['its presence', (n) => (n % 2 === 0 ? {} : { workflowCreatedAt: START - HOUR })],
+      ['its URL', (n) => ({ workflowUrl: `https://app.example.com/invoice?n=${n}` })],
+      ['a stamp on one of them', (n) => (n === 2 ? { labels: ['billing', 'opsd:here:abc:0'] } : {})],
+    ])('%s', async (_what, varied) => {
+      const w = world({ policy });
+      for (let n = 0; n < 4; n++) w.dlq.add({ workflowRunId: 'wfr-one', ...varied(n) });
+      for (let n = 0; n < 4; n++) {
+        await run(w);
+        await w.clock.advance(HOUR);
+      }
+      expect(sentIds(w)).toEqual(['dlq-001']);
+      expect((await planOf(w)).skipped).toEqual([{ guard: 'attempts', reason: '1 of 1', count: 3 }]);
+    });
+
+    test('though the entry that carried the stamp has left', async () => {
+      const w = world({ policy: { limits: { attempts: { max: 2 } } } });
+      w.dlq.add({ workflowRunId: 'wfr-one', labels: ['billing', 'opsd:here:abc:1'], createdAt: START - 2 * HOUR });
+      await run(w);
+      expect(w.dlq.sent[0]!.overrides.labels?.[0]).toBe('opsd:here:abc:2');
+      await w.clock.advance(2 * HOUR);
+      w.dlq.add({ workflowRunId: 'wfr-one', createdAt: w.clock.now() });
+      await run(w);
+      expect(sentIds(w)).toEqual(['dlq-001']);
+      expect((await planOf(w)).skipped).toEqual([{ guard: 'attempts', reason: '2 of 2', count: 1 }]);
+    });
+  });
+
+  test('another entry of a run with the stamp of another instance is left to it', async () => {
+    const w = world();
+    w.dlq.add({ workflowRunId: 'wfr-one' });
+    w.dlq.add({ workflowRunId: 'wfr-one', labels: ['billing', 'opsd:elsewhere:abc:1'] });
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(w.lastRun().denials).toEqual([{ guard: 'other_instance', count: 2 }]);
   });
 
   test('an entry with the stamp of another instance is left to it', async () => {
