@@ -2,6 +2,7 @@
  * Checks single arguments at run time, in addition to types. A value that passes is valid on the wire and has the
  * intended meaning there. Every rejection is an `InvalidRequestError` that names the argument, never its value.
  */
+import { filterFault, isBlank } from '#foundation/domain/filter-value.ts';
 import { InvalidRequestError } from './service-error.ts';
 
 const CONTROL = /\p{Cc}/u;
@@ -21,11 +22,18 @@ export function checkText(operation: string, name: string, value: unknown): stri
   return value;
 }
 
-/** Returns a member of a comma-separated list. A comma inside would make two members of it. */
+/** Returns the only value of a filter. */
+export function checkFilter(operation: string, name: string, value: unknown): string {
+  const text = checkText(operation, name, value);
+  if (isBlank(text)) throw new InvalidRequestError(operation, `${name} ${filterFault('')}`);
+  return text;
+}
+
+/** Returns a member of a comma-separated list, or an id. A comma inside would make two of it. */
 export function checkListItem(operation: string, name: string, value: unknown): string {
   const text = checkText(operation, name, value);
-  if (text.includes(','))
-    throw new InvalidRequestError(operation, `${name} contains a comma, which would separate two values`);
+  const fault = filterFault(text);
+  if (fault !== undefined) throw new InvalidRequestError(operation, `${name} ${fault}`);
   return text;
 }
 

@@ -29,14 +29,14 @@ import {
   parseWorkflowDlqPage,
 } from './parse/workflow-dlq.ts';
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
-import { buildQuery, count, filterQuery, oneOf, statuses, text, texts, time, type QueryTable } from './query.ts';
+import { buildQuery, count, filterQuery, id, oneOf, statuses, text, texts, time, type QueryTable } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
 import { checkEndpoints } from './value-kinds.ts';
 import type { WireNames } from './wire-names.ts';
 
 const LOG_QUERY: QueryTable & Record<keyof LogQuery, unknown> = {
   cursor: text,
-  messageId: text,
+  messageId: id,
   state: oneOf(LOG_STATES),
   url: text,
   topicName: text,
@@ -54,7 +54,7 @@ const WORKFLOW_DLQ_QUERY: QueryTable & Record<keyof WorkflowDlqQuery, unknown> =
   fromDate: time,
   toDate: time,
   workflowUrl: texts,
-  workflowRunId: text,
+  workflowRunId: id,
   workflowCreatedAt: time,
   label: texts,
   failureFunctionState: texts,
@@ -66,7 +66,7 @@ const DLQ_QUERY: QueryTable & Record<keyof DlqFilter, unknown> = {
   toDate: time,
   count,
   cursor: text,
-  messageId: text,
+  messageId: id,
   url: texts,
   topicName: texts,
   scheduleId: texts,

@@ -2,7 +2,15 @@
  * Builds queries of the service. The danger is a lost filter: a bulk call without filters acts on everything. Every
  * given filter must therefore reach the wire as intended, or the call is rejected.
  */
-import { checkCount, checkListItem, checkMembers, checkOneOf, checkText, checkTexts, checkTime } from './arguments.ts';
+import {
+  checkCount,
+  checkFilter,
+  checkListItem,
+  checkMembers,
+  checkOneOf,
+  checkTexts,
+  checkTime,
+} from './arguments.ts';
 import { InvalidRequestError } from './service-error.ts';
 
 export type QueryValue = string | number | readonly (string | number)[];
@@ -13,7 +21,8 @@ export type QueryCheck = (operation: string, name: string, value: unknown) => Qu
 /** Parameters of an operation, by name. */
 export type QueryTable = Readonly<Record<string, QueryCheck>>;
 
-export const text: QueryCheck = checkText;
+export const text: QueryCheck = checkFilter;
+export const id: QueryCheck = checkListItem;
 export const texts: QueryCheck = (operation, name, value) => checkTexts(operation, name, value);
 export const time: QueryCheck = checkTime;
 export const count: QueryCheck = checkCount;
@@ -66,7 +75,7 @@ export function buildQuery(operation: string, parameters: Iterable<readonly [str
       }
     } else {
       parts.push(
-        pair(name, typeof value === 'number' ? number(operation, name, value) : checkText(operation, name, value)),
+        pair(name, typeof value === 'number' ? number(operation, name, value) : checkFilter(operation, name, value)),
       );
     }
   }

@@ -2,7 +2,7 @@
  * Request of an operation, from its values. A bulk operation without ids or a filter is rejected here: no caller can
  * send it.
  */
-import { isBlank } from '#foundation/domain/blank.ts';
+import { filterFault } from '#foundation/domain/filter-value.ts';
 import { checkOneOf, checkUrl } from './arguments.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { Operation, OperationKey } from './operations.ts';
@@ -53,8 +53,12 @@ export function selectedIds(values: OperationValues): readonly string[] | undefi
 export function checkSelection({ name, bulk, keys }: Operation, values: OperationValues): void {
   if (bulk === undefined) return;
   const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
-  const blank = queried.find((key) => [values[key]].flat().some((value) => isBlank(textOf(value))));
-  if (blank !== undefined) throw new InvalidRequestError(name, `${blank} is blank, which may select everything`);
+  // A cursor is opaque. Every other text of a bulk call limits what it acts on.
+  for (const key of queried.filter((one) => one !== 'cursor')) {
+    const faults = [values[key]].flat().map((value) => filterFault(textOf(value)));
+    const fault = faults.find((one) => one !== undefined);
+    if (fault !== undefined) throw new InvalidRequestError(name, `${key} ${fault}`);
+  }
   if (selectedIds(values) !== undefined) {
     const [ignored] = queried.filter((key) => key !== 'dlqIds');
     if (ignored === undefined) return;

@@ -1,5 +1,6 @@
 /** Values on the wire: queries, paths and headers arrive unchanged, or nothing is sent. */
 import fc from 'fast-check';
+import { isBlank } from '#foundation/domain/filter-value.ts';
 import { describe, expect, test } from 'vitest';
 import { wireSettings } from '#service/settings.ts';
 import { wireNames } from '#service/wire-names.ts';
@@ -34,7 +35,7 @@ describe('queries', () => {
         const expressible = (item: string | number, listed: boolean): boolean =>
           typeof item === 'number'
             ? Number.isSafeInteger(item)
-            : item !== '' && item.isWellFormed() && !CONTROL.test(item) && !(listed && item.includes(','));
+            : !isBlank(item) && item.isWellFormed() && !CONTROL.test(item) && !(listed && item.includes(','));
         const fine = parameters.every(([, given]) =>
           Array.isArray(given)
             ? given.length > 0 && given.every((item: string | number) => expressible(item, true))

@@ -2,7 +2,7 @@
  * Checks of requests that must never be sent, whatever their origin. They back up the types and the guards, directly
  * before the network: a mistake in earlier code becomes a rejection, not a deletion.
  */
-import { isBlank } from '#foundation/domain/blank.ts';
+import { filterFault } from '#foundation/domain/filter-value.ts';
 import { isPrune, type ActionRequest, type BudgetRequest, type PruneRequest } from './action.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,9 +19,8 @@ export function impossible(request: ActionRequest, now: number): string | undefi
   if (request.operation === 'resume-workflow-dlq' && typeof overrides !== 'object')
     return 'a resume must have overrides';
   if (!Array.isArray(dlqIds) || dlqIds.length !== 1) return 'a request must have exactly one dlqId';
-  // The service may trim blank text to nothing, and nothing means everything.
-  if (typeof dlqIds[0] !== 'string' || isBlank(dlqIds[0])) return 'the dlqId is empty';
-  return undefined;
+  const fault = filterFault(dlqIds[0]);
+  return fault === undefined ? undefined : `the dlqId ${fault}`;
 }
 
 function impossiblePrune(request: PruneRequest, now: number): string | undefined {
@@ -33,12 +32,11 @@ function impossiblePrune(request: PruneRequest, now: number): string | undefined
   if (!Number.isInteger(toDate)) return 'toDate of a prune must be in epoch milliseconds';
   if (toDate > now) return 'toDate of a prune is in the future';
   if (toDate > now - HOUR_MS) return 'toDate of a prune is within the last hour';
-  if (
-    Object.values(request.filter)
-      .flat()
-      .some((value) => typeof value === 'string' && isBlank(value))
-  )
-    return 'a filter of a prune is empty, which may match everything';
+  const texts = Object.values(request.filter)
+    .flat()
+    .filter((value) => typeof value !== 'number');
+  const fault = texts.map(filterFault).find((one) => one !== undefined);
+  if (fault !== undefined) return `a filter of a prune ${fault}`;
   if (fromDate !== undefined && !(fromDate <= toDate)) return 'fromDate of a prune is after its toDate';
   return undefined;
 }

@@ -3,11 +3,19 @@
  * callbacks.
  */
 import * as z from 'zod/mini';
+import { filterFault } from '#foundation/domain/filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from '#foundation/domain/workflow-dlq.ts';
-import { crossCheck, described, durationSetting, integer, optional, someText } from '#foundation/platform/settings.ts';
+import { crossCheck, described, durationSetting, integer, optional, withMeta } from '#foundation/platform/settings.ts';
 
-/** Value of a filter. The request separates values by commas, so a comma would split one value into two. */
-const filterValue = () => someText.check(z.regex(/^[^,]*$/, 'a comma splits the value into two; write two values'));
+/** Value of a filter. Editors know only that it is not empty and has no comma. */
+const filterValue = () =>
+  withMeta(
+    z.string().check((context) => {
+      const message = filterFault(context.value);
+      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
+    }),
+    { minLength: 1, pattern: '^[^,]*$' },
+  );
 const filterValues = (of: string) => optional(of, z.array(filterValue()).check(z.minLength(1)));
 
 const within = () => optional('Only entries that failed within this time.', durationSetting({ min: '1m' }));

@@ -3,7 +3,7 @@
  * filter would mean everything, so it is refused wherever it enters.
  */
 
-import { isBlank } from './blank.ts';
+import { filterFault } from './filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from './workflow-dlq.ts';
 
 export const MANUAL_ACTIONS = ['resume', 'delete', 'delete-messages', 'prune'] as const;
@@ -79,7 +79,8 @@ export function selectionFault(selection: Selection, now: number): string | unde
   const values = ids === undefined ? undefined : faultOfTexts('ids', ids, MOST_IDS);
   if (values !== undefined) return values;
   for (const name of filters) {
-    const fault = name === 'responseStatus' ? faultOfStatuses(selection[name]!) : faultOfFilter(name, selection[name]!);
+    const fault =
+      name === 'responseStatus' ? faultOfStatuses(selection[name]!) : faultOfTexts(name, selection[name]!, MOST_VALUES);
     if (fault !== undefined) return fault;
   }
   const states: readonly string[] = FAILURE_FUNCTION_STATES;
@@ -104,16 +105,10 @@ function faultOfPrune({ ids, toDate }: Selection, now: number): string | undefin
 function faultOfTexts(name: string, values: readonly string[], most: number): string | undefined {
   if (values.length === 0) return `${name} is empty; remove it or add a value`;
   if (values.length > most) return `${name} has ${values.length} values, more than ${most}; use a filter`;
-  const isText = (value: unknown): boolean =>
-    typeof value === 'string' && !isBlank(value) && value.length <= MOST_CHARACTERS;
-  return values.every(isText) ? undefined : `${name} has an empty or too long value`;
-}
-
-function faultOfFilter(name: string, values: readonly string[]): string | undefined {
-  const fault = faultOfTexts(name, values, MOST_VALUES);
-  if (fault !== undefined) return fault;
-  // The request separates values by commas.
-  return values.some((value) => value.includes(',')) ? `${name}: a comma splits the value; give two values` : undefined;
+  const fault = values.map(filterFault).find((one) => one !== undefined);
+  if (fault !== undefined) return `a value of ${name} ${fault}`;
+  const isLong = values.some((value) => value.length > MOST_CHARACTERS);
+  return isLong ? `${name} has a value of more than ${MOST_CHARACTERS} characters` : undefined;
 }
 
 function faultOfStatuses(values: readonly number[]): string | undefined {

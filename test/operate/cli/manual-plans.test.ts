@@ -101,7 +101,7 @@ describe('opsd dlq resume', () => {
     [['--since', '2h', ...REASON], 'no id and no filter'],
     [['--account', 'production', ...REASON], 'no id and no filter'],
     [['--label', 'a'], '--reason is required'],
-    [['--label', 'a,b', ...REASON], 'a comma splits the value'],
+    [['--label', 'a,b', ...REASON], 'a value of label contains a comma'],
     [['--label', 'a', '--since', '1h', '--from-date', '2h', ...REASON], '--since and --from-date are the same'],
     [['--label', 'a', '--set', 'x', ...REASON], '--set must be LIMIT=VALUE'],
   ])('%j is wrong usage, before any request', async (words, why) => {
