@@ -112,6 +112,7 @@ function connection(account: Account, { embedded, events, publicUrl }: Connectio
         username: managementApi.username,
         password: secret('password', managementApi.password, managementApi.passwordFile)!,
       };
+  const requestsPerDay = account.limits.requestsPerDayHard ?? account.limits.requestsPerDay;
   const accountId = isEmbedded ? account.name : managementApi?.accountId;
   return {
     account,
@@ -121,6 +122,7 @@ function connection(account: Account, { embedded, events, publicUrl }: Connectio
       ...(message && { messageApi: message }),
       ...(management && { managementApi: management }),
       wire: account.wire,
+      ...(requestsPerDay !== undefined && { requestsPerDay }),
       limits: account.client,
     },
     target: {

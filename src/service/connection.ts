@@ -282,9 +282,9 @@ export class ApiConnection implements AsyncDisposable {
       throw serviceError(place, { code: 'malformed', what, effect: 'possible', status });
     }
     if (drops.count > 0) {
-      const { count, example } = drops;
+      const { count, values, example } = drops;
       const { account } = this.#options;
-      this.#deps.events.emit({ type: 'api.invalid_rows', account, operation: call.operation, count, example });
+      this.#deps.events.emit({ type: 'api.invalid_rows', account, operation: call.operation, count, values, example });
     }
     return { value, dropped: drops.count };
   }

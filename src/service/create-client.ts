@@ -16,6 +16,8 @@ export interface ClientOptions {
   readonly messageApi?: { readonly url: string; readonly token: Secret; readonly actionToken?: Secret };
   readonly managementApi?: { readonly url: string; readonly username: string; readonly password: Secret };
   readonly wire: WireSettings;
+  /** Requests that the service accepts from the account in a day. A statistics point far above it is invalid. */
+  readonly requestsPerDay?: number;
   readonly limits: ClientSettings;
 }
 
@@ -29,7 +31,7 @@ export interface AccountClient extends ServiceClient {
  */
 export function createClient(options: ClientOptions, deps: ConnectionDeps): AccountClient {
   const { account, limits, messageApi, managementApi } = options;
-  const names = wireNames(options.wire);
+  const names = wireNames(options.wire, options.requestsPerDay);
   const message =
     messageApi &&
     new ApiConnection(

@@ -1,7 +1,9 @@
 /**
  * Differences on the wire between installations. They are the names that contain the brand (headers, management paths,
- * fields and plans named after the product), and the unit of bandwidths. No other part of the client knows them.
+ * fields and plans named after the product), the unit of bandwidths, and the largest plausible point. No other part of the
+ * client knows them.
  */
+import { LARGEST } from '#foundation/domain/statistics.ts';
 import type { BANDWIDTH_UNITS, WireSettings } from './settings.ts';
 
 export interface WireNames {
@@ -17,6 +19,8 @@ export interface WireNames {
   readonly integrationEmailField: string;
   /** Factor for bandwidths without a defined unit. */
   readonly bytesOfBandwidth: number;
+  /** Maximum number of messages in a point of the account statistics. */
+  readonly largestPoint: number;
   /** Values that set-plan accepts. */
   readonly plans: readonly string[];
   /** Lower-case names of forwarded and own headers as they may appear in entries. */
@@ -39,7 +43,11 @@ const BYTES: Readonly<Record<(typeof BANDWIDTH_UNITS)[number], number>> = {
   GiB: 1_024 ** 3,
 };
 
-export function wireNames(settings: WireSettings): WireNames {
+/** Factor from requests to messages. A request may have many endpoints, and each of its deliveries retries and callbacks. */
+const MESSAGES_OF_REQUEST = 1_000;
+
+/** @param requestsPerDay limit of the account, if it is known */
+export function wireNames(settings: WireSettings, requestsPerDay = Infinity): WireNames {
   const { headerPrefix, product } = settings;
   const header = (name: string): string => `${headerPrefix}-${name}`;
   return {
@@ -49,6 +57,7 @@ export function wireNames(settings: WireSettings): WireNames {
     dailyMessagesField: `daily_${product}_messages`,
     integrationEmailField: settings.integrationEmailField,
     bytesOfBandwidth: BYTES[settings.bandwidthUnit],
+    largestPoint: Math.min(LARGEST.count, requestsPerDay * MESSAGES_OF_REQUEST),
     plans: ['paid', ...['1m', '10m', '100m'].map((size) => `${product}_fixed_${size}`)],
     stored: {
       forwardPrefix: header('Forward-').toLowerCase(),

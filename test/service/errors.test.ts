@@ -531,6 +531,7 @@ describe('a canary never comes out', () => {
         account: 'production',
         operation: 'list-workflow-dlq',
         count: 1,
+        values: 0,
         example: 'messages[0].workflowRunId: missing',
       },
     ]);

@@ -379,6 +379,51 @@ describe('other responses', () => {
     expect(drops.count).toBe(4);
   });
 
+  test.each(['18446744073709551615', '1e300', '1e999', '-1', '"-1"', '"18446744073709551615"'])(
+    'statistics: an impossible amount (%s) is in no field that is counted, and is itself counted',
+    (amount) => {
+      const point = `[{"x":"2026-11-20 10:00:00 +0000 UTC","y":${amount}}]`;
+      const one = (field: string) => `"${field}":${amount}`;
+      const list = (field: string) => `"${field}":${point}`;
+      const series = (field: string) => `"${field}":[{"id":"delivered","data_points":${point}}]`;
+      const account = [
+        ...['total_monthly_billing', 'dlq_message_count'].map(one),
+        ...['daily_billings', 'daily_bandwidths', 'daily_requests'].map(list),
+        ...['daily_used', 'daily_used_workflow', 'daily_bandwidth_used'].map(list),
+        ...['daily_msgsvc_messages', 'daily_workflow_messages'].map(series),
+      ];
+      const vector = [
+        ...['monthly_query_count', 'monthly_update_count', 'monthly_rerank_count', 'monthly_bandwidth_usage'].map(one),
+        ...['storage_usage', 'monthly_cost'].map(one),
+        list('daily_bandwidths'),
+      ];
+      const [ofAccount, ofVector] = [new Drops(), new Drops()];
+      expect(parseAccountStats(body(`{${account.join(',')}}`), ofAccount, NAMES)).toEqual({
+        dailyBillings: [],
+        dailyBandwidths: [],
+        dailyRequests: [],
+        used: [],
+        usedWorkflow: [],
+        bandwidthUsed: [],
+        messages: [{ id: 'delivered', points: [] }],
+        workflowMessages: [{ id: 'delivered', points: [] }],
+      });
+      expect(ofAccount.values).toBe(account.length);
+      parseVectorStats(body(`{${vector.join(',')}}`), ofVector, { names: NAMES, index: 'i' });
+      expect(ofVector.values).toBe(vector.length);
+    },
+  );
+
+  test('statistics: a point far above the limit of the account is invalid', () => {
+    const points = [1_000_000, 1_000_001].map((y) => ({ x: '2026-11-20 10:00:00 +0000 UTC', y }));
+    const drops = new Drops();
+    const names = wireNames(wireSettings.parse({}), 1_000);
+    expect(parseAccountStats(body({ daily_used: points }), drops, names)).toEqual({
+      used: [{ at: T, value: 1_000_000 }],
+    });
+    expect(drops.values).toBe(1);
+  });
+
   test.each([
     ['B', 1],
     ['kB', 1_000],
@@ -428,7 +473,7 @@ describe('other responses', () => {
       region: 'r',
       maxDailyQueries: Infinity,
     });
-    expect(drops.example).toBe('max_vector_count: not a count');
+    expect(drops.example).toBe('max_vector_count: not from 0 to 1000000000000');
   });
 
   test('the new token of a rotation survives any other broken field', () => {

@@ -1,6 +1,12 @@
 /** Statistics as returned by the service (interface 2.9 to 2.11). */
 import type { MessageState } from './log-entry.ts';
 
+/**
+ * Largest plausible amounts. Larger ones, such as an unsigned 64-bit counter below 0, would ruin a counter: a sum in
+ * floating point is exact below 2^53.
+ */
+export const LARGEST = { count: 1e12, bytes: 1e15, dollars: 1e9 } as const;
+
 export interface DataPoint {
   /** Epoch milliseconds, from `x`. */
   readonly at: number;

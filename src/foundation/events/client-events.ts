@@ -46,6 +46,8 @@ export type ClientEvent =
       readonly account: string;
       readonly operation: string;
       readonly count: number;
+      /** Number of these that are values outside of their range. */
+      readonly values: number;
       readonly example: string;
     }
   | {

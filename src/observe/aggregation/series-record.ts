@@ -1,14 +1,18 @@
 /**
  * Encodes the states of the statistics aggregations. Counted intervals are adjacent and of equal length, so a run of them is
- * stored as its start, its step and its values. An unreadable record is treated as missing: the series starts again,
- * and its counter stays.
+ * stored as its start, its step and its values. A record that is unreadable or has an implausible amount is treated as
+ * missing: the series starts again, and its counter stays.
  */
+import { LARGEST } from '#foundation/domain/statistics.ts';
 import type { MonthState } from './month-total.ts';
 import type { CountedInterval, SeriesState } from './points.ts';
 import type { BilledDays } from './spend.ts';
 
 /** Start, length of each interval, then one value each: `[counted, read]` if they differ, null for a hole. */
 type Run = readonly [from: number, stepMs: number, ...values: (number | null | readonly [number, number | null])[]];
+
+/** Maximum of any amount. */
+const MOST = Math.max(...Object.values(LARGEST));
 
 interface PointsRecord {
   readonly v: 1;
@@ -44,6 +48,7 @@ export function readPoints(record: string | undefined): SeriesState | undefined 
       last.push({ from: at, to: at + stepMs, value: Number(value), read: read === null ? undefined : Number(read) });
     });
   }
+  if (last.some(({ value }) => value > MOST)) return undefined;
   return { base: known.base, watermark: known.watermark, last };
 }
 
@@ -53,7 +58,12 @@ export function writeMonth(state: MonthState): string {
 
 export function readMonth(record: string | undefined): MonthState | undefined {
   const known = parsed(record) as (MonthState & { readonly v: 1 }) | undefined;
-  if (known === undefined || ![known.value, known.read, known.at, known.month].every(Number.isFinite)) return undefined;
+  if (
+    known === undefined ||
+    ![known.value, known.read, known.at, known.month].every((one) => Number.isFinite(one) && one <= MOST)
+  ) {
+    return undefined;
+  }
   const { v: _version, ...state } = known;
   return state;
 }
@@ -65,7 +75,7 @@ export function writeDays(days: BilledDays): string {
 export function readDays(record: string | undefined): BilledDays {
   const { days } = (parsed(record) ?? {}) as { readonly days?: unknown };
   const isDay = (row: unknown): row is [number, number] =>
-    Array.isArray(row) && row.length === 2 && row.every(Number.isFinite);
+    Array.isArray(row) && row.length === 2 && row.every((one) => Number.isFinite(one) && one <= MOST);
   return new Map(Array.isArray(days) ? days.filter(isDay) : []);
 }
 

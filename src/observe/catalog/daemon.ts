@@ -400,7 +400,7 @@ const daemon = family(
       ['source'],
       'items',
       'exporter',
-      'Invalid values that were not exported, by source: not a number, negative counts, times outside 2015 to 2100. Each reading counts.',
+      'Invalid values that were neither counted nor exported, by source: not a number, an impossible amount, a time outside 2015 to 2100. Each reading counts.',
     ),
     opsd_projection_failures_total: counter(
       ['source'],

@@ -54,8 +54,10 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   },
   'api.rate_limit': ({ account, api, window, remaining }, { families }) =>
     families.set('opsd_api_rate_limit_remaining_requests', { account, api, window }, remaining),
-  'api.invalid_rows': ({ account, operation, count }, { families }) =>
-    families.add('opsd_api_invalid_rows_total', { account, operation }, count),
+  'api.invalid_rows': ({ account, operation, count, values }, { families }) => {
+    families.add('opsd_api_invalid_rows_total', { account, operation }, count);
+    families.add('opsd_invalid_values_total', { source: 'responses' }, values);
+  },
   'credential.read': ({ account, credential, writtenAt }, { families }) =>
     families.set('opsd_credential_rotated_timestamp_seconds', { account, credential }, writtenAt / 1_000),
 

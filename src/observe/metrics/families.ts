@@ -23,6 +23,7 @@ export type Put = <N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: n
 /** Sources of values, for the counters of invalid values and failed computations. */
 export const SOURCES = [
   ...COLLECTOR_NAMES,
+  'responses',
   'collectors',
   'usage',
   'policies',

@@ -2,6 +2,7 @@
  * Reads responses: JSON text to values, field by field. Only requested fields are read. Absent and null are equal. A
  * field of another type is unreadable, and its value is never guessed. Error messages contain no content of a response.
  */
+import { LARGEST } from '#foundation/domain/statistics.ts';
 import { exceededJsonBound } from '#foundation/platform/json-bounds.ts';
 
 /** Bounds for a response. A page of the interface has about ten thousand values in at most six levels. */
@@ -23,15 +24,22 @@ export class UnreadableField extends MalformedAnswer {
   override readonly name = 'UnreadableField';
 }
 
+/** Error for a readable number outside of its range. */
+export class InvalidValue extends UnreadableField {}
+
 /** Dropped rows and fields of a response. */
 export class Drops {
   count = 0;
+  /** Number of these that are values outside of their range. */
+  values = 0;
   /** Description of the first one: its position, and the expected value. */
   example = '';
 
-  add(description: string): void {
-    if (this.count === 0) this.example = description;
+  /** @param place position of the row in the response */
+  add(error: UnreadableField, place = ''): void {
+    if (this.count === 0) this.example = `${place}${error.message}`;
     this.count += 1;
+    if (error instanceof InvalidValue) this.values += 1;
     if (this.count > MOST_DROPS) throw new MalformedAnswer(`more than ${MOST_DROPS} rows or fields are invalid`);
   }
 
@@ -41,7 +49,7 @@ export class Drops {
       return read();
     } catch (error) {
       if (!(error instanceof UnreadableField)) throw error;
-      this.add(error.message);
+      this.add(error);
       return undefined;
     }
   }
@@ -99,7 +107,7 @@ export function rowsOf<T>(
       rows.push(parse(objectOf(list[position], 'row')));
     } catch (error) {
       if (!(error instanceof UnreadableField)) throw error;
-      drops.add(`${what}[${position}].${error.message}`);
+      drops.add(error, `${what}[${position}].`);
       onDropped?.(list[position]);
     }
   }
@@ -140,19 +148,24 @@ export function optionalNumber(row: JsonObject, field: string): number | undefin
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (value === undefined || value === null || value === '') return undefined;
   const number = typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isFinite(number)) throw new UnreadableField(`${field}: not a number`);
+  if (typeof number !== 'number') throw new UnreadableField(`${field}: not a number`);
+  // JSON has no infinity: this is a number beyond all ranges.
+  if (!Number.isFinite(number)) throw new InvalidValue(`${field}: not a finite number`);
   return number;
 }
 
-export function requireNumber(row: JsonObject, field: string): number {
-  return present(optionalNumber(row, field), field);
-}
-
-/** Returns an integer of at least 0. */
-export function optionalCount(row: JsonObject, field: string): number | undefined {
+/** Returns a number from 0 to `largest`. */
+export function optionalAmount(row: JsonObject, field: string, largest: number): number | undefined {
   const number = optionalNumber(row, field);
   if (number === undefined) return undefined;
-  if (!Number.isSafeInteger(number) || number < 0) throw new UnreadableField(`${field}: not a count`);
+  if (number < 0 || number > largest) throw new InvalidValue(`${field}: not from 0 to ${largest}`);
+  return number;
+}
+
+/** Returns an integer from 0 to `largest`. */
+export function optionalCount(row: JsonObject, field: string, largest: number = LARGEST.count): number | undefined {
+  const number = optionalAmount(row, field, largest);
+  if (number !== undefined && !Number.isInteger(number)) throw new InvalidValue(`${field}: not a count`);
   return number;
 }
 
@@ -162,7 +175,7 @@ export function requireCount(row: JsonObject, field: string): number {
 
 /** Returns a limit; -1 means unlimited in the interface. */
 export function optionalLimit(row: JsonObject, field: string): number | undefined {
-  return optionalNumber(row, field) === -1 ? Infinity : optionalCount(row, field);
+  return optionalNumber(row, field) === -1 ? Infinity : optionalCount(row, field, Number.MAX_SAFE_INTEGER);
 }
 
 /** Returns an HTTP status. Some services use 0 for a missing response. */

@@ -1,23 +1,25 @@
 /**
  * Parses statistics of the account (interface 2.11) and of vector indexes (2.10). An unreadable field is dropped and
- * counted; the rest of the response is used.
+ * counted; the rest of the response is used. Counters add these numbers up, so each has a range: a value outside of it is
+ * dropped here, where no counter, forecast or gauge has seen it.
  */
-import type {
-  AccountStats,
-  DataPoint,
-  NamedSeries,
-  RequestsPoint,
-  VectorStats,
+import {
+  LARGEST,
+  type AccountStats,
+  type DataPoint,
+  type NamedSeries,
+  type RequestsPoint,
+  type VectorStats,
 } from '#foundation/domain/statistics.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
   compact,
   MalformedAnswer,
   objectOf,
+  optionalAmount,
   optionalCount,
-  optionalNumber,
   parseJson,
-  requireNumber,
+  present,
   requireText,
   rowsOf,
   UnreadableField,
@@ -28,20 +30,25 @@ import { pointTime } from './time.ts';
 
 export function parseAccountStats(body: Buffer, drops: Drops, names: WireNames): AccountStats {
   const row = objectOf(parseJson(body), 'answer');
-  const points = (field: string): readonly DataPoint[] | undefined => pointsOf(drops, row, field);
+  const { largestPoint } = names;
+  const points = (field: string, largest: number): readonly DataPoint[] | undefined =>
+    pointsOf(drops, row, field, largest);
   const series = (field: string): readonly NamedSeries[] | undefined =>
-    listOf(drops, row, { field, parse: (item) => parseSeries(item, drops) });
+    listOf(drops, row, { field, parse: (item) => parseSeries(item, drops, largestPoint) });
   return notEmpty(
     compact<AccountStats>({
       days: drops.field(() => optionalTexts(row, 'days')),
       dlqMessages: drops.field(() => optionalCount(row, 'dlq_message_count')),
-      monthBillingUsd: drops.field(() => optionalNumber(row, 'total_monthly_billing')),
-      dailyBillings: points('daily_billings'),
-      dailyBandwidths: inBytes(points('daily_bandwidths'), names),
-      dailyRequests: listOf(drops, row, { field: 'daily_requests', parse: parseRequestsPoint }),
-      used: points('daily_used'),
-      usedWorkflow: points('daily_used_workflow'),
-      bandwidthUsed: inBytes(points('daily_bandwidth_used'), names),
+      monthBillingUsd: drops.field(() => optionalAmount(row, 'total_monthly_billing', LARGEST.dollars)),
+      dailyBillings: points('daily_billings', LARGEST.dollars),
+      dailyBandwidths: bandwidthsOf(drops, row, { field: 'daily_bandwidths', names }),
+      dailyRequests: listOf(drops, row, {
+        field: 'daily_requests',
+        parse: (item) => parseRequestsPoint(item, largestPoint),
+      }),
+      used: points('daily_used', largestPoint),
+      usedWorkflow: points('daily_used_workflow', largestPoint),
+      bandwidthUsed: bandwidthsOf(drops, row, { field: 'daily_bandwidth_used', names }),
       messages: series(names.dailyMessagesField),
       workflowMessages: series('daily_workflow_messages'),
     }),
@@ -55,21 +62,22 @@ export function parseVectorStats(
   { names, index }: { readonly names: WireNames; readonly index: string },
 ): VectorStats {
   const row = objectOf(parseJson(body), 'answer');
-  const count = (field: string): number | undefined => drops.field(() => optionalCount(row, field));
+  const count = (field: string, largest?: number): number | undefined =>
+    drops.field(() => optionalCount(row, field, largest));
   const points = (field: string): readonly DataPoint[] | undefined => pointsOf(drops, row, field);
   const scalars = compact<Omit<VectorStats, 'index' | 'latencyMean' | 'latencyP99' | 'throughput'>>({
     vectors: count('current_vector_count'),
     pendingVectors: count('pending_index_count'),
-    storageBytes: count('storage_usage'),
+    storageBytes: count('storage_usage', LARGEST.bytes),
     dayQueries: count('daily_query_count'),
     dayUpdates: count('daily_update_count'),
     dayReranks: count('daily_rerank_count'),
     monthQueries: count('monthly_query_count'),
     monthUpdates: count('monthly_update_count'),
     monthReranks: count('monthly_rerank_count'),
-    monthBandwidthBytes: count('monthly_bandwidth_usage'),
-    monthCostUsd: drops.field(() => optionalNumber(row, 'monthly_cost')),
-    dailyBandwidths: inBytes(points('daily_bandwidths'), names),
+    monthBandwidthBytes: count('monthly_bandwidth_usage', LARGEST.bytes),
+    monthCostUsd: drops.field(() => optionalAmount(row, 'monthly_cost', LARGEST.dollars)),
+    dailyBandwidths: bandwidthsOf(drops, row, { field: 'daily_bandwidths', names }),
     dataSize: points('data_size'),
   });
   return {
@@ -94,17 +102,24 @@ export function parseVectorStats(
   };
 }
 
-/** Converts bandwidths whose unit the interface does not define. */
-function inBytes(
-  points: readonly DataPoint[] | undefined,
-  { bytesOfBandwidth }: WireNames,
+/** Returns bandwidths in bytes. The interface does not define their unit. */
+function bandwidthsOf(
+  drops: Drops,
+  row: JsonObject,
+  { field, names: { bytesOfBandwidth } }: { readonly field: string; readonly names: WireNames },
 ): readonly DataPoint[] | undefined {
+  const points = pointsOf(drops, row, field, LARGEST.bytes / bytesOfBandwidth);
   return points?.map(({ at, value }) => ({ at, value: value * bytesOfBandwidth }));
 }
 
-/** Returns the points of an optional field. */
-export function pointsOf(drops: Drops, row: JsonObject, field: string): readonly DataPoint[] | undefined {
-  return listOf(drops, row, { field, parse: parsePoint });
+/** Returns the points of an optional field, each from 0 to `largest`. */
+export function pointsOf(
+  drops: Drops,
+  row: JsonObject,
+  field: string,
+  largest: number = LARGEST.bytes,
+): readonly DataPoint[] | undefined {
+  return listOf(drops, row, { field, parse: (item) => parsePoint(item, largest) });
 }
 
 function listOf<T>(
@@ -117,20 +132,20 @@ function listOf<T>(
   return drops.field(() => rowsOf(drops, list, { what: options.field, parse: options.parse }));
 }
 
-function parsePoint(row: JsonObject): DataPoint {
-  return { at: pointTime(row), value: requireNumber(row, 'y') };
+function parsePoint(row: JsonObject, largest: number): DataPoint {
+  return { at: pointTime(row), value: present(optionalAmount(row, 'y', largest), 'y') };
 }
 
-function parseRequestsPoint(row: JsonObject): RequestsPoint {
+function parseRequestsPoint(row: JsonObject, largest: number): RequestsPoint {
   return compact<RequestsPoint>({
-    ...parsePoint(row),
-    workflowMessages: optionalNumber(row, 'workflow_message'),
-    workflowRuns: optionalNumber(row, 'workflow_run'),
+    ...parsePoint(row, largest),
+    workflowMessages: optionalAmount(row, 'workflow_message', largest),
+    workflowRuns: optionalAmount(row, 'workflow_run', largest),
   });
 }
 
-function parseSeries(row: JsonObject, drops: Drops): NamedSeries {
-  return { id: requireText(row, 'id'), points: pointsOf(drops, row, 'data_points') ?? [] };
+function parseSeries(row: JsonObject, drops: Drops, largest: number): NamedSeries {
+  return { id: requireText(row, 'id'), points: pointsOf(drops, row, 'data_points', largest) ?? [] };
 }
 
 function optionalTexts(row: JsonObject, field: string): readonly string[] | undefined {

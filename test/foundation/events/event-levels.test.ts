@@ -35,7 +35,7 @@ const LEVELS: { readonly [T in OpsEvent['type']]: Said<T> } = {
   'api.retry': [[{ ...api, delayMs: 1 }, 'debug']],
   'api.throttled': [[{ account, api: 'message', waitMs: 1 }, 'debug']],
   'api.rate_limit': [[{ account, api: 'message', window: 'day', remaining: 1 }, 'debug']],
-  'api.invalid_rows': [[{ account, operation: 'list-logs', count: 1, example: 'time: missing' }, 'warn']],
+  'api.invalid_rows': [[{ account, operation: 'list-logs', count: 1, values: 0, example: 'time: missing' }, 'warn']],
   'collector.finished': [
     [collector, 'debug'],
     [{ ...collector, failure }, 'warn'],

@@ -29,6 +29,14 @@ function counted(answers: readonly (readonly [at: number, stats: AccountStats])[
 }
 
 describe('billing', () => {
+  test('counts again after a total that an earlier version stored although it was impossible', () => {
+    const ruined = JSON.stringify({ v: 1, value: 2 ** 64, read: 2 ** 64, at: NOVEMBER, month: 24_322 });
+    const first = aggregateBilling(ruined, stats(NOVEMBER, [5]), NOVEMBER + DAY)!;
+    expect(first.increments).toContainEqual({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: 0 });
+    const second = aggregateBilling(first.record, stats(NOVEMBER, [5, 2]), NOVEMBER + 2 * DAY)!;
+    expect(second.increments).toContainEqual({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: 2 });
+  });
+
   test('is 0 with the first response, and grows across days', () => {
     const end = NOVEMBER + 20 * DAY;
     expect(counted([[end, stats(NOVEMBER, [5])]])).toEqual({ dollars: 0, corrections: 0 });

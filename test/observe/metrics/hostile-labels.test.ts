@@ -176,7 +176,14 @@ describe('hostile values', () => {
         durationMs: 1,
         failure: { reason: 'timeout', message: text },
       });
-      made.events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 1, example: text });
+      made.events.emit({
+        type: 'api.invalid_rows',
+        account: 'prod',
+        operation: 'list-logs',
+        count: 1,
+        values: 0,
+        example: text,
+      });
       made.events.emit({
         type: 'action.outcome',
         account: 'prod',

@@ -310,7 +310,14 @@ describe('a counter that appears while the daemon runs', () => {
   test('waits for counters of the daemon itself too', async () => {
     const { events, clock, scrape } = await world(zeroFor);
     const skipped = 'opsd_api_invalid_rows_total{account="prod",operation="list-logs"}';
-    events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 3, example: 'x' });
+    events.emit({
+      type: 'api.invalid_rows',
+      account: 'prod',
+      operation: 'list-logs',
+      count: 3,
+      values: 0,
+      example: 'x',
+    });
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     const before = await scrape();
     // The other counter existed from the start.

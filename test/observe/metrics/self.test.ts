@@ -157,7 +157,14 @@ describe('requests', () => {
     events.emit(request(200));
     events.emit({ type: 'api.throttled', account: 'prod', api: 'message', waitMs: 250 });
     events.emit({ type: 'api.rate_limit', account: 'prod', api: 'message', window: 'burst', remaining: 9 });
-    events.emit({ type: 'api.invalid_rows', account: 'prod', operation: 'list-logs', count: 2, example: 'x' });
+    events.emit({
+      type: 'api.invalid_rows',
+      account: 'prod',
+      operation: 'list-logs',
+      count: 2,
+      values: 1,
+      example: 'x',
+    });
     const samples = await scrape();
     const operation = 'account="prod",api="message",operation="list-logs"';
     expect(samples.get(`opsd_api_requests_total{${operation},code="200"}`)).toBe(1);
@@ -169,6 +176,7 @@ describe('requests', () => {
     expect(samples.get('opsd_api_throttled_requests_total{account="prod",api="management"}')).toBe(0);
     expect(samples.get('opsd_api_rate_limit_remaining_requests{account="prod",api="message",window="burst"}')).toBe(9);
     expect(samples.get('opsd_api_invalid_rows_total{account="prod",operation="list-logs"}')).toBe(2);
+    expect(samples.get('opsd_invalid_values_total{source="responses"}')).toBe(1);
     expect(samples.get('opsd_api_quota_requests{account="prod",api="management"}')).toBe(1_000);
     expect(samples.get('opsd_api_quota_used_requests{account="prod",api="management"}')).toBe(7);
   });
