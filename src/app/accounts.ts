@@ -4,6 +4,7 @@ import { canaryUrl } from '#foundation/domain/canary.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
 import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
+import type { Holds } from '#service/holds.ts';
 import { loadUse } from '#service/kept-use.ts';
 import type { ApiUsage } from '#operate/api/status-views.ts';
 import type { CollectorTarget } from '#observe/collectors/index.ts';
@@ -40,13 +41,14 @@ const LEASE_SHARE = 1 / 2;
 interface AccountsDeps extends EmbeddedDeps {
   readonly events: EventBus;
   readonly requestUse: Stores['requestUse'];
+  readonly holds: Holds;
   /** Absent if the store is not shared. */
   readonly replica?: Pick<Replica, 'leaseMs' | 'outlives'>;
 }
 
 /** Connects every account of the configuration, and starts the embedded service for those that ask for it. */
 export async function connectAccounts(config: Config, deps: AccountsDeps, parts: Parts): Promise<Accounts> {
-  const { clock, events, random } = deps;
+  const { clock, events, random, holds } = deps;
   const embedded = await startEmbedded(config, deps);
   if (embedded !== undefined) parts.ending('embedded service', 2_000, () => embedded.stop());
   const requestUse = await loadUse(deps.requestUse);
@@ -56,7 +58,7 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   const connections = config.accounts.map((account) => connection(account, { embedded, events, publicUrl }));
   for (const { account, client: settings } of connections) {
     const lease = leaseOf(account.name, settings, deps.replica);
-    const client = createClient(lease.settings, { clock, events, random, requestUse, answers, ...lease.deps });
+    const client = createClient(lease.settings, { clock, events, random, requestUse, answers, holds, ...lease.deps });
     clients.set(account.name, client);
   }
   const usage = (account: string): readonly ApiUsage[] =>

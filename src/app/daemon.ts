@@ -6,6 +6,7 @@ import type { Config } from '#config/config.ts';
 import { logEvents } from '#foundation/events/event-log.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import { Holds } from '#service/holds.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import type { CanaryPost } from './canaries.ts';
 import { CommandGate } from './commands.ts';
@@ -44,6 +45,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const own = { options, events, storage, security };
   const gate = new CommandGate();
   const flowControlHistory = new FlowControlHistory();
+  const holds = new Holds(clock);
   const markStart = createMarks(options);
   const { replica } = storage;
   let post: Promise<CanaryPost> | undefined;
@@ -58,7 +60,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     routed && (await import('./views.ts')).openViews({ ...own, replica: replica!, routed, flowControlHistory }, parts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
     const config = replica?.partOf(whole) ?? whole;
-    const shared = { flowControlHistory, markStart, canaryPost, views };
+    const shared = { flowControlHistory, holds, markStart, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
   const serve = (next: Generation) => servedBy(next, { ...own, gate, views, generation, routed, startedAt });

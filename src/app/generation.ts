@@ -17,6 +17,7 @@ import type { FlowControlHistory } from '#observe/observations/flow-control-hist
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
+import type { Holds } from '#service/holds.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
@@ -46,6 +47,8 @@ interface GenerationGiven {
   readonly security: ListenerSecurities;
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
+  /** Outlives the generation. */
+  readonly holds: Holds;
   /** Outlives the generation. */
   readonly markStart: MarkStart;
   /** Opens the canaries of the process, at the first call. */
@@ -102,7 +105,7 @@ export type OwnMemory = Pick<
 >;
 
 export async function createGeneration(given: GenerationGiven): Promise<Generation> {
-  const { config, whole, options, events, flowControlHistory } = given;
+  const { config, whole, options, events, flowControlHistory, holds } = given;
   const { clock, random, logger, direct } = options;
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
@@ -116,7 +119,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const deps = { ...given, storage };
   const { aggregations } = storage;
 
-  const accounts = await connectAccounts(config, { clock, random, logger, events, ...storage }, parts);
+  const accounts = await connectAccounts(config, { clock, random, logger, events, holds, ...storage }, parts);
   const configured = accounts.connections.map(({ account }) => account);
   const { spans, within } = await startTracing(deps, parts);
   const post = hasCanaries(deps) ? await deps.canaryPost(owned) : undefined;

@@ -145,7 +145,7 @@ function shortened(place: Place, text: string): string {
   return clean.length <= MAX_SERVICE_TEXT ? clean : `${clean.slice(0, MAX_SERVICE_TEXT - 1)}…`;
 }
 
-function statusCode(status: number): ServiceErrorCode {
+export function statusCode(status: number): ServiceErrorCode {
   if (status === 401) return 'unauthorized';
   if (status === 403) return 'forbidden';
   if (status === 404) return 'not_found';

@@ -10,9 +10,10 @@ import type { Random } from '#foundation/platform/random.ts';
 import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { AnswerMemory } from './answer-memory.ts';
-import { exchangeError, serviceError, serviceText, statusError, type Place } from './classify.ts';
+import { exchangeError, serviceError, serviceText, statusCode, statusError, type Place } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { DailyBudget } from './daily-budget.ts';
+import { Holds } from './holds.ts';
 import { keptUse, type LoadedUse } from './kept-use.ts';
 import { Drops, MalformedAnswer } from './parse/reader.ts';
 import { first, readRateLimits, type RateLimits } from './rate-limit-headers.ts';
@@ -85,6 +86,8 @@ export interface ConnectionDeps {
   readonly requestUse?: LoadedUse;
   /** Memory limit shared by all connections of the process. */
   readonly answers?: AnswerMemory;
+  /** Waits that the service requests, shared by all connections of the process. */
+  readonly holds?: Holds;
   /**
    * Returns the reason why a request that lasts up to `timeoutMs` must not start now; undefined if it may. Absent if
    * the process is the only one that sends requests for the account.
@@ -107,6 +110,7 @@ export class ApiConnection implements AsyncDisposable {
   readonly #bucket: TokenBucket;
   readonly #budget: DailyBudget;
   readonly #answers: AnswerMemory;
+  readonly #holds: Holds;
   readonly #underWay = new Set<Promise<unknown>>();
   #closed: Promise<void> | undefined;
 
@@ -123,6 +127,7 @@ export class ApiConnection implements AsyncDisposable {
       deps.requestUse && keptUse(options, deps.requestUse, deps.events),
     );
     this.#answers = deps.answers ?? new AnswerMemory();
+    this.#holds = deps.holds ?? new Holds(deps.clock);
   }
 
   /**
@@ -168,13 +173,16 @@ export class ApiConnection implements AsyncDisposable {
     signal.throwIfAborted();
     const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS));
     const place = this.#placeOf(call);
-    // The budget is checked before the wait, so that no call queues in vain. It is charged after the wait, so that an
+    // Both are checked before the wait, so that no call queues in vain. The budget is charged after the wait, so that an
     // aborted call costs nothing.
+    this.#throwIfHeld(place);
     if (!this.#budget.isLeft) throw this.#budgetError(place);
     // A write is one entry of a repair. It does not have to queue behind a listing of fifty pages.
     const waitMs = await this.#bucket.take(signal, call.method !== 'GET');
     const { account, api } = this.#options;
     if (waitMs > 0) this.#deps.events.emit({ type: 'api.throttled', account, api, waitMs });
+    // Another request may have been rejected during the wait.
+    this.#throwIfHeld(place);
     const authorization = this.#authorization(call, place);
     if (!(await this.#budget.take())) throw this.#budgetError(place);
     // The client may have been closed while the count was stored.
@@ -251,7 +259,7 @@ export class ApiConnection implements AsyncDisposable {
     }
 
     servedAt = servedAtOf(answer);
-    const rateLimits = this.#noteLimits(answer, servedAt, startedAt);
+    const rateLimits = this.#noteLimits(answer, { servedAt, startedAt, isWrite: call.method !== 'GET' });
     try {
       const parsed = this.#understand(call, place, { answer, rateLimits });
       finish(answer.status, answer.bytes);
@@ -289,8 +297,17 @@ export class ApiConnection implements AsyncDisposable {
     return { value, dropped: drops.count };
   }
 
-  #noteLimits(answer: RawAnswer, servedAt: number | undefined, startedAt: number): RateLimits {
+  #noteLimits(
+    answer: RawAnswer,
+    {
+      servedAt,
+      startedAt,
+      isWrite,
+    }: { readonly servedAt?: number | undefined; readonly startedAt: number; readonly isWrite: boolean },
+  ): RateLimits {
     const rateLimits = readRateLimits(answer.headers, servedAt ?? this.#deps.clock.now());
+    const { retryAfterMs } = rateLimits;
+    if (retryAfterMs !== undefined) this.#holds.note(this.#held, isWrite, answer.status, retryAfterMs);
     if (answer.status === 429) this.#bucket.slowDown(startedAt);
     else if (answer.status < 400) this.#bucket.recover();
     const { account, api } = this.#options;
@@ -327,6 +344,26 @@ export class ApiConnection implements AsyncDisposable {
         cause,
       });
     }
+  }
+
+  /** Key of the waits that the service requests. */
+  get #held(): string {
+    const { account, api } = this.#options;
+    return `${account} ${api} ${this.#origin}`;
+  }
+
+  /** @throws {ServiceError} if a wait that the service requested is not over */
+  #throwIfHeld(place: Place): void {
+    const held = this.#holds.left(this.#held, place.method !== 'GET');
+    if (held === undefined) return;
+    const { ms: retryAfterMs, status } = held;
+    throw serviceError(place, {
+      code: statusCode(status),
+      what: `the service answered ${status} to an earlier request; this one was not sent`,
+      effect: 'none',
+      status,
+      retryAfterMs,
+    });
   }
 
   #budgetError(place: Place): ServiceError {

@@ -2,6 +2,7 @@
  * Reads the limits of a response: `Retry-After`, and remaining and reset of two windows. The windows are
  * `Burst-RateLimit-*` (per second) and `RateLimit-*` (per day). Unreadable values count as absent.
  */
+import { retryAfter } from '#foundation/platform/retry-after.ts';
 
 /** Response headers by lower-case name. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -32,7 +33,7 @@ export function readRateLimits(headers: AnswerHeaders, now: number): RateLimits 
     remaining: numberOf(headers[`${prefix}-remaining`]),
     resetMs: resetIn(numberOf(headers[`${prefix}-reset`]), now),
   }));
-  const retryAfterMs = retryAfter(headers['retry-after'], now) ?? longestReset(windows);
+  const retryAfterMs = retryAfter(first(headers['retry-after']), now) ?? longestReset(windows);
   return {
     remaining: windows.flatMap(({ window, remaining }) => (remaining === undefined ? [] : { window, remaining })),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -55,15 +56,6 @@ function longestReset(windows: readonly LimitWindow[]): number | undefined {
   if (exhausted.length > 0) return Math.max(...exhausted);
   const unclear = resets(undefined);
   return unclear.length > 0 ? Math.min(...unclear) : undefined;
-}
-
-function retryAfter(value: AnswerHeaders[string], now: number): number | undefined {
-  const text = first(value);
-  if (text === undefined) return undefined;
-  const seconds = numberOf(text);
-  if (seconds !== undefined) return Math.ceil(seconds * 1_000);
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
 
 function resetIn(value: number | undefined, now: number): number | undefined {

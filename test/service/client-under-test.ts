@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ManagementApi, MessageApi } from '#service/api.ts';
+import type { Holds } from '#service/holds.ts';
 import { loadUse } from '#service/kept-use.ts';
 import { createClient } from '#service/create-client.ts';
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
@@ -50,6 +51,7 @@ export interface UnderTestOptions {
   readonly actionToken?: Secret;
   readonly requestUse?: RequestUseStore;
   readonly mayStart?: (timeoutMs: number) => string | undefined;
+  readonly holds?: Holds;
 }
 
 export async function clientUnderTest(options: UnderTestOptions = {}): Promise<UnderTest> {
@@ -77,6 +79,7 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
       random: options.random ?? (() => 0),
       ...(options.requestUse && { requestUse: await loadUse(options.requestUse) }),
       ...(options.mayStart && { mayStart: options.mayStart }),
+      ...(options.holds && { holds: options.holds }),
     },
   );
   const close = async (): Promise<void> => client[Symbol.asyncDispose]();

@@ -1,5 +1,6 @@
 /** Retries: who retries what, how often, and after which wait. Writes are never repeated. */
 import { describe, expect, test } from 'vitest';
+import { Holds } from '#service/holds.ts';
 import { readRateLimits } from '#service/rate-limit-headers.ts';
 import { waitBeforeRepeat } from '#service/retry.ts';
 import { ServiceError } from '#service/service-error.ts';
@@ -143,13 +144,102 @@ describe('the wait before a retry', () => {
   });
 });
 
+describe('a requested wait holds the API', () => {
+  const busy = (status: number, wait = '60'): Answer => json('', status, { 'retry-after': wait });
+  const publish = (client: UnderTest): Promise<unknown> => client.message.publish('g', {}, call);
+
+  test.each([429, 503])('%i: no request starts before it is over, also of other operations', async (status) => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: busy(status), limits: { requestsPerSecond: 1 } });
+    expect(await failureOf(groups(client))).toMatchObject({ retryAfterMs: 60_000 });
+    for (let second = 0; second < 60; second += 1) {
+      const held = { status, effect: 'none', retryAfterMs: 60_000 - second * 1_000 };
+      if (second < 30) {
+        expect(await failureOf(groups(client))).toMatchObject(held);
+        expect(await failureOf(client.message.listLogs({}, call))).toMatchObject(held);
+      }
+      expect(await failureOf(publish(client))).toMatchObject(held);
+      await clock.advance(1_000);
+    }
+    expect(client.sink.requests).toHaveLength(1);
+    expect(client.usage('message').usedToday).toBe(1);
+    client.sink.answerWith(json('[]'));
+    await groups(client);
+    expect(client.sink.requests).toHaveLength(2);
+  });
+
+  test('it is bounded by ten minutes, and the other API is free', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: busy(503, '86400') });
+    await failureOf(publish(client));
+    expect(await failureOf(client.management.setPlan('a', 'paid', call))).toMatchObject({ status: 503 });
+    expect(client.sink.requests).toHaveLength(2);
+    await clock.advance(599_000);
+    await failureOf(publish(client));
+    expect(client.sink.requests).toHaveLength(2);
+    await clock.advance(1_000);
+    await failureOf(publish(client));
+    expect(client.sink.requests).toHaveLength(3);
+  });
+
+  test('a read waits for a short one', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: busy(503, '20') });
+    await failureOf(publish(client));
+    client.sink.answerWith(json('[]'));
+    await clock.advance(5_000);
+    const work = groups(client);
+    await until({ what: 'it waits' }, () => client.eventsOf('api.retry').length === 1);
+    expect(client.eventsOf('api.retry')).toMatchObject([{ delayMs: 15_000 }]);
+    await clock.advance(15_000);
+    await work;
+    expect(client.sink.requests).toHaveLength(2);
+  });
+
+  test('a request that waits for the rate limit is held as well', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: busy(503), limits: { requestsPerSecond: 1 } });
+    const both = [failureOf(publish(client)), failureOf(publish(client))];
+    await both[0];
+    await clock.advance(10_000);
+    expect(await both[1]).toMatchObject({ status: 503, effect: 'none' });
+    expect(client.sink.requests).toHaveLength(1);
+  });
+
+  test('a quota that rejects a write does not hold the readings', async () => {
+    const clock = new ManualClock(NOW);
+    const client = await clientUnderTest({ clock, answer: busy(429) });
+    await failureOf(publish(client));
+    expect(await failureOf(publish(client))).toMatchObject({ code: 'rate_limited', retryAfterMs: 60_000 });
+    client.sink.answerWith(json('[]'));
+    await groups(client);
+    expect(client.sink.requests).toHaveLength(2);
+  });
+
+  test('a shorter wait does not end a longer one, and a later connection of the process keeps it', async () => {
+    const clock = new ManualClock(NOW);
+    const holds = new Holds(clock);
+    holds.note('a', false, 429, 60_000);
+    holds.note('a', false, 503, 1_000);
+    holds.note('a', true, 503, 1_000);
+    expect(holds.left('a', false)).toEqual({ ms: 60_000, status: 429 });
+    expect(holds.left('b', false)).toBeUndefined();
+    const first = await clientUnderTest({ clock, holds, answer: busy(503) });
+    await failureOf(publish(first));
+    const second = await clientUnderTest({ clock, holds, url: first.sink.url });
+    expect(await failureOf(publish(second))).toMatchObject({ status: 503, effect: 'none' });
+    expect(first.sink.requests).toHaveLength(1);
+  });
+});
+
 describe('requests of the headers', () => {
   const SECONDS = NOW / 1_000;
   test.each([
     ['seconds', { 'retry-after': '120' }, 120_000],
-    ['a fraction of a second', { 'retry-after': '0.25' }, 250],
+    ['a fraction of a second', { 'retry-after': '0.25' }, undefined],
     ['a date', { 'retry-after': 'Fri, 20 Nov 2026 10:00:09 GMT' }, 9_000],
-    ['a date that is past', { 'retry-after': 'Fri, 20 Nov 2026 09:00:00 GMT' }, 0],
+    ['a date that is past', { 'retry-after': 'Fri, 20 Nov 2026 09:00:00 GMT' }, undefined],
+    ['more than ten minutes', { 'retry-after': '86400' }, 600_000],
     ['nonsense', { 'retry-after': 'soon' }, undefined],
     ['nothing', {}, undefined],
     ['a reset in seconds from now', { 'ratelimit-reset': '30' }, 30_000],

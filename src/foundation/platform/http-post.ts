@@ -4,6 +4,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from './clock.ts';
+import { httpDate, retryAfter } from './retry-after.ts';
 import { withTimeout } from './sleep.ts';
 
 export interface PostAnswer {
@@ -48,7 +49,8 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
       const answer = await withTimeout(clock, timeoutMs, signal, (within) =>
         exchange(request, url, { method: 'POST', headers: all, agent, signal: within }, body),
       );
-      const retryAfterMs = retryAfter(answer.headers['retry-after'], clock.now());
+      const servedAt = httpDate(answer.headers.date ?? '');
+      const retryAfterMs = retryAfter(answer.headers['retry-after'], servedAt || clock.now());
       return {
         status: answer.status,
         contentType: answer.headers['content-type'] ?? '',
@@ -92,12 +94,4 @@ async function read(response: IncomingMessage): Promise<RawAnswer> {
     if (bytes <= MOST_ANSWER_BYTES) chunks.push(chunk);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
-}
-
-/** Returns the wait from seconds or a date; undefined if it is neither. */
-function retryAfter(text: string | undefined, now: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }

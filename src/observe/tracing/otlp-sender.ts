@@ -11,8 +11,6 @@ import { requestOf } from './span-frames.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
-/** Maximum wait that a receiver can request. */
-const LONGEST_RETRY_AFTER_MS = 300_000;
 const ACCEPTED = { kind: 'accepted', rejected: 0 } as const;
 
 /** Encoded spans. `madeAt` is set if their age at the acknowledgment is measured. */
@@ -38,16 +36,24 @@ export function createOtlpSender(deps: {
   readonly events: EventBus;
 }): OtlpSender {
   const { post, clock, events } = deps;
+  /** End of the wait that the receiver requested for all batches, on the monotonic clock. */
+  let heldUntil = 0;
   return {
     async send(batch, { signal, maxAgeMs = Infinity, onWait }) {
+      const pause = async (ms: number): Promise<void> => {
+        onWait?.(true);
+        await sleep(clock, ms, signal);
+        onWait?.(false);
+      };
       for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+        const heldMs = heldUntil - clock.monotonic();
+        if (heldMs > 0) await pause(heldMs);
         const { body, spans, tooOld } = requestOf(batch, clock.now() - maxAgeMs);
         const result = body === undefined ? ACCEPTED : await post.send(batch.protocol, body, signal);
         if (result.kind === 'later') {
           signal.throwIfAborted();
-          onWait?.(true);
-          await sleep(clock, Math.min(result.afterMs ?? waitMs, LONGEST_RETRY_AFTER_MS), signal);
-          onWait?.(false);
+          heldUntil = Math.max(heldUntil, clock.monotonic() + (result.afterMs ?? 0));
+          await pause(Math.max(waitMs, result.afterMs ?? 0));
           continue;
         }
         const refused = result.kind === 'rejected' ? spans : Math.min(result.rejected, spans);

@@ -31,7 +31,7 @@ export async function sendToAlertmanager(options: AlertmanagerOptions): Promise<
     const result =
       alerts.length === 0 ? undefined : await deliver(receiver, alerts, { ...options, path: '/api/v2/alerts' });
     if (result?.kind === 'later') {
-      await bell.pause(Math.min(Math.max(waitMs, result.afterMs ?? 0), resendMs), signal);
+      await bell.pause(Math.max(Math.min(waitMs, resendMs), result.afterMs ?? 0), signal);
       waitMs *= 2;
       continue;
     }

@@ -40,7 +40,7 @@ export async function sendToWebhook(options: SenderOptions): Promise<never> {
     const isTooOld = clock.now() - queued.kept.notification.at > MAX_AGE_MS;
     const result = isTooOld ? undefined : await deliver(receiver, webhookMessage(queued.kept), options);
     if (result?.kind === 'later') {
-      await bell.pause(Math.min(Math.max(waitMs, result.afterMs ?? 0), LONGEST_WAIT_MS), signal);
+      await bell.pause(Math.max(waitMs, result.afterMs ?? 0), signal);
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       continue;
     }

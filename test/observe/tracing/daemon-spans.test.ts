@@ -287,6 +287,12 @@ test('spans that the receiver postpones for longer than a batch may take are cou
   await flushed;
   expect(sink.requests).toHaveLength(1);
   expect(events).toEqual([{ type: 'spans.dropped', count: 1, reason: 'failed' }]);
+
+  await own.during(POLL, () => Promise.resolve());
+  const later = own.flush();
+  await clock.advance(10_000);
+  await later;
+  expect(sink.requests).toHaveLength(1);
 });
 
 test.each([400, 404, 500])(

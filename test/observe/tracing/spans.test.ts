@@ -505,6 +505,22 @@ describe('a faulty receiver', () => {
     },
   );
 
+  test.each(['0', '-1', '0.5', 'Mon, 04 May 2026 11:59:59 GMT', 'soon'])(
+    'that requests no valid wait (%s) gets no more requests than without one',
+    async (wait) => {
+      const sink = await otlpSink();
+      const { send, clock } = await spanWorld(sink);
+      const date = new Date(clock.now()).toUTCString();
+      sink.answerWith((_request, response) => void response.writeHead(429, { date, 'retry-after': wait }).end());
+      await send([message()]);
+      for (const [index, seconds] of [1, 2, 4, 8, 16, 30, 30].entries()) {
+        await expect.poll(() => sink.requests.length).toBe(index + 1);
+        await expect.poll(() => clock.nextIn).toBe(seconds * 1_000);
+        await clock.advance(seconds * 1_000);
+      }
+    },
+  );
+
   test('that hangs: a full queue drops whole messages and counts them, and flushing can be aborted', async () => {
     const sink = await otlpSink();
     const { send, events, spans } = await spanWorld(sink, { traces: { maxSpansPerSecond: 100_000 } });

@@ -161,3 +161,16 @@ test('a condition of severity info is not an alert before it has lasted', async 
   await came(sink, 2);
   expect(posts(sink)[1]).toHaveLength(2);
 });
+
+test.each([
+  ['300', 300_000],
+  ['0', 1_000],
+])('a requested wait of %s s is kept, also above the interval', async (wait, ms) => {
+  const sink = await httpSink((_request, response) => void response.writeHead(429, { 'Retry-After': wait }).end());
+  const { start, tell, clock } = notificationWorld();
+  await start({ alertmanager: { url: sink.url } });
+  tell();
+  await came(sink, 1);
+  await until({ what: 'the wait' }, () => clock.nextIn === ms);
+  expect(sink.requests).toHaveLength(1);
+});
