@@ -80,6 +80,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // Puts the server together.
   operate: [PLATFORM, 'operate/http', 'operate/api', 'operate/pages'],
   'operate/http': [DOMAIN, PLATFORM],
+  // What is the case, from facts: the same answer for every view.
+  'operate/situation': [DOMAIN],
   // Operations of the service that operators send by name.
   'operate/operations': [DOMAIN, PLATFORM, 'service', 'automate/ledger', 'operate/http'],
   'operate/api': [
@@ -92,6 +94,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/ledger',
     'operate/http',
     'operate/operations',
+    'operate/situation',
   ],
   // What the replicas show of the accounts of the others.
   'operate/views': [
@@ -103,7 +106,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/ledger',
     'operate/api',
   ],
-  'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api'],
+  'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api', 'operate/situation'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
   'operate/cli': [
@@ -175,7 +178,7 @@ const ROOT_WING = 'app';
 const TOP_FILES = ['main.ts'];
 
 /** Rooms without access to the network or the machine. */
-const PURE_ROOMS = ['foundation/domain', 'automate/policies', 'automate/guardrails'];
+const PURE_ROOMS = ['foundation/domain', 'automate/policies', 'automate/guardrails', 'operate/situation'];
 
 /** The expression language and its patterns, which cannot backtrack, are all that the pure rooms use. */
 const PURE_PACKAGES = ['@marcbachmann/cel-js', '@marcbachmann/cel-js/evaluator', 're2js'];

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OutageView } from '#operate/api/outages.ts';
+import type { OutageView } from '#operate/situation/outages.ts';
 import { openTab, type Tab } from '../support/browser-tab.ts';
 import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';

@@ -15,13 +15,12 @@ import {
 import type { Selection } from '#foundation/domain/selection.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import { formatCount } from '#foundation/domain/counted.ts';
-import { shellWord } from '#foundation/domain/own-command.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentMark } from '#observe/incidents/incident-store.ts';
 import { incidentTitle } from '#observe/incidents/incident-reports.ts';
 import { cursorParameter, limitParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError } from '../http/reply.ts';
+import { commandOfAction, incidentNextStep, type NextStep } from '../situation/next-step.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { accountsOf, queueStatuses, rowsOf, type FoundDeadLetter, type QueueStatus } from './dead-letter-query.ts';
 import { deadLetterView, type DeadLetterView } from './dead-letter-views.ts';
@@ -196,9 +195,8 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   const plans = await plansOf(deps, incident, members);
   const policies = await policiesOf(deps, statuses, incident, members);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
-  const view = incidentView(deps, incident);
   return {
-    ...view,
+    ...incidentView(deps, incident),
     aliases: incident.aliases,
     labels: mostFrequent(members.flatMap(({ row }) => row.labels.filter((label) => !isStamp(label)))),
     flowControlKeys: mostFrequent(
@@ -219,7 +217,7 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
     ...(memberIds.workflow.length > 0 && {
       selection: { account, action: 'resume' as const, queue: 'workflow' as const, ids: memberIds.workflow },
     }),
-    next: nextStep(view, { policies, plans, campaigns }),
+    next: shownStep(incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns })),
   };
 }
 
@@ -322,38 +320,6 @@ function campaignsOf(
     }));
 }
 
-function nextStep(
-  { id, state, members, cause, kind }: IncidentView,
-  { policies, plans, campaigns }: Pick<IncidentDetail, 'policies' | 'plans' | 'campaigns'>,
-): IncidentDetail['next'] {
-  if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.' };
-  const pending = plans.find((plan) => plan.state === 'pending');
-  if (pending !== undefined) {
-    return {
-      text: `Plan ${pending.id} of ${pending.policy} waits for an approval.`,
-      command: `opsd approve ${pending.id}`,
-    };
-  }
-  if (state === 'recovering') return { text: 'Wait: the daemon verifies resumed runs before it resumes more.' };
-  const halted = campaigns.find((campaign) => campaign.state === 'halted' || campaign.state === 'audit');
-  if (halted !== undefined) {
-    const why = halted.reason === undefined ? '' : `: ${halted.reason}`;
-    return { text: `Repair the cause first. The campaign of ${halted.policy} is halted${why}.` };
-  }
-  if (members.now === 0) return { text: 'Repair the destination. No dead letter is left; deliveries still fail.' };
-  const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
-  if (acting !== undefined) {
-    const text = `Policy ${acting.name} selects ${formatCount(acting.selects)} of ${formatCount(members.now)}. Its plan shows what it does next.`;
-    return { text, command: `opsd plan ${shellWord(acting.name)}` };
-  }
-  if (kind === 'destination') {
-    const text =
-      'Repair the destination, and let its producer publish the messages again: the service cannot resume them.';
-    return { text };
-  }
-  const first =
-    cause === 'permanent'
-      ? 'Repair the workflow first: an unchanged retry will fail again. Then'
-      : 'Check the destination. Then';
-  return { text: `${first} resume the runs with a plan.`, command: `opsd dlq resume --incident ${id} --reason TEXT` };
+function shownStep({ text, action }: NextStep): IncidentDetail['next'] {
+  return { text, ...(action !== undefined && { command: commandOfAction(action) }) };
 }

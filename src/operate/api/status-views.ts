@@ -9,7 +9,7 @@ import type { ActionOutcome } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { CollectorStatus } from '#observe/observations/board.ts';
-import { type OutageView } from './outages.ts';
+import { type OutageView } from '../situation/outages.ts';
 import { type StoredPlanView } from './stored-plans.ts';
 import type { Verdict } from './verdict-level.ts';
 

@@ -7,7 +7,7 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { BoardReader, CollectorStatus } from '#observe/observations/board.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { outageViews } from './outages.ts';
+import { outageViews } from '../situation/outages.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 import type {

@@ -4,7 +4,7 @@ import type { Condition } from '#automate/ledger/commands.ts';
 import type { CanaryState } from '#foundation/domain/canary.ts';
 import { canaryAnchor, isFailing } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
-import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from './outages.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
 import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
 

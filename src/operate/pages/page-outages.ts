@@ -2,7 +2,7 @@
 import { formatAge, formatCount } from '../api/format.ts';
 import { clipped, time } from './page-parts.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../api/outages.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
 
 /** @returns the fault in one line: the destination, its response, and the start */
 export function outageHeadline(outage: OutageView, now: number): Html {

@@ -7,7 +7,7 @@ import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
-import type { OutageView } from '../outages.ts';
+import type { OutageView } from '../../situation/outages.ts';
 import type { Problem, Verdict } from '../verdict-level.ts';
 import { VERDICT_LEVELS } from '../verdict-level.ts';
 import type {

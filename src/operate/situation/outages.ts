@@ -5,8 +5,7 @@
 import type { Outage } from '#foundation/domain/outage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { StoredPlanView } from './stored-plans.ts';
-import { formatAge, formatSpan, formatTime } from './format.ts';
+import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
 
 export interface OutageView extends Omit<Outage, 'host'> {
   readonly account: string;
@@ -28,7 +27,8 @@ export interface OutageFacts {
   readonly entries?: readonly WorkflowDlqEntry[];
   readonly dlqRetentionMs?: number;
   readonly policies: readonly PolicyStatus[];
-  readonly plans: readonly StoredPlanView[];
+  /** Pending plans. */
+  readonly plans: readonly { readonly id: string; readonly policy: string }[];
 }
 
 export function outageViews(facts: OutageFacts): OutageView[] {

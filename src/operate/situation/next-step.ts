@@ -1,0 +1,95 @@
+/** The next step for a thing, computed once; pages, API, command line and notifications show it. Pure. */
+import { formatCount } from '#foundation/domain/counted.ts';
+import type { Incident } from '#foundation/domain/incident.ts';
+import { shellWord } from '#foundation/domain/own-command.ts';
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+
+export interface NextStep {
+  /** What is to be done, as sentences. */
+  readonly text: string;
+  /** Who does it. `nobody`: it has no cause to be done, or nothing can be done. */
+  readonly by: 'policy' | 'operator' | 'nobody';
+  /** Name of the policy. */
+  readonly policy?: string;
+  /** Reason why it is not done, or not by itself. */
+  readonly why?: string;
+  /** Action of the operator. Absent if no command does it. */
+  readonly action?: NextAction;
+}
+
+/** Action that a page draws as a button, and that the command line prints as a command. */
+export type NextAction =
+  | { readonly kind: 'approve' | 'reject' | 'apply'; readonly plan: string }
+  | { readonly kind: 'plan'; readonly policy: string }
+  | { readonly kind: 'resume'; readonly incident: string }
+  | { readonly kind: 'unpause'; readonly policy?: string; readonly group?: string };
+
+/** Command of an action, without the options of the daemon: `opsd approve ID`. */
+export function commandOfAction(action: NextAction): string {
+  switch (action.kind) {
+    case 'approve':
+      return `opsd approve ${action.plan}`;
+    case 'reject':
+      return `opsd reject ${action.plan} --reason TEXT`;
+    case 'apply':
+      return `opsd apply ${action.plan}`;
+    case 'plan':
+      return `opsd plan ${shellWord(action.policy)}`;
+    case 'resume':
+      return `opsd dlq resume --incident ${action.incident} --reason TEXT`;
+    case 'unpause': {
+      const policy = action.policy === undefined ? '' : ` --policy ${shellWord(action.policy)}`;
+      const group = action.group === undefined ? '' : ` --group ${shellWord(action.group)}`;
+      return `opsd unpause${policy}${group} --reason TEXT`;
+    }
+  }
+}
+
+/** Facts about an incident. */
+export interface IncidentFacts {
+  readonly incident: Pick<Incident, 'id' | 'state' | 'cause' | 'kind'>;
+  readonly membersNow: number;
+  /** Policies that select members, with their number of members. */
+  readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode'> & { readonly selects: number })[];
+  /** Stored plans about members. */
+  readonly plans: readonly { readonly id: string; readonly policy: string; readonly state: string }[];
+  readonly campaigns: readonly Pick<Campaign, 'policy' | 'state' | 'reason'>[];
+}
+
+export function incidentNextStep({ incident, membersNow, policies, plans, campaigns }: IncidentFacts): NextStep {
+  const { id, state, cause, kind } = incident;
+  if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.', by: 'nobody' };
+  const pending = plans.find((plan) => plan.state === 'pending');
+  if (pending !== undefined) {
+    const text = `Plan ${pending.id} of ${pending.policy} waits for an approval.`;
+    return { text, by: 'operator', action: { kind: 'approve', plan: pending.id } };
+  }
+  if (state === 'recovering') {
+    return { text: 'Wait: the daemon verifies resumed runs before it resumes more.', by: 'policy' };
+  }
+  const halted = campaigns.find((campaign) => campaign.state === 'halted' || campaign.state === 'audit');
+  if (halted !== undefined) {
+    const why = halted.reason === undefined ? '' : `: ${halted.reason}`;
+    const text = `Repair the cause first. The campaign of ${halted.policy} is halted${why}.`;
+    return { text, by: 'operator', policy: halted.policy };
+  }
+  if (membersNow === 0) {
+    return { text: 'Repair the destination. No dead letter is left; deliveries still fail.', by: 'operator' };
+  }
+  const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
+  if (acting !== undefined) {
+    const text = `Policy ${acting.name} selects ${formatCount(acting.selects)} of ${formatCount(membersNow)}. Its plan shows what it does next.`;
+    return { text, by: 'policy', policy: acting.name, action: { kind: 'plan', policy: acting.name } };
+  }
+  if (kind === 'destination') {
+    const text =
+      'Repair the destination, and let its producer publish the messages again: the service cannot resume them.';
+    return { text, by: 'operator' };
+  }
+  const first =
+    cause === 'permanent'
+      ? 'Repair the workflow first: an unchanged retry will fail again. Then'
+      : 'Check the destination. Then';
+  return { text: `${first} resume the runs with a plan.`, by: 'operator', action: { kind: 'resume', incident: id } };
+}
