@@ -109,6 +109,7 @@ async function opsd(): Promise<Contestant> {
       auditHead: async () => undefined,
       backup: () => Promise.resolve({ bytes: 0 }),
       adopt: async () => undefined,
+      resetCounters: async () => [],
     },
     accounts: [],
     incidents: {} as Deps['incidents'],

@@ -13,6 +13,7 @@ import { operationsOf } from './operations.ts';
 import { ownIncidents } from './own-incidents.ts';
 import type { DaemonOptions } from './options.ts';
 import { readingPorts } from './reading.ts';
+import { counterResets } from './reset-counters.ts';
 import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
 import type { Views } from './views.ts';
@@ -66,6 +67,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
       auditHead: () => storage.auditReader.head(),
       backup: (file: string) => storage.copy(file),
       adopt: (reason: string, by: string) => ledger.adopt({ at: clock.now(), by, reason }),
+      resetCounters: counterResets(generation, storage),
     },
     apiUsage: (account: string) => accounts.usage(account),
     accounts: whole.accounts.map((account) => {

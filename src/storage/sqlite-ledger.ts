@@ -6,6 +6,7 @@ import { createActionReads } from './ledger-actions.ts';
 import { createBudgets } from './ledger-budgets.ts';
 import { createCampaigns } from './ledger-campaigns.ts';
 import { createCaps, type Caps } from './ledger-caps.ts';
+import { createCounters } from './ledger-counters.ts';
 import { createDeadLetters } from './ledger-dead-letters.ts';
 import { createHistory } from './ledger-history.ts';
 import { createIntents } from './ledger-intents.ts';
@@ -69,6 +70,7 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
     ...createDeadLetters(journal),
     ...createPolicyState(journal),
     ...createAcknowledgments(journal),
+    ...createCounters(journal),
     prune: createPrune(journal),
     within(accounts) {
       const own = new Set(accounts);

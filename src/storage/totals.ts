@@ -37,6 +37,15 @@ export interface StoredTotals extends TotalsStore {
   countersOf(account: string, metric: string): Promise<readonly CounterValue[]>;
   /** Moves the totals of label values to `RETIRED`, after the account's earlier changes. Feeds do not report it. */
   retire(account: string, retirement: Retirement): Promise<void>;
+  /**
+   * Resets counters after the account's earlier changes, and reports it to the feeds.
+   *
+   * @param work commits the reset, and returns the counters that are 0 from then on
+   */
+  reset<C extends Omit<CounterValue, 'value'>>(
+    account: string,
+    work: () => Promise<readonly C[]>,
+  ): Promise<readonly C[]>;
   /** Resolves when all changes requested so far are committed or have failed. */
   settled(): Promise<void>;
 }
@@ -118,6 +127,12 @@ export function createTotals(
         );
         committed();
       }),
+    reset: (account, work) =>
+      inTurn(account, async () => {
+        const reset = await work();
+        for (const report of feeds.get(account) ?? []) report({ account, increments: [], histograms: [], reset });
+        return reset;
+      }),
     follow: (account) =>
       // In turn: each commit is either in the reading or reported afterwards.
       inTurn(account, async () => {
@@ -138,7 +153,7 @@ export function createTotals(
 const ADD_TO_COUNTER = `INSERT INTO counters (account, metric, labels, value) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, metric, labels) DO UPDATE SET value = counters.value + excluded.value`;
 const COUNTERS = 'SELECT metric, labels, value FROM counters WHERE account = ? ORDER BY metric, labels';
-const COUNTERS_OF = 'SELECT metric, labels, value FROM counters WHERE account = ? AND metric = ?';
+export const COUNTERS_OF = 'SELECT metric, labels, value FROM counters WHERE account = ? AND metric = ?';
 const PUT_HISTOGRAM = `INSERT INTO histograms (account, metric, labels, buckets, sum) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (account, metric, labels) DO UPDATE SET buckets = excluded.buckets, sum = excluded.sum`;
 const HISTOGRAMS = 'SELECT metric, labels, buckets, sum FROM histograms WHERE account = ? ORDER BY metric, labels';
@@ -245,7 +260,7 @@ function feedOf(
   };
 }
 
-function counterOf({ metric, labels, value }: Row): CounterValue {
+export function counterOf({ metric, labels, value }: Row): CounterValue {
   return { metric: String(metric), labels: labelsOf(labels), value: Number(value) };
 }
 

@@ -4,6 +4,7 @@
  * log; if that fails, the change does not happen. Times are epoch milliseconds.
  */
 import type { Acknowledgments } from './acknowledgments.ts';
+import type { Counters } from './counters.ts';
 import type { Campaigns } from './campaigns.ts';
 import type { History } from './history.ts';
 import type { Intents } from './intents.ts';
@@ -34,6 +35,7 @@ export interface Ledger
     SignalInbox,
     Signals,
     Acknowledgments,
+    Counters,
     Reports {
   /**
    * Returns this ledger for an engine that owns only these accounts: its open actions, interrupted operations, unknown

@@ -56,6 +56,8 @@ export interface TotalsAdded {
   readonly account: string;
   readonly increments: readonly Increment[];
   readonly histograms: readonly HistogramIncrement[];
+  /** Counters that an operator has reset to 0. */
+  readonly reset?: readonly Omit<CounterValue, 'value'>[];
 }
 
 /** Totals of an account as read, and what is added to them from then on. */

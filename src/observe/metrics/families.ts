@@ -55,6 +55,8 @@ export interface Families {
    * @param restored true if the count is from before this process: it is not new, and its start of counting is unknown
    */
   mirror(metric: CounterName, labels: Readonly<Labels>, by: number, restored: boolean): void;
+  /** Resets a counter to 0. Its counting starts now. */
+  restart(metric: CounterName, labels: Readonly<Labels>): void;
   mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void;
   /** Removes the counters and histograms of a label value. */
   drop(account: string, label: string, value: string): void;
@@ -121,6 +123,10 @@ export function createFamilies({ limiter, ...options }: FamiliesDeps): Families 
     mirror(metric, labels, by, restored) {
       const table = tables.of(metric);
       tables.count(table, textOf(table, labels), by, restored);
+    },
+    restart(metric, labels) {
+      const table = tables.of(metric);
+      tables.restart(table, textOf(table, labels));
     },
     mirrorHistogram(metric, labels, added, restored) {
       const table = tables.of(metric);

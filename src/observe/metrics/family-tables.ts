@@ -88,6 +88,13 @@ export class FamilyTables {
     if (child !== undefined) setValue(child, value);
   }
 
+  /** Starts a counter again at 0. It is not held: scrapers must see the reset. */
+  restart(table: SeriesTable, labels: string): void {
+    const known = table.find(labels);
+    if (known !== undefined) this.remove(table, known);
+    this.#create(table, labels, { created: this.#nowText() });
+  }
+
   remove(table: SeriesTable, child: Child): void {
     this.held.delete(child);
     this.#limit.remove(table, child);

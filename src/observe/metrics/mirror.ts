@@ -76,6 +76,7 @@ interface Added {
   readonly account: string;
   readonly increments: readonly (Row & { readonly by: number })[];
   readonly histograms: readonly AddedHistogram[];
+  readonly reset?: readonly Row[];
 }
 
 type AddedHistogram = HistogramValue & Pick<HistogramIncrement, 'exemplars'>;
@@ -89,7 +90,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
   /** Series whose stored value was invalid. Their totals are unknown. */
   const unknown = new Set<string>();
 
-  function add({ account, increments, histograms }: Added, restored: boolean): void {
+  function add({ account, increments, histograms, reset = [] }: Added, restored: boolean): void {
+    for (const row of reset) restart(deps, unknown, account, row);
     for (const { by, ...row } of increments) {
       const labels = labelsOf(deps.limiter, account, row, 'counter');
       if (labels === 'hidden') continue;
@@ -111,20 +113,17 @@ export function createMirror(deps: MirrorDeps): Mirror {
       }
       if (unknown.has(keyOf(row.metric, labels))) continue;
       createTogether(labels);
-      families.mirrorHistogram(row.metric as HistogramName, labels, observations(account, row), restored);
+      families.mirrorHistogram(
+        row.metric as HistogramName,
+        labels,
+        observations(row, (id) => deps.spanOf(account, id)),
+        restored,
+      );
     }
   }
 
   function count(metric: CounterName, labels: Labels, by: number, restored: boolean): void {
     if (!unknown.has(keyOf(metric, labels))) families.mirror(metric, labels, by, restored);
-  }
-
-  function observations(account: string, { buckets, sum, exemplars = [] }: AddedHistogram): Observations {
-    const spans = exemplars.map((exemplar) => {
-      const span = exemplar && deps.spanOf(account, exemplar.messageId);
-      return span && { ...span, value: exemplar.value, at: exemplar.at };
-    });
-    return { buckets, sum, exemplars: spans };
   }
 
   function createTogether({ account, destination }: Labels): void {
@@ -180,6 +179,15 @@ export function createMirror(deps: MirrorDeps): Mirror {
   return { refresh, [Symbol.dispose]: () => owned.dispose() };
 }
 
+/** Starts the counter of a reset total again at 0. Its value is known from then on. */
+// oxlint-disable-next-line max-params -- the registry, its unknown series, and a row
+function restart({ limiter, families }: MirrorDeps, unknown: Set<string>, account: string, row: Row): void {
+  const labels = labelsOf(limiter, account, row, 'counter');
+  if (labels === 'hidden' || labels === undefined) return;
+  unknown.delete(keyOf(row.metric, labels));
+  families.restart(row.metric as CounterName, labels);
+}
+
 /**
  * Returns the labels of a row, the same for the initial reading and for later commits. Undefined if the catalog does
  * not have the row. `hidden` if a label value has no place: under `other`, its old total would look like an increase.
@@ -203,6 +211,17 @@ function labelsOf(
     limited[name] = shown;
   }
   return limited;
+}
+
+function observations(
+  { buckets, sum, exemplars = [] }: AddedHistogram,
+  spanOf: (messageId: string) => SpanRef | undefined,
+): Observations {
+  const spans = exemplars.map((exemplar) => {
+    const span = exemplar && spanOf(exemplar.messageId);
+    return span && { ...span, value: exemplar.value, at: exemplar.at };
+  });
+  return { buckets, sum, exemplars: spans };
 }
 
 function keyOf(metric: string, labels: Labels): string {

@@ -112,11 +112,20 @@ type ReloadOutcome =
   | { readonly ok: false; /** What is wrong, with file, line and column. */ readonly message: string };
 
 /** Commands to the store. */
-interface StateCommands {
+export interface StateCommands {
   /** Last record of the audit log; undefined while the log is empty. */
   auditHead(): Promise<AuditHead | undefined>;
   /** Writes a consistent copy on the daemon's machine. Rejects with a message for the operator. */
   backup(file: string): Promise<{ readonly bytes: number }>;
   /** @returns the reason why the store was not trusted; undefined if nothing had to be adopted */
   adopt(reason: string, by: string): Promise<string | undefined>;
+  /** @returns the counters that were reset, with their former values */
+  resetCounters(reset: {
+    readonly account: string;
+    readonly metric: string;
+    /** Only counters with these label values. */
+    readonly labels: Readonly<Record<string, string>>;
+    readonly by: string;
+    readonly reason: string;
+  }): Promise<readonly { readonly labels: Readonly<Record<string, string>>; readonly value: number }[]>;
 }

@@ -33,6 +33,7 @@ export const COMMAND_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/unpause', method: 'POST', handle: unpause, body: () => unpauseBody },
   { path: '/api/v1/state/backup', method: 'POST', handle: backup, body: () => backupBody },
   { path: '/api/v1/state/adopt', method: 'POST', handle: adopt, body: () => adoptBody },
+  { path: '/api/v1/state/reset-counter', method: 'POST', handle: resetCounter, body: () => resetBody },
   { path: '/-/reload', method: 'POST', handle: reload },
 ];
 
@@ -186,6 +187,22 @@ async function adopt(context: ApiContext): Promise<Reply> {
   } catch (error) {
     throw new HttpError(409, 'refused', errorMessage(error));
   }
+}
+
+const resetBody = z.strictObject({
+  account: nameField('the name of an account'),
+  metric: nameField('the name of a counter'),
+  labels: z.record(z.string().max(100), z.string().max(1_000)).exactOptional(),
+  reason: reasonField(),
+});
+
+/** Responds with `{"reset": […]}`: the counters that are 0 now, with their labels and former values. */
+async function resetCounter(context: ApiContext): Promise<Reply> {
+  const { deps, request } = context;
+  const { by } = allow(context, 'admin', 'opsd state reset-counter METRIC --account NAME --reason TEXT');
+  const form = '{"account": "NAME", "metric": "NAME", "labels": {"NAME": "VALUE"}, "reason": "TEXT"}';
+  const { labels = {}, ...asked } = await readJson(request, resetBody, form);
+  return json(200, { reset: await deps.state.resetCounters({ ...asked, labels, by }) });
 }
 
 /**

@@ -157,6 +157,20 @@ export async function requestAdopt(reason: string, call: DaemonCall): Promise<st
   return typeof adopted === 'string' ? adopted : undefined;
 }
 
+export interface ResetCounter {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** @returns the counters that were reset, with their former values */
+export async function requestResetCounter(
+  body: { readonly account: string; readonly metric: string; readonly labels: object; readonly reason: string },
+  call: DaemonCall,
+): Promise<readonly ResetCounter[]> {
+  const { reset } = await exchange(call, { method: 'POST', path: '/api/v1/state/reset-counter', body });
+  return Array.isArray(reset) ? (reset as ResetCounter[]) : [];
+}
+
 export interface Reloaded {
   readonly changed: boolean;
   /** True if only web configuration files changed. */

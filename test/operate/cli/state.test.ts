@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { StateCommands } from '#operate/api/api-deps.ts';
 import { auditPathOf, segmentPathOf } from '#automate/ledger/audit-reader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { openAuditLog, type AuditFile } from '#storage/audit-file.ts';
@@ -76,6 +77,8 @@ function installed(): Installed {
           await ledger.adopt({ at: NOW, by: 'opsd state adopt', reason });
           return because;
         },
+        resetCounters: async ({ metric, labels, reason }: Parameters<StateCommands['resetCounters']>[0]) =>
+          metric === 'msgsvc_account_messages_total' ? [{ labels: { series: reason, ...labels }, value: 2 ** 64 }] : [],
       };
       await serving(world({ state }), { socketPath: `${path}.sock` });
     },
@@ -265,6 +268,30 @@ describe('opsd state', () => {
     expect(shown.stdout.trimEnd().split('\n').at(-1)).toContain('"reason":"compared"');
   });
 
+  test('resets a counter through the daemon, and prints its former value', async () => {
+    const { serve, args } = installed();
+    await serve();
+    const reset = (metric: string) =>
+      opsd([
+        'state',
+        'reset-counter',
+        metric,
+        '--account',
+        'prod',
+        '--label',
+        'series=delivered',
+        '--reason',
+        'x',
+        ...args,
+      ]);
+    expect((await reset('msgsvc_account_messages_total')).stdout).toBe(
+      'msgsvc_account_messages_total{account="prod",series="delivered"} was 18446744073709552000, and is 0 now.\n',
+    );
+    const none = await reset('msgsvc_account_billing_dollars_total');
+    expect(none.stderr).toContain('account prod has no counter msgsvc_account_billing_dollars_total with these labels');
+    expect(none.code).toBe(1);
+  });
+
   test('keeps the write-ahead log that a crash left in the store that it replaces', async () => {
     const crashed = installed();
     const running = installed();
@@ -299,11 +326,20 @@ describe('opsd state', () => {
   });
 
   test.each([
-    [['state'], 'state needs backup FILE | restore FILE | adopt'],
-    [['state', 'bakcup', 'x'], "the operands of state must be backup FILE, restore FILE or adopt, not 'bakcup'"],
+    [['state'], 'state needs backup FILE | restore FILE | adopt | reset-counter METRIC'],
+    [
+      ['state', 'bakcup', 'x'],
+      "the operands of state must be backup FILE, restore FILE, adopt or reset-counter METRIC, not 'bakcup'",
+    ],
     [['state', 'backup'], 'state backup needs FILE'],
     [['state', 'adopt'], '--reason is required: why may this store act?'],
     [['state', 'adopt', 'x', '--reason', 'y'], "state adopt does not take 'x'"],
+    [['state', 'reset-counter', 'a_total', '--reason', 'y'], 'state reset-counter needs METRIC and --account NAME'],
+    [['state', 'reset-counter', 'a_total', '--account', 'prod'], '--reason is required: why is the counter wrong?'],
+    [
+      ['state', 'reset-counter', 'a_total', '--account', 'a', '--label', 'b', '--reason', 'c'],
+      '--label must be NAME=VALUE',
+    ],
     [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon; remove --socket'],
   ])('%j is refused', async (argv, message) => {
     const { code, stderr } = await opsd(argv);

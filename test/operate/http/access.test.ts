@@ -63,6 +63,7 @@ const NEEDS: Readonly<Record<string, Needs>> = {
   'POST /api/v1/pause': 'operator',
   'POST /api/v1/unpause': 'admin',
   'POST /api/v1/state/adopt': 'admin',
+  'POST /api/v1/state/reset-counter': 'admin',
   'POST /-/reload': 'admin',
   'POST /api/v1/state/backup': 'the socket',
   'GET /sign-in': 'nothing',

@@ -95,6 +95,7 @@ const COMMANDS = [
   ['pause', { reason: 'odd' }, 'operator'],
   ['unpause', { reason: 'looked' }, 'admin'],
   ['state/adopt', { reason: 'looked' }, 'admin'],
+  ['state/reset-counter', { account: 'prod', metric: 'a_total', reason: 'looked' }, 'admin'],
 ] as const;
 
 describe('over the unix socket', () => {
@@ -274,7 +275,11 @@ describe('over TCP', () => {
 
   test.each(COMMANDS)('with tokens %s needs its role', async (command, body, needs) => {
     const adopted: string[] = [];
-    const state = { ...world().state, adopt: async (_reason: string, by: string) => (adopted.push(by), undefined) };
+    const state = {
+      ...world().state,
+      adopt: async (_reason: string, by: string) => (adopted.push(by), undefined),
+      resetCounters: async ({ by }: { readonly by: string }) => (adopted.push(by), []),
+    };
     const { deps, asked } = willing({ tokens: tokens('viewer', 'operator', 'admin'), state });
     const { address } = await serving(deps);
     const withToken = (token: string | undefined): Promise<Answer> =>

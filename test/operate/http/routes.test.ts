@@ -271,6 +271,7 @@ describe('state', () => {
       auditHead: async () => ({ sequence: 7, hash: 'abc' }),
       backup: async (path: string) => (asked.push(path), { bytes: 12 }),
       adopt: async (reason: string, by: string) => (asked.push(`${reason} by ${by}`), 'it was restored'),
+      resetCounters: async () => [],
     };
     const deps = busyWorld({ state });
     const tcp = await serving(deps);
@@ -301,7 +302,12 @@ describe('state', () => {
     const refuse = (): never => {
       throw new Error('no room');
     };
-    const state = { auditHead: async () => undefined, backup: async () => refuse(), adopt: refuse };
+    const state = {
+      auditHead: async () => undefined,
+      backup: async () => refuse(),
+      adopt: refuse,
+      resetCounters: refuse,
+    };
     const socket = await serving(busyWorld({ state }), { socketPath: join(tempDir(), 's') });
     for (const path of ['/api/v1/state/backup', '/api/v1/state/adopt']) {
       const body = path.endsWith('backup') ? { file: '/x' } : { reason: 'x' };

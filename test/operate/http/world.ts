@@ -46,6 +46,7 @@ export function world(overrides: Omit<Partial<ServerDeps>, 'board'> = {}): World
       auditHead: async () => undefined,
       backup: () => Promise.resolve({ bytes: 0 }),
       adopt: async () => undefined,
+      resetCounters: async () => [],
     },
     operate: () => Promise.reject(new Error('no operations in this world')),
     ledger: ledger(),

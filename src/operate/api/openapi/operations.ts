@@ -392,6 +392,21 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     response: objectOf<{ adopted: unknown }>({ adopted: { type: ['string', 'null'] } }),
     errors: [409],
   },
+  'POST /api/v1/state/reset-counter': {
+    id: 'resetCounter',
+    summary: 'Reset counters of an account that a wrong value has ruined',
+    role: 'admin',
+    response: objectOf<{ reset: unknown }>({
+      reset: {
+        type: 'array',
+        items: objectOf<{ labels: unknown; value: number }>({
+          labels: { type: 'object', additionalProperties: { type: 'string' } },
+          value: { type: 'number' },
+        }),
+      },
+    }),
+    errors: [404, 409],
+  },
   'POST /-/reload': {
     id: 'reload',
     summary: 'Load the configuration again',

@@ -3,21 +3,39 @@ import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
 import { commandOf, findSocket, SOCKET_OPTION } from '../daemon-option.ts';
+import { printable } from '../output.ts';
 
 export const stateCommand: Command = {
   name: 'state',
-  summary: 'Back up the store, restore it, and adopt a restored store.',
-  operands: { usage: 'backup FILE | restore FILE | adopt', min: 1, max: 2, names: ['backup', 'restore', 'adopt'] },
+  summary: 'Back up the store, restore it, adopt a restored store, and reset a ruined counter.',
+  operands: {
+    usage: 'backup FILE | restore FILE | adopt | reset-counter METRIC',
+    min: 1,
+    max: 2,
+    names: ['backup', 'restore', 'adopt', 'reset-counter'],
+  },
   options: {
-    reason: { type: 'string', value: 'TEXT', help: 'adopt: reason why this store may act, recorded in the audit log.' },
+    reason: { type: 'string', value: 'TEXT', help: 'adopt, reset-counter: reason, recorded in the audit log.' },
+    account: { type: 'string', value: 'NAME', names: 'account', help: 'reset-counter: account of the counter.' },
+    label: {
+      type: 'string',
+      value: 'NAME=VALUE',
+      multiple: true,
+      help: 'reset-counter: only counters with this label; repeat it for several labels.',
+    },
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
   },
   details:
     'backup makes the running daemon write a consistent copy. restore replaces the store by a copy while no daemon\n' +
     'runs; the replaced store is kept next to it. A restored store lacks later actions, so the daemon only reads and\n' +
-    'plans until an operator has checked it and runs adopt.',
-  examples: ['opsd state backup /backup/opsd.db', "opsd state adopt --reason 'restored from the backup of last night'"],
+    'plans until an operator has checked it and runs adopt. reset-counter sets a counter of /metrics to 0 after a wrong\n' +
+    'value of the service has ruined it; to Prometheus this is a counter reset.',
+  examples: [
+    'opsd state backup /backup/opsd.db',
+    "opsd state adopt --reason 'restored from the backup of last night'",
+    "opsd state reset-counter msgsvc_account_billing_dollars_total --account production --reason 'total of 2^64'",
+  ],
   async run(call) {
     const [command = '', file] = call.positionals;
     switch (command) {
@@ -28,8 +46,12 @@ export const stateCommand: Command = {
       case 'adopt':
         if (file !== undefined) throw new UsageError(`state adopt does not take '${file}'`);
         return adopt(call);
+      case 'reset-counter':
+        return resetCounter(call, file);
       default:
-        throw new UsageError(`the operands of state must be backup FILE, restore FILE or adopt, not '${command}'`);
+        throw new UsageError(
+          `the operands of state must be backup FILE, restore FILE, adopt or reset-counter METRIC, not '${command}'`,
+        );
     }
   },
 };
@@ -66,8 +88,7 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
 }
 
 async function adopt(call: Call): Promise<number> {
-  const reason = textOption(call.values, 'reason')?.trim() ?? '';
-  if (reason === '') throw new UsageError('--reason is required: why may this store act?');
+  const reason = reasonOf(call, 'why may this store act?');
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
   const { requestAdopt } = await import('../daemon-client.ts');
@@ -76,6 +97,37 @@ async function adopt(call: Call): Promise<number> {
     because === undefined ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${because}.\n`,
   );
   return EXIT.ok;
+}
+
+async function resetCounter(call: Call, metric: string | undefined): Promise<number> {
+  const account = textOption(call.values, 'account');
+  if (metric === undefined || account === undefined)
+    throw new UsageError('state reset-counter needs METRIC and --account NAME');
+  const labels = Object.fromEntries(
+    ((call.values['label'] as string[] | undefined) ?? []).map((text) => {
+      const [, name, value] = /^([a-z_]+)=(.*)$/s.exec(text) ?? [];
+      if (name === undefined) throw new UsageError(`--label must be NAME=VALUE, not '${text}'`);
+      return [name, value];
+    }),
+  );
+  const reason = reasonOf(call, 'why is the counter wrong?');
+  const socketPath = await findSocket(call);
+  if (socketPath === undefined) return EXIT.failed;
+  const { requestResetCounter } = await import('../daemon-client.ts');
+  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const reset = await requestResetCounter({ account, metric, labels, reason }, daemon);
+  for (const { labels: shown, value } of reset) {
+    const text = Object.entries({ account, ...shown }).map(([name, label]) => `${name}="${label}"`);
+    call.io.stdout.write(`${printable(`${metric}{${text.join(',')}} was ${value}, and is 0 now.`)}\n`);
+  }
+  if (reset.length > 0) return EXIT.ok;
+  throw new CommandError(`account ${account} has no counter ${metric} with these labels; nothing was reset`);
+}
+
+function reasonOf(call: Call, question: string): string {
+  const reason = textOption(call.values, 'reason')?.trim() ?? '';
+  if (reason === '') throw new UsageError(`--reason is required: ${question}`);
+  return reason;
 }
 
 function neededFile(command: string, file: string | undefined): string {
