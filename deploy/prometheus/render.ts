@@ -1,8 +1,8 @@
 /**
- * Writes the rules as files for Prometheus and as a PrometheusRule, and their tables in the documentation:
- * `npm run rules`. With `--out FOLDER` the rules go into that folder and not into the project.
+ * Writes the rules as files for Prometheus and as a PrometheusRule, their order into the files of cases, and their
+ * tables into the documentation: `npm run rules`. With `--out FOLDER` the rules go into that folder and not into the project.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
@@ -43,6 +43,24 @@ export function renderRules(options: RenderOptions = {}): Readonly<Record<string
       spec: { groups: [...recordingGroups, ...core, ...extended] },
     }),
   };
+}
+
+/** Folder with the cases of `promtool test rules`. */
+const CASES_FOLDER = 'deploy/prometheus/tests';
+
+/** Paths of the files of cases. */
+export const CASE_FILES: readonly string[] = readdirSync(join(import.meta.dirname, 'tests')).map((file) =>
+  join(CASES_FOLDER, file),
+);
+
+/**
+ * Returns a file of cases with the order of the groups. Without it promtool takes any order at each step, and an alert
+ * reads series that are recorded only afterwards.
+ */
+export function withOrder(cases: string): string {
+  const groups = RULE_FILES.flatMap((path) => renderRules()[path]!.match(/(?<=^  - name: ).*/gm)!);
+  const line = `group_eval_order: [ ${groups.join(', ')} ]\n`;
+  return cases.replace(/^(?:group_eval_order:.*\n)?(?=tests:$)/m, line);
 }
 
 /** Name of the group that holds the extended rules of a group. */
@@ -106,6 +124,9 @@ function main({ out }: { readonly out?: string | undefined }): void {
     writeFileSync(join(root, path), text);
   }
   if (out !== undefined) return;
+  for (const path of CASE_FILES.map((file) => join(root, file))) {
+    writeFileSync(path, withOrder(readFileSync(path, 'utf8')));
+  }
   const document = join(root, DOCUMENT);
   const rules = { recording: RECORDING_GROUPS, alerts: ALERT_GROUPS };
   writeFileSync(document, withTables(readFileSync(document, 'utf8'), rules));

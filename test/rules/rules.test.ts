@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
 import { DOCUMENT, OBJECTIVES_DOCUMENT, withTables } from '../../deploy/prometheus/document.ts';
-import { renderRules } from '../../deploy/prometheus/render.ts';
+import { CASE_FILES, renderRules, withOrder } from '../../deploy/prometheus/render.ts';
 import { BURN_WINDOWS, FAST_BURN, OBJECTIVES, PARTIAL_OUTAGE, SLOW_BURN } from '../../deploy/prometheus/thresholds.ts';
 import { readPromql } from '../support/promql.ts';
 import { labelsOfRules } from '../support/rule-labels.ts';
@@ -34,6 +34,12 @@ const cases: readonly Case[] = readdirSync(CASES)
 
 test.each(Object.entries(renderRules()))('%s is rendered from the sources: npm run rules', (path, text) => {
   expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
+});
+
+test.each(CASE_FILES)('%s has the order of the groups: npm run rules', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  expect(text).toContain('group_eval_order');
+  expect(withOrder(text)).toBe(text);
 });
 
 test('the tables of docs/alerts.md are those of the rules: npm run rules', () => {

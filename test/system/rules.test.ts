@@ -2,6 +2,7 @@
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { DOCUMENT } from '../../deploy/prometheus/document.ts';
 import { CORE_FILE, EXTENDED_FILE, PROMETHEUS_RULE_FILE, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { GRAFANA, RUNBOOKS } from '../../deploy/prometheus/thresholds.ts';
 import { installed, start } from '../support/program.ts';
@@ -11,6 +12,7 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CASES = join(ROOT, 'deploy/prometheus/tests');
+const ALERTS = join(ROOT, DOCUMENT);
 const RULES = RULE_FILES.map((path) => readRules(join(ROOT, path)));
 
 /** Returns the alerts that the cases name and what they read, without their texts. */
@@ -44,21 +46,30 @@ test('promtool reports no error in the rules', async ({ skip }) => {
   expect(code).toBe(0);
 });
 
-test.for([
-  ...readdirSync(CASES).map((file) => ({ file, what: 'every case passes', takeovers: false })),
-  // The test of mutants derives them from all files.
-  ...['spend', 'spend-days', 'search', 'canary'].map((name) => ({
-    file: `${name}.test.yaml`,
-    what: 'as before after takeovers',
-    takeovers: true,
-  })),
-])('$file: $what', async ({ file, takeovers }, { skip }) => {
+/** Returns the arguments of the command in docs/alerts.md for one file of cases. */
+function documentedFor(file: string): readonly string[] {
+  const command = /`promtool (test rules )(deploy\/prometheus\/tests\/)\*\.test\.yaml`/.exec(
+    readFileSync(ALERTS, 'utf8'),
+  )!;
+  return [...command[1]!.trim().split(' '), `${command[2]!}${file}`];
+}
+
+// One after the other: promtool uses all cores.
+test.for(readdirSync(CASES))('%s passes as docs/alerts.md shows', async (file, { skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
-  const text = readFileSync(join(CASES, file), 'utf8');
-  const cases = takeovers
-    ? copyCases({ name: file, text: takeoversIn(text) }, rulesOf(text), tempDir())
-    : copyCases({ name: file, text }, RULES, tempDir());
+  const { code, output } = await promtool(program!, documentedFor(file));
+  expect(output).toContain('SUCCESS');
+  expect(output).not.toContain('FAILED');
+  expect(code).toBe(0);
+});
+
+// The test of mutants derives them from all files.
+test.for(['spend', 'spend-days', 'search', 'canary'])('%s: as before after takeovers', async (name, { skip }) => {
+  const program = installed('promtool');
+  if (program === undefined) skip('promtool is not installed');
+  const text = readFileSync(join(CASES, `${name}.test.yaml`), 'utf8');
+  const cases = copyCases({ name: `${name}.test.yaml`, text: takeoversIn(text) }, rulesOf(text), tempDir());
   expect(cases.length).toBeGreaterThan(0);
   const { code, output } = await promtool(program!, ['test', 'rules', ...cases]);
   expect(output.match(/SUCCESS/g)).toHaveLength(cases.length);
