@@ -90,6 +90,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'service',
     'observe/observations',
     'observe/incidents',
+    // The label of a group in alerts.
+    'observe/metrics',
     'observe/tracing',
     'automate/ledger',
     'operate/http',

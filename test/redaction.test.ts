@@ -8,7 +8,7 @@ import { printable, textTable, writeData } from '#operate/cli/output.ts';
 import { statusError } from '#service/classify.ts';
 import { SourceText } from '#config/source-text.ts';
 import { formatProblems } from '#config/problem.ts';
-import { haltKey } from '#automate/engine/shown-group.ts';
+import { haltKey } from '#automate/ledger/shown-group.ts';
 import { nameLabel } from '#observe/metrics/labels.ts';
 import { storableUrl } from '#observe/aggregation/destination.ts';
 import { seal } from '#automate/ledger/audit-chain.ts';

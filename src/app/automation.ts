@@ -196,6 +196,7 @@ function engineOf(
     ...(deps.handed !== undefined && { unwrittenPauses: deps.handed.pauses }),
     ...(replica !== undefined && {
       shared: {
+        name: replica.name,
         // It may become the leader without another generation.
         get isLeader() {
           return replica.isLeader();

@@ -71,5 +71,6 @@ export function commandsOf(gate: CommandGate, engine: () => Engine): EngineComma
     reject: (id, person) => gate.pass(undefined, () => engine().reject(id, person)),
     pause: (pause) => engine().pause(pause),
     unpause: (lifted) => gate.pass(undefined, () => engine().unpause(lifted)),
+    stillPaused: (policy) => engine().stillPaused(policy),
   };
 }

@@ -74,6 +74,7 @@ export function routedCommands(deps: RoutedDeps): EngineCommands {
 
   return {
     conditions: () => here.conditions(),
+    stillPaused: (policy) => here.stillPaused(policy),
     async plan(policy, request, signal) {
       const account = await accountOf(policy);
       if (account === undefined) return refusedPolicy(policy, generation());

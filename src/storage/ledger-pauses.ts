@@ -1,14 +1,16 @@
 /** Pauses. Each stays active, with its first reason, until an operator lifts it. */
 import { standIn } from '#automate/ledger/audit-chain.ts';
-import type { Pauses } from '#automate/ledger/pauses.ts';
+import { KILL_SWITCH, type Pauses } from '#automate/ledger/pauses.ts';
 import { all, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 const INSERT = `INSERT INTO pauses (scope, reason, at, by) VALUES (?, ?, ?, ?)
   ON CONFLICT (scope) WHERE lifted_at IS NULL DO NOTHING`;
-const ACTIVE = 'SELECT scope, reason, at, by FROM pauses WHERE lifted_at IS NULL ORDER BY id';
+const ACTIVE = `SELECT scope, reason, at, by FROM pauses
+  WHERE lifted_at IS NULL AND scope NOT LIKE '${KILL_SWITCH}%' ORDER BY id`;
 const LIFT = `UPDATE pauses SET lifted_at = ?1, lifted_reason = ?2, lifted_by = ?3
-  WHERE lifted_at IS NULL AND (CAST(?4 AS TEXT) IS NULL OR scope = ?4) RETURNING scope`;
+  WHERE lifted_at IS NULL AND CASE WHEN CAST(?4 AS TEXT) IS NULL THEN scope NOT LIKE '${KILL_SWITCH}%' ELSE scope = ?4 END
+  RETURNING scope`;
 
 export function createPauses({ database, write }: Journal): Pauses {
   return {

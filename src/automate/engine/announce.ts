@@ -4,13 +4,15 @@ import type { Pauses } from '../ledger/pauses.ts';
 import type { PlanReader } from '../ledger/plans.ts';
 import type { Reports } from '../ledger/reports.ts';
 import type { Policy } from '../policies/policy.ts';
+import type { Authority } from './authority.ts';
 import type { Change } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { about, titleOf } from './report.ts';
-import { haltKey, shownGroup } from './shown-group.ts';
+import { haltKey, shownGroup } from '../ledger/shown-group.ts';
 
 interface AnnounceDeps extends EngineDeps<Reports & PlanReader & Pauses> {
+  readonly authority: Authority;
   readonly conditions: Conditions;
   readonly byName: ReadonlyMap<string, Policy>;
 }
@@ -90,4 +92,23 @@ export async function announcePauses({ ledger, byName, conditions, shared }: Ann
     });
   }
   conditions.keepOnly('paused/', new Set(pauses.map(({ scope }) => `paused/${scope}`)));
+}
+
+/**
+ * Reports the pause by the kill switch, which each process has for itself: its file may exist on one machine only. A
+ * store that fails keeps it out of the audit log, not out of the conditions.
+ */
+export async function announceKillSwitch({ authority, conditions }: AnnounceDeps): Promise<void> {
+  const { killSwitch } = authority;
+  if (killSwitch === undefined) conditions.resolve('paused');
+  else {
+    conditions.raise({
+      key: 'paused',
+      severity: 'warning',
+      guard: 'kill_switch',
+      summary: 'The kill switch pauses all policies',
+      detail: killSwitch,
+    });
+  }
+  await authority.noteKillSwitch(killSwitch);
 }

@@ -9,7 +9,7 @@ import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
 import { outsideWindow } from '../policies/window.ts';
-import type { Pause, Pauses } from '../ledger/pauses.ts';
+import { killSwitchScope, type Pause, type Pauses } from '../ledger/pauses.ts';
 import type { PolicyMemory, PolicyVersion } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
@@ -32,6 +32,8 @@ export class Authority {
   /** Pauses that could not be stored yet. They hold only here. */
   readonly #unwritten: Map<string, Pause>;
   readonly #changes = new OneByOne();
+  /** State of the kill switch in the last record. */
+  #noted: { readonly reason: string | undefined } | undefined;
 
   constructor(deps: AuthorityDeps) {
     this.#deps = deps;
@@ -99,13 +101,19 @@ export class Authority {
   /** Reasons for pauses of policies or of the engine, by policy. */
   async allPaused(policies: readonly Policy[]): Promise<ReadonlyMap<string, string | undefined>> {
     const stored = await this.#storedPauses();
-    const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.#killSwitch();
+    const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.killSwitch;
     return new Map(policies.map(({ name }) => [name, reason(name)]));
+  }
+
+  /** Reason for a pause of the policy, or of the engine if there is no policy: what remains after pauses were lifted. */
+  async stillPaused(policy?: string): Promise<string | undefined> {
+    const scopes = policy === undefined ? ['engine'] : ['engine', policyScope(policy)];
+    return this.#pausedBy(await this.#storedPauses(), scopes) ?? this.killSwitch;
   }
 
   /** Returns the reason for a pause that this process knows without the store: an unwritten one, or the kill switch. */
   pausedHere({ name }: Policy): string | undefined {
-    return this.#pausedBy([], ['engine', policyScope(name)]) ?? this.#killSwitch();
+    return this.#pausedBy([], ['engine', policyScope(name)]) ?? this.killSwitch;
   }
 
   /**
@@ -116,7 +124,7 @@ export class Authority {
   async arePaused(scopes: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
     const stored = await this.#storedPauses();
     const reason = (scope: string) =>
-      this.#pausedBy(stored, [scope]) ?? (scope === 'engine' ? this.#killSwitch() : undefined);
+      this.#pausedBy(stored, [scope]) ?? (scope === 'engine' ? this.killSwitch : undefined);
     return new Map(scopes.map((scope) => [scope, reason(scope) !== undefined]));
   }
 
@@ -217,7 +225,23 @@ export class Authority {
     return `${pauses.get(scope)!}; \`opsd unpause${option} --reason TEXT\` lifts it`;
   }
 
-  #killSwitch(): string | undefined {
+  /**
+   * Records the pause by the kill switch when it begins and when it ends. The record changes nothing: the file is
+   * checked before every request.
+   *
+   * @param reason absent if the file does not exist
+   */
+  async noteKillSwitch(reason: string | undefined): Promise<void> {
+    const { clock, ledger, shared } = this.#deps;
+    if (this.#noted !== undefined && this.#noted.reason === reason) return;
+    const record = { scope: killSwitchScope(shared?.name), at: clock.now(), by: 'kill switch' };
+    if (reason === undefined) await ledger.unpause({ ...record, reason: 'the file does not exist' });
+    else await ledger.pause({ ...record, reason });
+    this.#noted = { reason };
+  }
+
+  /** Reason for the pause by the kill switch. */
+  get killSwitch(): string | undefined {
     try {
       return this.#deps.killSwitch();
     } catch (error) {

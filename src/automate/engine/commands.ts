@@ -16,7 +16,7 @@ import { pruneBound } from './prune-grant.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
 import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
-import { haltKey } from './shown-group.ts';
+import { haltKey } from '../ledger/shown-group.ts';
 import type { Turns } from './turns.ts';
 
 /** Milliseconds during which a manually made plan can be applied. */

@@ -70,6 +70,8 @@ export interface EngineDeps<L = Ledger> {
   readonly unwrittenPauses?: Map<string, Pause>;
   /** Place of this engine among the engines of several replicas. Absent if it is the only one on its ledger. */
   readonly shared?: {
+    /** Name of the replica. */
+    readonly name: string;
     /** True for the one engine that reports what belongs to no account: the pauses of the engine, for example. */
     readonly isLeader: boolean;
     /** Names of all configured policies. Other replicas run those that `policies` lacks. */

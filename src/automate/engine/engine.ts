@@ -14,7 +14,13 @@ import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
 import { Authority } from './authority.ts';
-import { announceApprovals, announceCampaign, announcePauses, announceUnknown } from './announce.ts';
+import {
+  announceApprovals,
+  announceCampaign,
+  announceKillSwitch,
+  announcePauses,
+  announceUnknown,
+} from './announce.ts';
 import { judgeCampaigns, type Change } from './campaigns.ts';
 import { clockDenial } from './clock-denial.ts';
 import { Conditions } from './conditions.ts';
@@ -95,6 +101,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   async function settleOnce(signal: AbortSignal): Promise<void> {
+    await announceKillSwitch(parts);
     await authority.storeUnwritten();
     await manual.review();
     resolveOver(parts);
@@ -142,6 +149,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
       const pauses = await authority.unpause({ ...(scope !== undefined && { scope }), reason, by });
       return pauses + (await liftHalts(scope, commands));
     },
+    stillPaused: async (policy) => authority.stillPaused(policy),
     async run(name, signal, trigger = { kind: 'schedule' }) {
       const policy = byName.get(name);
       // A run of a manual plan may be due when the plan has just ended.

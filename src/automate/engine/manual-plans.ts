@@ -20,7 +20,7 @@ import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import type { Decision } from './plan-draft.ts';
 import { holdKey } from './report.ts';
-import { haltKey } from './shown-group.ts';
+import { haltKey } from '../ledger/shown-group.ts';
 import { Turns } from './turns.ts';
 
 interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & Reports> {

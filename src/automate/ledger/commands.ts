@@ -124,4 +124,6 @@ export interface EngineCommands {
     readonly reason: string;
     readonly by: string;
   }): Promise<number>;
+  /** Reason why the policy, or without one the engine, is paused now, and how to end it. */
+  stillPaused(policy?: string): Promise<string | undefined>;
 }

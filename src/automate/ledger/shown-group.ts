@@ -1,6 +1,6 @@
 /** Display of a group, whose name is often a URL. */
 import { redact } from '#foundation/domain/redact.ts';
-import { standIn } from '../ledger/audit-chain.ts';
+import { standIn } from './audit-chain.ts';
 
 /** Name of a group without possible secrets. A short hash replaces them, so that two groups never look the same. */
 export function shownGroup(group: string): string {

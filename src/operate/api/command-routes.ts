@@ -4,9 +4,11 @@
  */
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import { shownGroup } from '#automate/ledger/shown-group.ts';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { workflowTemplate } from '#observe/metrics/labels.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { allow, allowLocal } from '../http/access.ts';
 import { nameField, readJson, reasonField } from '../http/json-body.ts';
@@ -113,8 +115,8 @@ const unpauseBody = z
   });
 
 /**
- * Responds with `{"lifted": COUNT}`. Without a policy, lifts every pause. With a policy, lifts its own pause and the
- * halts of its groups, or of one group.
+ * Responds with `{"lifted": COUNT, "stillPaused": WHY}`. Without a policy, lifts every pause. With a policy, lifts its
+ * own pause and the halts of its groups, or of one group. The kill switch and a pause of the engine can remain.
  */
 async function unpause(context: ApiContext): Promise<Reply> {
   const { deps, request } = context;
@@ -128,7 +130,8 @@ async function unpause(context: ApiContext): Promise<Reply> {
     ...(policy !== undefined && { policy }),
     ...(group !== undefined && { group: await groupNamed(deps, policy!, group) }),
   });
-  return json(200, { lifted });
+  const stillPaused = await deps.engine.stillPaused(policy);
+  return json(200, { lifted, ...(stillPaused !== undefined && { stillPaused }) });
 }
 
 /** Rejects an unknown policy: a pause with a typo must not look successful. */
@@ -146,13 +149,13 @@ async function isManualInProgress({ ledger, clock }: ApiContext['deps'], name: s
   return id !== undefined && (await ledger.storedPlan(id, clock.now()))?.state === 'approved';
 }
 
-/** Group with a name. Pages show groups redacted, so the redacted name is accepted as well. */
+/** Group with a name. Pages, notifications, and labels of alerts show groups in other forms, which are accepted as well. */
 export async function groupNamed(deps: ApiContext['deps'], policy: string, name: string): Promise<string> {
   const shown = (await deps.policies()).find((one) => one.name === policy)?.campaigns;
   const campaigns = shown ?? (await deps.ledger.campaigns()).filter((campaign) => campaign.policy === policy);
   const groups = campaigns.map(({ group }) => group);
   if (groups.includes(name)) return name;
-  const meant = groups.filter((group) => redact(group) === name);
+  const meant = groups.filter((group) => [redact(group), shownGroup(group), workflowTemplate(group)].includes(name));
   if (meant.length === 1) return meant[0]!;
   const which =
     meant.length === 0 ? `has no campaign of ${name.slice(0, 400)}` : `has several groups of this name; omit the group`;

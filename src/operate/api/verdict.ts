@@ -164,8 +164,7 @@ export function isOfIncident({ key }: Pick<Condition, 'key'>): boolean {
 }
 
 function conditionProblem({ key, severity, summary, detail, guard }: Condition): Problem {
-  const isPause = severity === 'info' && guard === 'kill_switch';
-  const level = severity === 'critical' ? 'trouble' : isPause ? 'info' : 'attention';
+  const level = severity === 'critical' ? 'trouble' : guard === 'kill_switch' ? 'info' : 'attention';
   // The table of incidents has their details.
   if (isOfIncident({ key })) return { level, text: summary, anchor: INCIDENTS_ANCHOR };
   return { level, text: `${withoutFullStop(summary)}: ${detail}`, anchor: CONDITIONS_ANCHOR };

@@ -108,13 +108,20 @@ export async function requestPause(
   return paused;
 }
 
-/** @returns the number of lifted pauses and halts */
+/** Result of lifting pauses and halts. */
+export interface Lifted {
+  readonly lifted: number;
+  /** Reason why the policy or the engine is still paused, and how to end it. */
+  readonly stillPaused?: string;
+}
+
 export async function requestUnpause(
   lifted: { readonly reason: string; readonly policy?: string; readonly group?: string },
   call: DaemonCall,
-): Promise<number> {
+): Promise<Lifted> {
   const answer = await exchange(call, { method: 'POST', path: '/api/v1/unpause', body: lifted });
-  return Number(answer['lifted']);
+  const { stillPaused } = answer;
+  return { lifted: Number(answer['lifted']), ...(typeof stillPaused === 'string' && { stillPaused }) };
 }
 
 export interface ActivePause {

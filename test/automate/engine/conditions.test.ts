@@ -3,6 +3,8 @@
  */
 import { expect, test } from 'vitest';
 import type { Condition } from '#automate/ledger/commands.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
+import { memoryLedger } from '#storage/memory-ledger.ts';
 import { NEVER, START, world, type World } from './world.ts';
 
 /** Returns key and end of each condition, in order. */
@@ -57,4 +59,41 @@ test('a pause is active until it is lifted', async () => {
   await w.engine.unpause({ reason: 'done', by: 'kim' });
   await w.engine.settle(NEVER);
   expect(told(w)).toEqual(['paused/policy/resume-billing begins', 'paused/policy/resume-billing ends']);
+});
+
+test('the kill switch is a condition and in the audit log while its file exists, and no command lifts it', async () => {
+  const audit = memoryAudit();
+  const w = world({ ledger: memoryLedger('here', audit) });
+  w.pause = '/etc/PAUSE exists; remove the file to continue';
+  await w.engine.settle(NEVER);
+  await w.engine.settle(NEVER);
+  expect(told(w)).toEqual(['paused begins']);
+  expect(w.engine.conditions()).toMatchObject([{ key: 'paused', guard: 'kill_switch', detail: w.pause }]);
+  expect(await w.engine.unpause({ reason: 'odd', by: 'kim' })).toBe(0);
+  expect(await w.engine.stillPaused()).toBe(w.pause);
+  expect(await w.engine.stillPaused('resume-billing')).toBe(w.pause);
+  // The next process finds the same file, and no file.
+  w.restart();
+  await w.engine.settle(NEVER);
+  expect(await w.ledger.pauses()).toEqual([]);
+  w.pause = undefined;
+  w.restart();
+  await w.engine.settle(NEVER);
+  expect(await w.engine.stillPaused()).toBeUndefined();
+  expect(audit.entries).toEqual([
+    {
+      type: 'pause',
+      scope: 'kill_switch',
+      reason: '/etc/PAUSE exists; remove the file to continue',
+      by: 'kill switch',
+    },
+    { type: 'unpause', scopes: ['kill_switch'], reason: 'the file does not exist', by: 'kill switch' },
+  ]);
+});
+
+test('a policy that is lifted can still be paused with the whole engine', async () => {
+  const w = world();
+  await w.engine.pause({ reason: 'a freeze', by: 'kim' });
+  expect(await w.engine.unpause({ policy: 'resume-billing', reason: 'odd', by: 'kim' })).toBe(0);
+  expect(await w.engine.stillPaused('resume-billing')).toBe('a freeze; `opsd unpause --reason TEXT` lifts it');
 });

@@ -23,7 +23,7 @@ test('no hour has more actions than the cap of the engine', async () => {
       async (skews, attempts, perHour) => {
         const ledger = memoryLedger();
         const settings = engineSettings.parse({ caps: { perHour } });
-        const shared = { isLeader: false, allPolicies: new Set<string>(), hasLost: () => false };
+        const shared = { name: 'opsd-0', isLeader: false, allPolicies: new Set<string>(), hasLost: () => false };
         const deps = { settings, facts: NOTHING_KNOWN, accounts: new Map(), shared };
         const taken: { readonly at: number; readonly items: number }[] = [];
         let now = START;

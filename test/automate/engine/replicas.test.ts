@@ -25,6 +25,7 @@ const ELSEWHERE = { account: 'staging', policy: 'repair-staging' };
 const LOST = 'another replica owns account production';
 
 const shared = (isLeader = false, hasLost = (_account?: string) => false) => ({
+  name: 'opsd-0',
   isLeader,
   allPolicies: new Set([POLICY, ELSEWHERE.policy]),
   hasLost,

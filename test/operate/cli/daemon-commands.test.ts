@@ -335,6 +335,19 @@ describe('opsd unpause', () => {
     expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
   });
 
+  test('names what still pauses, and fails', async () => {
+    const stillPaused = async (): Promise<string> => '/etc/PAUSE exists; remove the file to continue';
+    const socket = await socketOf(world({ engine: engine({ stillPaused }) }));
+    const done = await opsd(['unpause', '--reason', 'x', '--yes', '--socket', socket]);
+    expect(done.stdout).toBe(
+      'No pause or halt to lift.\nStill paused: /etc/PAUSE exists; remove the file to continue\n',
+    );
+    expect(done.code).toBe(3);
+    const json = await opsd(['unpause', '--reason', 'x', '--yes', '--socket', socket, '-o', 'json']);
+    expect(JSON.parse(json.stdout)).toEqual({ lifted: 0, stillPaused: await stillPaused() });
+    expect(json.code).toBe(3);
+  });
+
   test('of a policy restarts its groups', async () => {
     const { deps, asked } = willing();
     const socket = await socketOf(deps);

@@ -3,9 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { shownGroup } from '#automate/ledger/shown-group.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
+import { workflowTemplate } from '#observe/metrics/labels.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import {
   action,
@@ -167,6 +169,13 @@ describe('over the unix socket', () => {
     ]);
   });
 
+  test('unpause reports what still pauses', async () => {
+    const stillPaused = async (policy?: string): Promise<string> => `${policy ?? 'engine'}: /etc/PAUSE exists`;
+    const deps = world({ policies: async () => [POLICY], engine: engine({ stillPaused }) });
+    const lifted = answered(await post(deps, '/api/v1/unpause', { reason: 'x', policy: 'resume-billing' }));
+    expect(lifted).toEqual({ lifted: 0, stillPaused: 'resume-billing: /etc/PAUSE exists' });
+  });
+
   test('unpause lifts all pauses, those of a policy, or those of a group by its shown name', async () => {
     const { deps, asked } = willing();
     const shown = GROUP.split('?')[0]!;
@@ -180,6 +189,10 @@ describe('over the unix socket', () => {
       { reason: 'looked', by: 'local', policy: 'resume-billing', group: GROUP },
       { reason: 'looked', by: 'local', policy: 'resume-billing', group: GROUP },
     ]);
+    for (const form of [workflowTemplate(GROUP), shownGroup(GROUP)]) {
+      await post(deps, '/api/v1/unpause', { reason: 'looked', policy: 'resume-billing', group: form });
+      expect(asked.pop()).toMatchObject(['unpause', { group: GROUP }]);
+    }
     const unknown = await post(deps, '/api/v1/unpause', { reason: 'x', policy: 'resume-billing', group: 'y' });
     expect(unknown.status).toBe(404);
     expect(unknown.text).not.toContain('s3cret');

@@ -148,6 +148,7 @@ export function engine(overrides: Partial<EngineCommands> = {}): EngineCommands 
     explain: (id) => Promise.resolve({ ok: true, id, policies: [], actions: [] }),
     pause: async () => undefined,
     unpause: async () => 0,
+    stillPaused: async () => undefined,
     ...overrides,
   };
 }

@@ -375,7 +375,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'unpause',
     summary: 'Lift pauses and halts',
     role: 'admin',
-    response: objectOf<{ lifted: number }>({ lifted: count() }),
+    response: objectOf<{ lifted: number; stillPaused?: string }>({
+      lifted: count(),
+      stillPaused: opt(text('Reason why the policy or the engine is still paused, and how to end it.')),
+    }),
     errors: [404],
   },
   'POST /api/v1/state/backup': {

@@ -1,6 +1,6 @@
 import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
-import type { ActivePause } from '../daemon-client.ts';
+import type { ActivePause, Lifted } from '../daemon-client.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
 
@@ -18,7 +18,8 @@ export const unpauseCommand: Command = {
   details:
     'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry.\n' +
     'The daemon pauses itself if the service acts on more than requested, or if a run’s results do not add up: check\n' +
-    'the status page first. To end the pause by a kill switch file, remove the file.',
+    'the status page first. A kill switch file pauses until it is removed: the command then names the file and exits\n' +
+    'with 3, as it does if a policy is still paused with the whole engine. A group may have the form of an alert’s label.',
   examples: [
     "opsd unpause --reason 'checkout is repaired'",
     "opsd unpause --policy resume-billing --reason 'checkout is repaired'",
@@ -36,10 +37,10 @@ export const unpauseCommand: Command = {
     const what = { reason, ...(policy !== undefined && { policy }), ...(group !== undefined && { group }) };
     say(call, what, await requestPauses(daemon));
     await confirm(call, 'Resume actions?');
-    const lifted = await requestUnpause(what, daemon);
-    if (format === 'table') call.io.stdout.write(liftedText(lifted));
-    else await writeData(call.io, format, { lifted });
-    return EXIT.ok;
+    const result = await requestUnpause(what, daemon);
+    if (format === 'table') call.io.stdout.write(liftedText(result));
+    else await writeData(call.io, format, result);
+    return result.stillPaused === undefined ? EXIT.ok : EXIT.held;
   },
 };
 
@@ -55,7 +56,8 @@ function say({ io }: Call, of: { policy?: string; group?: string }, pauses: read
   io.stderr.write(`${groups} of ${printable(of.policy)} restarts with one entry\n`);
 }
 
-function liftedText(lifted: number): string {
-  if (lifted === 0) return 'No pause or halt to lift.\n';
-  return `Lifted ${lifted} ${lifted === 1 ? 'pause or halt' : 'pauses and halts'}.\n`;
+function liftedText({ lifted, stillPaused }: Lifted): string {
+  const still = stillPaused === undefined ? '' : `Still paused: ${printable(stillPaused)}\n`;
+  if (lifted === 0) return `No pause or halt to lift.\n${still}`;
+  return `Lifted ${lifted} ${lifted === 1 ? 'pause or halt' : 'pauses and halts'}.\n${still}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { haltKey, shownGroup } from '#automate/engine/shown-group.ts';
+import { haltKey, shownGroup } from '#automate/ledger/shown-group.ts';
 
 test('groups whose URLs differ in possibly secret parts are shown as two, without these parts', () => {
   const [one, two] = ['https://a.example/x?tenant=1', 'https://a.example/x?tenant=2'];
