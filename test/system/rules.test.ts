@@ -55,7 +55,7 @@ function documentedFor(file: string): readonly string[] {
 }
 
 // One after the other: promtool uses all cores.
-test.for(readdirSync(CASES))('%s passes as docs/alerts.md shows', async (file, { skip }) => {
+test.for(readdirSync(CASES))('%s passes as docs/alerts.md shows', { timeout: 600_000 }, async (file, { skip }) => {
   const program = installed('promtool');
   if (program === undefined) skip('promtool is not installed');
   const { code, output } = await promtool(program!, documentedFor(file));
