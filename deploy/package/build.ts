@@ -18,9 +18,10 @@ export async function build(folder: string): Promise<readonly ThirdParty[]> {
   );
   writeFileSync(join(folder, 'opsd.js'), first, { mode: 0o755 });
   writeFileSync(join(folder, 'load.js'), source('deploy/package/load.js'));
+  writeFileSync(join(folder, 'emulator.cjs'), source('deploy/package/emulator.cjs'));
   // Modules and CommonJS share the parts of the library.
   writeFileSync(join(folder, 'emulator.js'), "export { startEmulator } from './emulator.cjs';\n");
-  writeFileSync(join(folder, 'emulator.d.ts'), libraryTypes());
+  for (const name of ['emulator.d.ts', 'emulator.d.cts']) writeFileSync(join(folder, name), libraryTypes());
   const packages = thirdPartiesOf(packageFiles);
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), licensesText(packages));
   return packages;

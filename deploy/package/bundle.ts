@@ -57,9 +57,9 @@ export interface Bundle {
 export async function writeBundle(folder: string): Promise<Bundle> {
   await using bundle = await rolldown({
     cwd: ROOT,
-    input: { main: 'src/main.ts', emulator: LIBRARY },
+    input: { main: 'src/main.ts', library: LIBRARY },
     platform: 'node',
-    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), loadedByCalls()],
+    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), loadedByCalls(), ownOfProcess()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
       handle(level, log);
@@ -154,6 +154,31 @@ function loadedByCalls(): Plugin {
         // The lines are the same.
         return { code: changed, map: null };
       },
+    },
+  };
+}
+
+/** Replaced by fake ones in the process of a test. */
+const TIMERS = 'setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate, queueMicrotask';
+
+/**
+ * Separates the library from the process of an application's tests: zod gets an object of its own for its settings,
+ * which it would share with each other zod, and undici keeps the timers of the load.
+ */
+function ownOfProcess(): Plugin {
+  return {
+    name: 'own-of-process',
+    transform: {
+      filter: {
+        id: /node_modules\/(?:zod\/v4\/core\/(?:core|registries)|undici\/lib\/(?:api|core|dispatcher|util)\/[\w-]+)\.js$/,
+      },
+      // The lines are the same.
+      handler: (code, id) => ({
+        code: id.includes('/zod/')
+          ? `const own = {}; ${code.replaceAll('globalThis', 'own')}`
+          : `'use strict'; const { ${TIMERS} } = globalThis; ${code}`,
+        map: null,
+      }),
     },
   };
 }

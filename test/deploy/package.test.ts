@@ -76,6 +76,21 @@ test.each(['24.15.0', '25.0.0', '100.1.0'])('Node %s is new enough', (node) => {
   expect(launch(node)).toMatchObject({ exitCode: 13, stderr: '' });
 });
 
+test('the library states which Node it needs, also to a Node that cannot parse its parts', () => {
+  const text = readFileSync(join(ROOT, 'deploy/package/emulator.cjs'), 'utf8');
+  const loadedBy = (node: string): unknown => {
+    const exports = {};
+    runInNewContext(text, { process: { versions: { node } }, exports, require: () => ({ startEmulator: node }) });
+    return exports;
+  };
+  for (const node of ['12.22.12', '20.20.2', '24.14.9']) {
+    expect(() => loadedBy(node)).toThrow(
+      `msgsvc-opsd/emulator requires Node ${NEEDED} or newer; this is Node ${node}.`,
+    );
+  }
+  expect(loadedBy('24.15.0')).toEqual({ startEmulator: '24.15.0' });
+});
+
 test('the compile cache is in a folder that only its user can write', () => {
   const home = tempDir();
   expect(launch('24.15.0', { home }).caches).toEqual([join(home, '.cache/opsd')]);

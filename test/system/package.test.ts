@@ -65,6 +65,7 @@ test('it is small, has only what users need, and leaves the checkout unchanged',
     expect.arrayContaining([
       'dist/opsd.js',
       'dist/main.cjs.map',
+      'dist/emulator.d.cts',
       'dist/emulator.d.ts',
       'dist/THIRD-PARTY-LICENSES.txt',
     ]),
@@ -292,10 +293,79 @@ test.skipIf(old === undefined)('an old Node gets one sentence and exit code 1', 
   expect(program.stderr()).toMatch(/^opsd requires Node 24\.\d+ or newer; this is Node 12\.\d+\.\d+\.\n$/);
 });
 
-test('CommonJS can require the library', async () => {
-  const script = `require('msgsvc-opsd/emulator').startEmulator().then((emulator) => emulator.stop())`;
-  const program = start(process.execPath, ['--input-type=commonjs', '-e', script], { cwd: installed.folder });
+test('the library leaves the process of its user as it is, and the fetch of that process', async () => {
+  const script = `
+const facts = () => ({
+  globals: Reflect.ownKeys(globalThis).map(String),
+  listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name)]),
+  env: { ...process.env },
+  resources: process.getActiveResourcesInfo(),
+  errors: [Error.stackTraceLimit, typeof Error.prepareStackTrace],
+});
+// Node opens it when it loads node:assert.
+void process.stderr;
+const before = facts();
+const { startEmulator } = FORM('msgsvc-opsd/emulator');
+const after = facts();
+startEmulator().then((emulator) => emulator.stop()).then(() => console.log(JSON.stringify([before, after, facts().globals])));
+`;
+  for (const [type, form] of [
+    ['commonjs', 'require'],
+    ['module', 'await import'],
+  ]) {
+    const args = [`--input-type=${type}`, '-e', script.replace('FORM', form!)];
+    const program = start(process.execPath, args, { cwd: installed.folder });
+    expect((await program.ended).code, program.stderr()).toBe(0);
+    const [before, after, globals] = JSON.parse(program.stdout()) as [{ readonly globals: string[] }, object, string[]];
+    expect(after, type).toEqual(before);
+    expect(globals, type).toEqual(before.globals);
+  }
+});
+
+/** Loads the library as jest does: CommonJS in a context of its own, by `require` alone. Then all its timers are fake. */
+const AS_JEST_DOES = `
+const { readFileSync } = require('node:fs');
+const { createRequire } = require('node:module');
+const { dirname } = require('node:path');
+const { createContext, runInContext } = require('node:vm');
+const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate', 'queueMicrotask'];
+const context = createContext();
+const own = runInContext('Object.getOwnPropertyNames(globalThis)', context);
+for (const name of Object.getOwnPropertyNames(globalThis)) {
+  if (!own.includes(name)) Object.defineProperty(context, name, Object.getOwnPropertyDescriptor(globalThis, name));
+}
+context.global = context;
+const modules = new Map();
+function load(file) {
+  if (modules.has(file)) return modules.get(file).exports;
+  const module = { exports: {} };
+  modules.set(file, module);
+  const required = createRequire(file);
+  const requireFrom = (id) => (id.startsWith('.') ? load(required.resolve(id)) : required(id));
+  const wrapped = '(function (module, exports, require, __filename, __dirname) {' + readFileSync(file, 'utf8') + '\\n})';
+  runInContext(wrapped, context, { filename: file })(module, module.exports, requireFrom, file, dirname(file));
+  return module.exports;
+}
+const { startEmulator } = load(require.resolve('msgsvc-opsd/emulator'));
+for (const name of timers) context[name] = () => undefined;
+Object.defineProperty(context, 'performance', { value: { now: () => 0 } });
+context.Date = class extends runInContext('Date', context) { static now() { return 0; } };
+(async () => {
+  const emulator = await startEmulator({ time: 'virtual' });
+  await emulator.destinations.script('shop.example', [503, 'cut', 200]);
+  const sent = { method: 'POST', headers: { Authorization: 'Bearer token' }, body: 'order' };
+  for (const path of ['/a', '/b', '/c']) await fetch(emulator.url + '/v2/publish/https://shop.example' + path, sent);
+  await emulator.clock.advance(3_600_000);
+  const states = emulator.messages().map(({ state }) => state).join();
+  await emulator.stop();
+  console.log(states);
+})();
+`;
+
+test('jest can require the library, and fake timers do not stop it', async () => {
+  const program = start(process.execPath, ['--input-type=commonjs', '-e', AS_JEST_DOES], { cwd: installed.folder });
   expect((await program.ended).code, program.stderr()).toBe(0);
+  expect(program.stdout()).toBe('DELIVERED,DELIVERED,DELIVERED\n');
 });
 
 test('the types of the library compile without other types', () => {
@@ -321,8 +391,14 @@ emulator.faults.add({ operations: ['publsh'], fault: { kind: 'lost' } });
   );
   const options =
     '--strict --skipLibCheck false --exactOptionalPropertyTypes --target es2024 --module nodenext --types --noEmit';
-  const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', ...options.split(' '), consumer];
-  expect(compile(args)).toBe('');
+  const required = write(
+    'consumer.cts',
+    `import library = require('msgsvc-opsd/emulator');
+export const started: Promise<library.Emulator> = library.startEmulator({ time: 'virtual' });
+`,
+  );
+  const tsc = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--ignoreConfig', ...options.split(' ')];
+  expect(compile([...tsc, consumer, required])).toBe('');
 });
 
 function compile(args: readonly string[]): string {

@@ -3,6 +3,7 @@
  * have ended.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { InProgress } from '../delivery/in-progress.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
@@ -53,7 +54,7 @@ interface Waiting {
  */
 async function settled(inProgress: InProgress, { hanging, waits, clock, patienceMs }: Waiting): Promise<void> {
   // One turn of the event loop starts what the timer triggered.
-  await new Promise((resolve) => setImmediate(resolve));
+  await nextTurn();
   const enough = new AbortController();
   const patience = sleep(clock, patienceMs, enough.signal).then(
     () => {

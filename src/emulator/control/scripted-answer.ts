@@ -1,5 +1,6 @@
 /** Responds to one request by a step of a script. */
 import type { ServerResponse } from 'node:http';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import type { HeldAttempts } from './held-attempts.ts';
 import type { ScriptedStep } from './scripted-steps.ts';
 
@@ -52,5 +53,5 @@ async function answer(step: ScriptedStep, { attempt, held, response, nonRetryabl
 
 /** Waits two turns of the event loop. The receiver runs in this process and has then read the written bytes. */
 async function arrival(): Promise<void> {
-  for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 2; turn++) await nextTurn();
 }

@@ -3,9 +3,10 @@
  * the destination is unreachable, hangs, resets or sends an invalid response, the outcome has an error text.
  */
 import type { LookupFunction } from 'node:net';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { TimeoutError, withTimeout } from '#foundation/platform/sleep.ts';
+import { Agent, buildConnector } from '#foundation/platform/undici.ts';
 import type { Compact } from '../state/compact.ts';
 import type { HeaderPair, Method, Outcome } from '../state/message.ts';
 import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';

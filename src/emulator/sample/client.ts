@@ -1,5 +1,5 @@
 /** Minimal client of the sample traffic. It shares no code with the daemon's client. Credentials stay in this file. */
-import { Pool } from 'undici';
+import { Pool } from '#foundation/platform/undici.ts';
 
 const MAX_CONNECTIONS = 8;
 

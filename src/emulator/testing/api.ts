@@ -19,7 +19,7 @@ export interface EmulatorOptions {
   readonly port?: number | undefined;
   /** `real` time passes by itself; `virtual` time stops until `clock` moves it. Default `real`. */
   readonly time?: 'real' | 'virtual' | undefined;
-  /** First time of the emulator, in epoch milliseconds or as a date. Default: the machine's time. */
+  /** First time of the emulator, in 2000 to 2099, in epoch milliseconds or as a date. Default: the machine's time. */
   readonly startAt?: number | Date | undefined;
   /** Plan of the account, which determines its limits. Default `paid`. */
   readonly plan?: Plan | undefined;
@@ -94,7 +94,7 @@ export interface EmulatorClock {
    * Moves the time forward by milliseconds, at most 400 days, and resolves when all deliveries that became due were
    * made. The service waits for the responses of destinations, so the move causes no timeout.
    *
-   * @throws {Error} for a negative number or more than 400 days
+   * @throws {Error} for a negative number, more than 400 days, or a value that is not a number
    */
   advance(ms: number, options?: AdvanceOptions): Promise<void>;
   /** Moves the time forward to a moment, in epoch milliseconds or as a date, in the same way. */

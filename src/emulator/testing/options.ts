@@ -7,10 +7,17 @@ import { problemsOf } from '../control/problems.ts';
 import type { EmulatorOptions as ServiceOptions } from '../emulator-options.ts';
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
-import type { EmulatorOptions } from './api.ts';
+import type { AdvanceOptions, EmulatorOptions } from './api.ts';
 
 const text = z.string().min(1);
 const port = z.int().max(65_535);
+
+/** Times in seconds or microseconds are outside of these years. */
+const [FIRST, LAST] = [Date.UTC(2000, 0), Date.UTC(2100, 0)];
+const moment = z.union([z.number(), z.date()]).refine((time) => Number(time) >= FIRST && Number(time) < LAST, {
+  error: ({ input }) =>
+    `must be a date or epoch milliseconds, from 2000 to 2099, not ${Number(input)}; seconds need a factor of 1,000`,
+});
 
 const OPTIONS = z.strictObject({
   token: text.default('token'),
@@ -20,7 +27,7 @@ const OPTIONS = z.strictObject({
   host: text.default('127.0.0.1'),
   port: port.min(0).default(0),
   time: z.enum(['real', 'virtual']).default('real'),
-  startAt: z.union([z.number().min(0), z.date()]).optional(),
+  startAt: moment.optional(),
   plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).default('paid'),
   enforceLimits: z.boolean().default(true),
   headerPrefix: z.string().regex(HEADER_PREFIX.form, `must be ${HEADER_PREFIX.expected}`).default('Svc'),
@@ -34,12 +41,32 @@ const OPTIONS = z.strictObject({
   onError: z.custom<(error: unknown) => void>((value) => typeof value === 'function').default(() => writeError),
 });
 
+const PATIENCE = z.strictObject({ patienceMs: z.number().min(0).optional() });
+
 export type Settings = z.output<typeof OPTIONS>;
 
 /** @throws {Error} with every problem and its place */
 export function settingsOf(options: EmulatorOptions): Settings {
-  const { success, data, error } = OPTIONS.safeParse(options);
-  if (!success) throw new Error(`invalid options of the emulator: ${problemsOf(error, 'the options')}`);
+  return checked(OPTIONS, options, 'options of the emulator', 'the options');
+}
+
+/** Returns the parameters of `clock.advance`. */
+export function advanceOf(ms: number, options: AdvanceOptions) {
+  return { ms: checked(z.number(), ms, 'call of clock.advance', 'ms'), ...patienceOf('clock.advance', options) };
+}
+
+/** Returns the parameters of `clock.set`. */
+export function setOf(time: number | Date, options: AdvanceOptions) {
+  return { to: Number(checked(moment, time, 'call of clock.set', 'time')), ...patienceOf('clock.set', options) };
+}
+
+function patienceOf(name: string, options: AdvanceOptions): AdvanceOptions {
+  return checked(PATIENCE, options, `call of ${name}`, 'the options');
+}
+
+function checked<T extends z.ZodType>(type: T, value: unknown, what: string, whole: string): z.output<T> {
+  const { success, data, error } = type.safeParse(value);
+  if (!success) throw new Error(`invalid ${what}: ${problemsOf(error, whole)}`);
   return data;
 }
 

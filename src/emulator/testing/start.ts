@@ -13,7 +13,7 @@ import type {
   FaultRule,
   StartEmulator,
 } from './api.ts';
-import { serviceOptions, settingsOf, type Settings } from './options.ts';
+import { advanceOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
 import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
 
 export const startEmulator: StartEmulator = async (options = {}) => {
@@ -57,8 +57,8 @@ function clockOf(control: EmulatorControl): EmulatorClock {
       return control.clock().mode;
     },
     now: () => control.clock().now,
-    advance: async (ms, { patienceMs } = {}) => void (await control.advance({ ms, patienceMs })),
-    set: async (time, { patienceMs } = {}) => void (await control.advance({ to: Number(time), patienceMs })),
+    advance: async (ms, options = {}) => void (await control.advance(advanceOf(ms, options))),
+    set: async (time, options = {}) => void (await control.advance(setOf(time, options))),
   };
 }
 

@@ -17,22 +17,27 @@ export interface Clock {
   after(ms: number, run: () => void): Timer;
 }
 
+/** As they were at load: tests of applications, which run the emulator in their process, replace them by fake ones. */
+const { setTimeout, clearTimeout } = globalThis;
+const now = Date.now.bind(Date);
+const monotonic = performance.now.bind(performance);
+
 /** Longest timer. Node clamps longer ones to 1 ms, so longer waits are split. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
+  now: () => now(),
+  monotonic: () => monotonic(),
   after(ms, run) {
-    const due = performance.now() + Math.max(0, ms);
+    const due = monotonic() + Math.max(0, ms);
     let handle: NodeJS.Timeout;
     const arm = (): void => {
       handle = setTimeout(
         () => {
-          if (performance.now() < due) arm();
+          if (monotonic() < due) arm();
           else run();
         },
-        Math.min(Math.ceil(Math.max(0, due - performance.now())), LONGEST_TIMER_MS),
+        Math.min(Math.ceil(Math.max(0, due - monotonic())), LONGEST_TIMER_MS),
       );
       handle.unref();
     };

@@ -1,3 +1,6 @@
+/** As it was at load, like the timers of the clock. */
+const { setImmediate } = globalThis;
+
 /** Resolves in the next turn of the event loop, so that other work runs in between. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /** The library for tests of applications, used as an application's test does. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { operations } from '#emulator/openapi/operations.ts';
 import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
 import { settingsOf } from '#emulator/testing/options.ts';
@@ -113,8 +113,49 @@ test('the clock moves forward to a moment, never backward', async () => {
   expect(emulator.clock.now()).toBe(NOON + HOUR);
   await expect(emulator.clock.set(NOON)).rejects.toThrow('time does not go back');
   await expect(emulator.clock.advance(-1)).rejects.toThrow('time does not go back');
-  await expect(emulator.clock.advance(Number.NaN)).rejects.toThrow('time does not go back');
   expect(emulator.clock.now()).toBe(NOON + HOUR);
+});
+
+test.each([
+  ['advance', '60000', 'invalid call of clock.advance: ms: Invalid input: expected number, received string'],
+  ['advance', null, 'ms: Invalid input: expected number, received null'],
+  ['advance', [5], 'ms: Invalid input: expected number, received array'],
+  ['advance', undefined, 'ms: '],
+  ['advance', Number.NaN, 'ms: '],
+  ['advance', Number.POSITIVE_INFINITY, 'ms: '],
+  ['set', null, 'invalid call of clock.set: time: '],
+  ['set', '2031-01-01', 'time: '],
+  ['set', new Date(Number.NaN), 'time: '],
+  ['set', NOON / 1_000, 'not 1893499200; seconds need a factor of 1,000'],
+] as const)('clock.%s rejects %j', async (name, value, problem) => {
+  const emulator = await started({ time: 'virtual', startAt: NOON });
+  await expect(emulator.clock[name](value as never)).rejects.toThrow(problem);
+  expect(emulator.clock.now()).toBe(NOON);
+});
+
+test('the clock rejects options that it does not have', async () => {
+  const { clock } = await started({ time: 'virtual' });
+  await expect(clock.advance(1, { patienceMs: '5' as never })).rejects.toThrow('clock.advance: patienceMs: ');
+  await expect(clock.set(clock.now(), { patience: 5 } as never)).rejects.toThrow('clock.set: the options: ');
+  await expect(clock.advance(1, null as never)).rejects.toThrow('clock.advance: the options: ');
+});
+
+test.each<Parameters<typeof vi.useFakeTimers>[0]>([
+  {},
+  { toFake: ['setImmediate'] },
+  { toFake: ['setTimeout', 'performance', 'Date'] },
+])('time advances while a test has fake timers: %j', async (options) => {
+  const silent = await httpSink(() => undefined);
+  const hosts = { 'silent.example': Number(new URL(silent.url).port) };
+  const emulator = await started({ time: 'virtual', hosts });
+  await emulator.destinations.script('slow.example', [{ body: 'slow', bodyMs: 1_000 }]);
+  vi.useFakeTimers(options);
+  onTestFinished(() => void vi.useRealTimers());
+  await post(emulator, 'publish/https://slow.example/orders');
+  await emulator.clock.advance(HOUR);
+  await post(emulator, 'publish/https://silent.example/orders', { 'Svc-Retries': '0', 'Svc-Timeout': '10s' });
+  await emulator.clock.advance(HOUR, { patienceMs: 20 });
+  expect(emulator.messages()).toMatchObject([{ state: 'DELIVERED', responseBody: 'slow' }, { state: 'FAILED' }]);
 });
 
 test('real time can be advanced too, and proceeds from there', async () => {
@@ -156,6 +197,10 @@ test.each([
   ['a user name with a colon', { username: 'a:b' }, 'username'],
   ['an invalid header prefix', { headerPrefix: 'a b' }, 'headerPrefix: must be letters'],
   ['an unknown plan', { plan: 'gold' }, 'plan'],
+  ['a start in seconds', { startAt: NOON / 1_000 }, 'startAt: must be a date or epoch milliseconds'],
+  ['a start in microseconds', { startAt: NOON * 1_000 }, 'startAt: must be a date or epoch milliseconds'],
+  ['a start that is no time', { startAt: Number.NaN }, 'startAt: '],
+  ['a start that is text', { startAt: '2030-01-01' }, 'startAt: '],
   ['a port that is none', { hosts: { 'shop.example': 70_000 } }, 'hosts.shop.example'],
 ])('%s is rejected', async (_what, options, problem) => {
   await expect(startEmulator(options as never)).rejects.toThrow(problem);
