@@ -26,10 +26,19 @@ function onSignal(signal: NodeJS.Signals): void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 for (const name of SIGNALS) process.on(name, onSignal);
 
-/** Handles SIGHUP while a daemon runs; otherwise it ends the process, the system's default. */
+let reload: (() => void) | undefined;
+let isHungUp = false;
+
+/** Handles SIGHUP of `opsd run`. One that arrives during the start is kept for the daemon. */
+export function hangUp(): void {
+  if (reload === undefined) isHungUp = true;
+  else reload();
+}
+
 function onHangup(listener: () => void): Disposable {
-  process.on('SIGHUP', listener);
-  return { [Symbol.dispose]: () => void process.off('SIGHUP', listener) };
+  reload = listener;
+  if (isHungUp) listener();
+  return { [Symbol.dispose]: () => (reload = () => undefined) };
 }
 
 // The reader of the output or log may disconnect (`opsd metrics | head`), which is not an error.

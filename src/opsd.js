@@ -17,7 +17,15 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
   // Remains the exit code if the program ends before its command does; Node uses it for that too.
   process.exitCode = 13;
   useCompileCache(process.env);
-  void import('./main.ts');
+  var main = import('./main.ts');
+  // From the start: by default, a signal for a reload ends the process.
+  if (process.argv[2] === 'run') {
+    process.on('SIGHUP', function () {
+      main.then(function (loaded) {
+        loaded.hangUp();
+      });
+    });
+  }
 }
 
 /** Uses a folder of this user. In Node's default, below /tmp, another user could place code first. */

@@ -1,5 +1,6 @@
 /** Configuration changes while the real program runs: by a signal, by request, by a change of the files. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,6 +13,15 @@ import { mountedVolume } from '../support/mounted-volume.ts';
 import { opsd, type Program } from '../support/program.ts';
 import { logsUntil } from '../support/service.ts';
 import { until } from '../support/until.ts';
+
+/** @returns undefined if nobody reads the pipe */
+function openedForWriting(pipe: string): number | undefined {
+  try {
+    return openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+}
 
 const AUDIT = { mode: 'audit', every: '1h' };
 
@@ -242,6 +252,32 @@ test('a ConfigMap that is swapped by its link is detected, and concurrent trigge
   daemon.kill('SIGTERM');
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
 });
+
+test.runIf(process.platform === 'linux')(
+  'SIGHUP ends no daemon: a start reloads afterwards, a stop ignores it',
+  async () => {
+    const world = await daemonWorld();
+    const config = world.write(repairConfig(world, AUDIT));
+    const kept = `${config}.kept`;
+    renameSync(config, kept);
+    execFileSync('mkfifo', [config]);
+    const daemon = opsd(['run', '--config', config]);
+    // A pipe can be opened only while someone reads it: the daemon is starting, and waits for its configuration.
+    const pipe = await until({ what: 'the configuration is read' }, () => openedForWriting(config));
+    daemon.kill('SIGHUP');
+    writeFileSync(pipe, readFileSync(kept));
+    renameSync(kept, config);
+    closeSync(pipe);
+    await daemon.logged('configuration reloaded without changes');
+    expect(starts(daemon)).toBe(1);
+    daemon.kill('SIGTERM');
+    await daemon.logged('daemon stopping');
+    daemon.kill('SIGHUP');
+    await daemon.logged('daemon stopped');
+    daemon.kill('SIGHUP');
+    expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  },
+);
 
 /**
  * Sends a request over a separate connection.
