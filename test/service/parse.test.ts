@@ -209,8 +209,9 @@ describe('log entries', () => {
       { labels: [] },
       { label: null, labels: null },
       { labels: [1] },
+      { label: 'alpha, beta', labels: ['alpha', ' beta', ' ', 'gamma ,alpha'] },
     );
-    expect(rows.map((row) => row.labels)).toEqual([['a', 'b'], ['a', 'b'], [], []]);
+    expect(rows.map((row) => row.labels)).toEqual([['a', 'b'], ['a', 'b'], [], [], ['alpha', 'beta', 'gamma']]);
     expect(drops.count).toBe(1);
   });
 

@@ -1,4 +1,5 @@
 /** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
+import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import { backingOffRefusal } from '../guardrails/attempts.ts';
@@ -50,7 +51,7 @@ export async function decideDeadLetters(
       if (verdict === 'error') errors++;
       const reason = verdict === 'error' ? 'the expression failed' : `status ${deadLetter.status ?? 'none'}`;
       draft.tally.add('where', reason, { dlqId });
-    } else if (deadLetter.labels.some((label) => deps.settings.protectedLabels.includes(label))) {
+    } else if (sharedLabel(deadLetter.labels, deps.settings.protectedLabels) !== undefined) {
       draft.tally.add('protected', 'protected label', { dlqId });
     } else if (backingOff !== undefined) {
       const { reason, until = Infinity } = backingOff;

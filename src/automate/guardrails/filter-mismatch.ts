@@ -1,3 +1,4 @@
+import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts, SentFilter } from './guard.ts';
 
@@ -15,7 +16,7 @@ export function filterMismatch({ entries, filter }: ReadFacts): string | undefin
 
 /** First filter that an entry does not meet; undefined when it meets all. */
 export function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
-  if (filter.label !== undefined && !filter.label.some((label) => entry.labels.includes(label))) return 'label';
+  if (filter.label !== undefined && sharedLabel(entry.labels, filter.label) === undefined) return 'label';
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
   if (filter.workflowRunId !== undefined && filter.workflowRunId !== entry.workflowRunId) return 'workflowRunId';
   if (missed(filter.flowControlKey, entry.flowControlKey)) return 'flowControlKey';

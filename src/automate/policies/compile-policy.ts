@@ -1,6 +1,7 @@
 /**
  * Compiles settings to a policy: fills in every default, compiles every expression, and limits what the policy may do.
  */
+import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { NonEmptyTexts, PruneFilter } from '#foundation/domain/plan.ts';
 import {
@@ -248,7 +249,7 @@ function missedByDeadLetter(
   const is = <T>(wanted: readonly T[] | undefined, ...values: readonly (T | undefined)[]): boolean =>
     wanted === undefined || values.some((value) => value !== undefined && wanted.includes(value));
   const meets = {
-    anyLabel: is(select.anyLabel, ...deadLetter.labels),
+    anyLabel: select.anyLabel === undefined || sharedLabel(deadLetter.labels, select.anyLabel) !== undefined,
     url: is(select.url, deadLetter.url),
     topicName: is(select.topicName, deadLetter.topicName),
     scheduleId: is(select.scheduleId, deadLetter.scheduleId),

@@ -4,6 +4,7 @@
  * previous one, so arrivals and departures in between neither repeat nor hide other rows.
  */
 import { z } from 'zod';
+import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES, failureCause } from '#foundation/domain/reason.ts';
@@ -215,7 +216,7 @@ export function causeOf(found: FoundDeadLetter): string {
 
 /** A filter on a field that a row does not have never matches. */
 function meets({ row }: FoundDeadLetter, name: Filter, wanted: ReadonlySet<string>): boolean {
-  if (name === 'label') return row.labels.some((label) => wanted.has(label));
+  if (name === 'label') return sharedLabel(row.labels, [...wanted]) !== undefined;
   const fields = row as Partial<Readonly<Record<Filter | 'status', string | number>>>;
   const value = name === 'responseStatus' ? (fields['responseStatus'] ?? fields['status']) : fields[name];
   if (value === undefined) return false;

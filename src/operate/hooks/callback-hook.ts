@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
+import { labelsIn } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { malformed } from './hook-json.ts';
 import type { HookDeps } from './hook-deps.ts';
@@ -99,6 +100,7 @@ function labelsOf({ sourceHeader = {} }: Callback, { headerPrefix, headers }: Ca
   const wanted = `${headerPrefix}-Label`.toLowerCase();
   const told = Object.entries(sourceHeader).filter(([header]) => header.toLowerCase() === wanted);
   const texts = [...told.map(([, value]) => value), headers['opsd-label']].filter((text) => typeof text === 'string');
-  const labels = texts.flatMap((text) => text.split(',')).map((label) => label.trim().slice(0, 256));
-  return [...new Set(labels)].filter((label) => label !== '').slice(0, MAX_LABELS);
+  return labelsIn(texts)
+    .map((label) => label.slice(0, 256))
+    .slice(0, MAX_LABELS);
 }

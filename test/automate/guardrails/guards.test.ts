@@ -206,6 +206,7 @@ test('incomplete_read reports the reason', () => {
 describe('filter_mismatch', () => {
   test.each([
     ['label', { label: ['billing', 'x'] }, { labels: ['y', 'x'] }, { labels: ['y'] }],
+    ['label', { label: [' x '] }, { labels: ['y', 'x'] }, { labels: ['xx'] }],
     ['workflowUrl', { workflowUrl: ['https://a/1'] }, { workflowUrl: 'https://a/1' }, { workflowUrl: 'https://a/11' }],
     ['flowControlKey', { flowControlKey: ['k'] }, { flowControlKey: 'k' }, {}],
     [
@@ -275,7 +276,9 @@ test('where tolerates a twentieth', () => {
   expect(where({ entries: 100, errors: 6 })).toBe('the expression failed on 6 of 100 entries');
 });
 
-test('protected compares labels whole', () => {
+test('protected compares labels whole, without blanks around configured ones', () => {
+  const padded = { ...RULES, protectedLabels: [' no-auto '] };
+  expect(protectedLabel(candidate({ entry: entry({ labels: ['no-auto'] }) }), padded)).toBeDefined();
   expect(protectedLabel(candidate({ entry: entry({ labels: ['a', 'no-auto'] }) }), RULES)).toEqual({
     reason: 'no-auto',
   });
