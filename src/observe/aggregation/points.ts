@@ -25,6 +25,8 @@ const FINE = GRIDS[0]!;
 
 /** Time before the watermark when an interval may have been revised during a gap. */
 const REVISED_MS = 20 * MINUTE_MS;
+/** Missing time at the front of a window that single missing points do not explain. */
+const SHORT_MS = 10 * MINUTE_MS;
 /**
  * Retention of counted intervals. It exceeds the coarsest point (3 h), so that the overlap with that point can be
  * computed.
@@ -139,7 +141,16 @@ export function aggregatePoints(state: SeriesState | undefined, windows: Aggrega
   });
   counting.skipTo(begins);
   counting.follow(fine, edge - windows.intervalMs - FINE.stepMs);
-  return counting.end(begins);
+  return counting.end(begins, isShort(fine, servedAt) ? fine[0]!.from : begins);
+}
+
+/**
+ * Returns true if the service returned fewer points than the period has: the newest ones, without a hole. One such
+ * response may come from a server that lags. After a second one, the earlier points are no longer awaited.
+ */
+function isShort(fine: readonly Interval[], servedAt: number): boolean {
+  const { from } = fine[0]!;
+  return from - oldestOf(FINE, servedAt) >= SHORT_MS && fine.at(-1)!.to - from === fine.length * FINE.stepMs;
 }
 
 /** Starts counting at the newest settled point: history is not a spike. */
@@ -158,6 +169,8 @@ function nothing(state: SeriesState): PointsAggregate {
 class PointCount {
   readonly #base: number;
   readonly #edge: number;
+  /** End of the intervals that earlier responses have counted. */
+  readonly #known: number;
   #watermark: number;
   #last: CountedInterval[];
   #increase = 0;
@@ -169,6 +182,7 @@ class PointCount {
   constructor(state: SeriesState, edge: number) {
     this.#base = state.base;
     this.#edge = edge;
+    this.#known = state.watermark;
     this.#watermark = state.watermark;
     this.#last = [...state.last];
   }
@@ -225,13 +239,16 @@ class PointCount {
     }
   }
 
-  /** @param begins start of the finest window; an earlier hole is never filled */
-  end(begins: number): PointsAggregate {
+  /**
+   * @param begins start of the finest window; an earlier hole is never filled
+   * @param served start of the points in the response; a hole before it that an earlier response had is missed
+   */
+  end(begins: number, served: number): PointsAggregate {
     const kept = Math.min(begins, this.#watermark) - KEPT_MS;
     const last = this.#last
       .filter(({ to }) => to > kept)
       .map((counted) => {
-        if (counted.read !== undefined || counted.to > begins) return counted;
+        if (counted.read !== undefined || counted.to > Math.max(begins, Math.min(served, this.#known))) return counted;
         this.#missed += 1;
         return { ...counted, read: counted.value };
       });

@@ -10,6 +10,7 @@ import {
   type SeriesState,
 } from '#observe/aggregation/points.ts';
 import { readPoints, writePoints } from '#observe/aggregation/series-record.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
 import { HISTORIES, outcomeOf } from './points-history.ts';
 
 const MINUTE = 60_000;
@@ -177,6 +178,37 @@ describe('a series of points', () => {
     expect(late.increase + whole.increase).toBe(202 - 170);
     expect(late.missed + whole.missed).toBe(0);
   });
+
+  test.each([1, 5, 12, 30, 45, 57, 70, 200])(
+    'a service that returns 10 points instead of 60 loses no minute unseen, in steps of up to %i minutes',
+    (longest) => {
+      const random = seededRandom(longest);
+      const points = (now: number, stepMs: number): Interval[] =>
+        Array.from({ length: 10 }, (_, index) => {
+          const from = (Math.floor(at(now) / stepMs) - 9 + index) * stepMs;
+          return { from, to: from + stepMs, value: Math.min(stepMs, at(now) - from) / MINUTE };
+        });
+      let state = aggregatePoints(undefined, window(1_000.5, points(1_000.5, MINUTE)))!.state;
+      const sums = { increase: 0, missed: 0 };
+      const poll = (now: number): void => {
+        const coarse = periodsToFill(state, at(now)).map((period) =>
+          points(now, { '3h': 3, '12h': 12, '1d': 24 }[period as '3h' | '12h' | '1d'] * MINUTE),
+        );
+        const result = aggregatePoints(state, window(now, points(now, MINUTE), coarse))!;
+        ({ state } = result);
+        sums.increase += result.increase;
+        sums.missed += result.missed;
+      };
+      let now = 1_000.5;
+      for (let round = 0; round < 100; round += 1) {
+        poll((now += 1 + Math.floor(random() * longest)));
+        // The second response confirms what the first one lacks.
+        poll((now += 1));
+        expect(sums.increase + sums.missed).toBe((state.watermark - state.base) / MINUTE);
+      }
+      if (longest > 12) expect(sums.missed).toBeGreaterThan(0);
+    },
+  );
 
   test('invalid points are ignored, and a repeated point counts once', () => {
     const meaning = { value: 'sum', at: 'start' } as const;
