@@ -107,8 +107,8 @@ export async function announceKillSwitch({ authority, conditions }: AnnounceDeps
       severity: 'warning',
       guard: 'kill_switch',
       summary: 'The kill switch pauses all policies',
-      detail: killSwitch,
+      detail: `${killSwitch.reason}; ${killSwitch.remedy}`,
     });
   }
-  await authority.noteKillSwitch(killSwitch);
+  await authority.noteKillSwitch(killSwitch?.reason);
 }

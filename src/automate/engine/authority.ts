@@ -3,12 +3,12 @@
  * engine checks it before the plan and again before every request.
  */
 import { leastMode, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
-import type { RunFacts } from '../guardrails/guard.ts';
+import type { ActivePause, RunFacts } from '../guardrails/guard.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { Policy } from '../policies/policy.ts';
 import { isNarrower } from '../policies/scope.ts';
-import { outsideWindow } from '../policies/window.ts';
+import { nextWindow } from '../policies/window.ts';
 import { killSwitchScope, type Pause, type Pauses } from '../ledger/pauses.ts';
 import type { PolicyMemory, PolicyVersion } from '../ledger/runs.ts';
 import type { Trust } from '../ledger/trust.ts';
@@ -93,26 +93,27 @@ export class Authority {
     return count;
   }
 
-  /** Reason for a pause of this policy or of the engine. */
-  async paused(policy: Policy): Promise<string | undefined> {
+  /** Pause of this policy or of the engine. */
+  async paused(policy: Policy): Promise<ActivePause | undefined> {
     return (await this.allPaused([policy])).get(policy.name);
   }
 
-  /** Reasons for pauses of policies or of the engine, by policy. */
-  async allPaused(policies: readonly Policy[]): Promise<ReadonlyMap<string, string | undefined>> {
+  /** Pauses of policies or of the engine, by policy. */
+  async allPaused(policies: readonly Policy[]): Promise<ReadonlyMap<string, ActivePause | undefined>> {
     const stored = await this.#storedPauses();
     const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.killSwitch;
     return new Map(policies.map(({ name }) => [name, reason(name)]));
   }
 
-  /** Reason for a pause of the policy, or of the engine if there is no policy: what remains after pauses were lifted. */
+  /** Pause of the policy, or of the engine if there is no policy: what remains after pauses were lifted. */
   async stillPaused(policy?: string): Promise<string | undefined> {
     const scopes = policy === undefined ? ['engine'] : ['engine', policyScope(policy)];
-    return this.#pausedBy(await this.#storedPauses(), scopes) ?? this.killSwitch;
+    const pause = this.#pausedBy(await this.#storedPauses(), scopes) ?? this.killSwitch;
+    return pause && `${pause.reason}; ${pause.remedy}`;
   }
 
-  /** Returns the reason for a pause that this process knows without the store: an unwritten one, or the kill switch. */
-  pausedHere({ name }: Policy): string | undefined {
+  /** Returns a pause that this process knows without the store: an unwritten one, or the kill switch. */
+  pausedHere({ name }: Policy): ActivePause | undefined {
     return this.#pausedBy([], ['engine', policyScope(name)]) ?? this.killSwitch;
   }
 
@@ -139,7 +140,7 @@ export class Authority {
     const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const leaseLost = await ledger.leaseLost(policy.account);
-    const window = outsideWindow(policy.windows, now);
+    const opensAt = nextWindow(policy.windows, now);
     const lastIntentAt = at.first ? await this.#latest(ledger.lastIntentAt(policy.name)) : undefined;
     const isPrune = policy.action.type === 'message-dlq.prune';
     const lastUnknownAt = isPrune ? await this.#latest(ledger.lastUnknownAt(policy.name, now - DAY_MS)) : undefined;
@@ -150,7 +151,7 @@ export class Authority {
     });
     return {
       ...(leaseLost !== undefined && { leaseLost }),
-      ...(window !== undefined && { outsideWindow: window }),
+      ...(opensAt !== undefined && { opensAt }),
       unmet,
       ...(lastIntentAt !== undefined && { lastIntentAt }),
       ...(lastUnknownAt !== undefined && { lastUnknownAt }),
@@ -212,17 +213,14 @@ export class Authority {
     }
   }
 
-  /**
-   * Returns the reason for a pause. An unreadable store counts as a pause: it may contain one, and a run could not be
-   * recorded.
-   */
-  #pausedBy(stored: readonly Pause[] | string, scopes: readonly string[]): string | undefined {
-    if (typeof stored === 'string') return stored;
-    const pauses = new Map([...this.#unwritten.values(), ...stored].map(({ scope, reason }) => [scope, reason]));
-    const scope = scopes.find((one) => pauses.has(one));
-    if (scope === undefined) return undefined;
-    const option = scope === 'engine' ? '' : ` --policy ${scope.replace('policy/', '')}`;
-    return `${pauses.get(scope)!}; \`opsd unpause${option} --reason TEXT\` lifts it`;
+  /** Returns a pause. An unreadable store counts as one: it may contain one, and a run could not be recorded. */
+  #pausedBy(stored: readonly Pause[] | string, scopes: readonly string[]): ActivePause | undefined {
+    if (typeof stored === 'string') return { reason: stored, remedy: 'check the store' };
+    const pauses = new Map([...this.#unwritten.values(), ...stored].map((pause) => [pause.scope, pause]));
+    const found = scopes.map((one) => pauses.get(one)).find((pause) => pause !== undefined);
+    if (found === undefined) return undefined;
+    const option = found.scope === 'engine' ? '' : ` --policy ${found.scope.replace('policy/', '')}`;
+    return { reason: found.reason, remedy: `\`opsd unpause${option} --reason TEXT\` lifts it`, since: found.at };
   }
 
   /**
@@ -240,12 +238,14 @@ export class Authority {
     this.#noted = { reason };
   }
 
-  /** Reason for the pause by the kill switch. */
-  get killSwitch(): string | undefined {
+  /** Pause by the kill switch. */
+  get killSwitch(): ActivePause | undefined {
+    const remedy = 'remove the file to continue';
     try {
-      return this.#deps.killSwitch();
+      const reason = this.#deps.killSwitch();
+      return reason === undefined ? undefined : { reason, remedy };
     } catch (error) {
-      return `the kill switch cannot be read: ${errorMessage(error)}`;
+      return { reason: `the kill switch cannot be read: ${errorMessage(error)}`, remedy };
     }
   }
 }

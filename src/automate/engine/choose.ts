@@ -1,5 +1,5 @@
 /** Last reduction before a plan: the limit of one run, and what the caps still allow. */
-import type { Plan, Proposal } from '#foundation/domain/plan.ts';
+import { denialBy, type Plan, type Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { EngineDeps } from './engine-deps.ts';
 import { guardsAt } from './guards-at.ts';
@@ -18,10 +18,11 @@ export function withinCaps<P extends Proposal>(
   const items = allowed.reduce((sum, { items }) => sum + items, 0);
   let room = items;
   for (const guard of guardsAt(guards, 'plan')) {
-    const { allowed: count, reason } = guard.check({ matched: items, maxPerRun: policy.limits.maxPerRun, caps });
+    const { allowed: count, hold } = guard.check({ matched: items, maxPerRun: policy.limits.maxPerRun, caps });
     room = Math.min(room, count);
-    if (count === 0 && items > 0) draft.hold({ guard: guard.name, reason: reason ?? 'no room' });
-    else if (reason !== undefined) draft.checks.push({ guard: guard.name, passed: false, reason });
+    if (hold === undefined) continue;
+    if (count === 0) draft.hold(denialBy(guard.name, hold));
+    else draft.checks.push({ guard: guard.name, passed: false, reason: `${hold.measured}; ${hold.needed}` });
   }
   const chosen: P[] = [];
   for (const proposal of allowed) {

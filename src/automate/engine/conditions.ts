@@ -58,7 +58,7 @@ export class Conditions {
     return !isOfProcess && this.#deps.shared?.hasLost(account) === true;
   }
 
-  #tell({ since: _since, ...condition }: Condition, isResolved: boolean): void {
+  #tell({ since: _since, denial: _denial, ...condition }: Condition, isResolved: boolean): void {
     this.#deps.events.emit({ type: 'notification', ...condition, at: this.#deps.clock.now(), isResolved });
   }
 }

@@ -4,8 +4,9 @@
  */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
-import type { BudgetProposal } from '#foundation/domain/plan.ts';
+import { denialBy, type BudgetProposal } from '#foundation/domain/plan.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
+import type { RaiseFacts } from '../guardrails/guard.ts';
 import type { BudgetFacts, KnownBudget } from '../policies/facts.ts';
 import type { BudgetPolicy } from '../policies/policy.ts';
 import type { PolicyMemory, Readings } from '../ledger/runs.ts';
@@ -60,8 +61,10 @@ export async function decideBudget(
       isApproved: context.only !== undefined,
       now,
     });
-    if (found?.verdict === 'hold') draft.hold({ guard: guard.name, reason: found.reason });
-    else if (found !== undefined) draft.needsApproval ??= { guard: guard.name, reason: found.reason };
+    if (found === undefined) continue;
+    const denial = denialBy(guard.name, found.hold);
+    if (found.verdict === 'hold') draft.hold(denial);
+    else draft.needsApproval ??= denial;
   }
   if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {
     return { ...draft.finish({ selected: 1, matched: 1, backlog: 1 }), ...met };
@@ -103,11 +106,11 @@ function counted(before: Readings | undefined, at: number, apart: number): Readi
   return { since: before.since, last: at, readings: before.readings + 1 };
 }
 
-/** Reason why more readings are required. */
-function unconfirmed(policy: BudgetPolicy, { readings: count }: Readings, apart: number): string | undefined {
-  const { readings } = policy.action.confirm;
-  if (count >= readings) return undefined;
-  return `reading ${count} of ${readings}; they must be ${formatDuration(apart)} apart`;
+/** Returns the readings so far, if more are required. */
+function unconfirmed(policy: BudgetPolicy, { readings }: Readings, apart: number): RaiseFacts['unconfirmed'] {
+  const { readings: needed } = policy.action.confirm;
+  if (readings >= needed) return undefined;
+  return { readings, needed, apart: formatDuration(apart), windowMs: apart * (needed - 1) };
 }
 
 /** Start of the month for counting raises. Near a new month, when the clocks may disagree, both months count. */

@@ -1,7 +1,7 @@
 /** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
+import { denialBy, type MessageDeleteProposal } from '#foundation/domain/plan.ts';
 import { backingOffRefusal } from '../guardrails/attempts.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
@@ -77,14 +77,14 @@ export async function decideDeadLetters(
     }
   }
   for (const guard of guardsAt(deps.guards, 'evaluated')) {
-    const reason = guard.check({ entries: deadLetters.length, errors });
-    if (reason !== undefined) return draft.abort({ guard: guard.name, reason }, { evaluationErrors: errors });
+    const hold = guard.check({ entries: deadLetters.length, errors });
+    if (hold !== undefined) return draft.abort(denialBy(guard.name, hold), { evaluationErrors: errors });
   }
   for (const guard of guardsAt(deps.guards, 'matched')) {
     const population = deps.facts.dlqMessages(policy.account);
     const tripped = guard.check({
       action: policy.action.type,
-      matched: proposals.length,
+      allowed: proposals.length,
       maxMatched: policy.limits.maxMatched,
       maxMatchedShare: policy.limits.maxMatchedShare,
       onTrip: policy.limits.onTrip,
@@ -92,8 +92,8 @@ export async function decideDeadLetters(
       isApproved: context.only !== undefined,
     });
     const shown = { matched: proposals.length, evaluationErrors: errors };
-    if (tripped?.onTrip === 'abort') return draft.abort({ guard: guard.name, reason: tripped.reason }, shown);
-    if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
+    if (tripped?.onTrip === 'abort') return draft.abort(denialBy(guard.name, tripped.hold), shown);
+    if (tripped !== undefined) draft.needsApproval ??= denialBy(guard.name, tripped.hold);
   }
   const chosen = withinCaps(policy, proposals, { draft, caps }, deps);
   const decision = draft.finish(

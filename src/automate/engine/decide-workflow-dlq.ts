@@ -1,6 +1,6 @@
 /** Plan of a policy that resumes or deletes entries of the workflow DLQ. */
 import { parseStamp } from '#foundation/domain/lineage.ts';
-import type { Plan, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import { denialBy, type Plan, type ResumeProposal, type WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate, EntryRules } from '../guardrails/guard.ts';
@@ -66,27 +66,27 @@ export async function decideWorkflowDlq(
   for (const guard of guardsAt(deps.guards, 'matched')) {
     const tripped = guard.check({
       action: policy.action.type,
-      matched: allowed.length,
+      allowed: allowed.length,
       maxMatched: policy.limits.maxMatched,
       maxMatchedShare: policy.limits.maxMatchedShare,
       onTrip: policy.limits.onTrip,
       ...(board !== undefined && { population: board.length }),
       isApproved: context.only !== undefined,
     });
-    if (tripped?.onTrip === 'abort') return draft.abort({ guard: guard.name, reason: tripped.reason }, shown);
-    if (tripped !== undefined) draft.needsApproval ??= { guard: guard.name, reason: tripped.reason };
+    if (tripped?.onTrip === 'abort') return draft.abort(denialBy(guard.name, tripped.hold), shown);
+    if (tripped !== undefined) draft.needsApproval ??= denialBy(guard.name, tripped.hold);
   }
 
   const population = new Population([...deps.board.departed(account), ...(board ?? [])], listing.entries, now);
   const refusedAt = deps.facts.refusedAt(account);
   for (const guard of guardsAt(deps.guards, 'account')) {
-    const reason = guard.check({
+    const hold = guard.check({
       action: policy.action.type,
       ...(refusedAt !== undefined && { refusedAt }),
       recentArrivals: population.recent(),
       now,
     });
-    if (reason !== undefined) draft.hold({ guard: guard.name, reason });
+    if (hold !== undefined) draft.hold(denialBy(guard.name, hold));
   }
 
   const listed = new Returns(listing.entries, deps.ledger.instance);

@@ -4,6 +4,7 @@ import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { ActivePause } from '../guardrails/guard.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { Pause } from '../ledger/pauses.ts';
@@ -202,7 +203,7 @@ type StatusDeps = EngineDeps<Campaigns & Signals> & { readonly authority: Author
 
 /** Facts for the status of a policy from the ledger. */
 interface StatusFacts {
-  readonly paused: string | undefined;
+  readonly paused: ActivePause | undefined;
   readonly probationLeft: number;
   readonly pending: readonly PendingTrigger[];
   readonly campaigns: readonly Campaign[];
@@ -226,7 +227,7 @@ function statusOf(policy: Policy, facts: StatusFacts, deps: StatusDeps): PolicyS
   const { paused, probationLeft, pending, campaigns } = facts;
   const { authority, conditions } = deps;
   const { mode, reducedBy } = authority.mode(policy);
-  const by = paused === undefined ? reducedBy : `paused: ${paused}`;
+  const by = paused === undefined ? reducedBy : `paused: ${paused.reason}; ${paused.remedy}`;
   const held = conditions.active().find(({ key }) => key === holdKey(policy));
   return {
     name: policy.name,
@@ -240,7 +241,9 @@ function statusOf(policy: Policy, facts: StatusFacts, deps: StatusDeps): PolicyS
     effectiveMode: paused === undefined ? mode : leastMode(mode, 'off'),
     ...(by !== undefined && { reducedBy: by }),
     ...(probationLeft > 0 && { probationLeft }),
-    ...(held !== undefined && { held: { guard: held.guard ?? '', reason: held.detail, since: held.since } }),
+    ...(held !== undefined && {
+      held: { guard: held.guard ?? '', reason: held.detail, ...held.denial, since: held.since },
+    }),
     ...pendingStatus(pending),
     campaigns: campaigns.map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
   };

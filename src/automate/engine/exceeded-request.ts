@@ -14,6 +14,6 @@ export async function pauseIfMore(
   if (result.outcome !== 'accepted') return undefined;
   const surplus = firstDenial(guardsAt(guards, 'answer'), { asked: asked(request), done: result.done });
   if (surplus !== undefined)
-    await authority.pause('engine', `${surplus.guard}: ${surplus.reason} (${proposal.target})`);
+    await authority.pause('engine', `${surplus.guard} (${proposal.target}): ${surplus.reason}`);
   return surplus;
 }

@@ -2,7 +2,7 @@
  * Execution of a plan, one request after the other: guards again, preparation, intent, request, outcome. No request is
  * sent without a durable intent, and none is sent twice.
  */
-import type { Denial, Proposal } from '#foundation/domain/plan.ts';
+import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { ExecuteDeps, Run, Step } from './execute-deps.ts';
 import { GroupStep } from './group-step.ts';
@@ -75,13 +75,21 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
   }
   // No entry could be archived: a hold makes that visible.
   if (unprepared !== undefined && counts.skipped === chosen.length)
-    stopped ??= { guard: 'archive', reason: unprepared };
+    stopped ??= denialBy('archive', {
+      measured: unprepared,
+      needed: 'every entry is archived before its delete',
+      remedy: 'check the disk and the owner of the folder',
+    });
   return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
 }
 
 function tooManyBad(inARow: number): Denial | undefined {
   if (inARow < MAX_BAD_IN_A_ROW) return undefined;
-  return { guard: 'service', reason: `${inARow} consecutive requests failed` };
+  return denialBy('service', {
+    measured: `${inARow} consecutive requests failed`,
+    needed: `fewer than ${MAX_BAD_IN_A_ROW} in a row`,
+    remedy: 'check the errors of the account',
+  });
 }
 
 /** Retention and users delete messages, too. A larger unexplained decrease puts the effect of this run in doubt. */
@@ -98,12 +106,19 @@ function othersDelete(
   if (now === undefined) return undefined;
   const unexplained = before.inDlq - now - before.done;
   if (unexplained <= Math.max(LEAST_UNEXPLAINED, before.inDlq / 10)) return undefined;
-  const reason = `the DLQ fell from ${before.inDlq} to ${now} messages; this run deleted only ${before.done}`;
-  return { guard: 'dlq_count', reason };
+  return denialBy('dlq_count', {
+    measured: `the DLQ fell from ${before.inDlq} to ${now} messages; this run deleted only ${before.done}`,
+    needed: 'the pages of the prune must explain the decrease',
+    remedy: 'find out who else deletes',
+  });
 }
 
 /** Ends the run after a prune with a lost response: its effect is unknown, so the next one waits. */
 function unknownEnds(proposal: Proposal, took: Step | undefined): Denial | undefined {
   if (proposal.action !== 'message-dlq.prune' || took !== 'unknown') return undefined;
-  return { guard: 'cool_down', reason: 'the response to a page was lost: the number of deleted messages is unknown' };
+  return denialBy('cool_down', {
+    measured: 'the response to a page was lost: the number of deleted messages is unknown',
+    needed: 'the next prune waits for one hour',
+    remedy: 'compare the number of messages in the DLQ with the expected number',
+  });
 }

@@ -2,7 +2,7 @@
  * Explains an id: the object it names, the verdict of each policy on it now, and earlier actions on it. Reads the
  * service and sends nothing that acts.
  */
-import type { Denial, Plan } from '#foundation/domain/plan.ts';
+import { denialBy, foundBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/filter-mismatch.ts';
 import type { Explained, Explanation, Refusal } from '../ledger/commands.ts';
@@ -15,6 +15,13 @@ import { groupOf } from './group-facts.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import { actionsOn, lookUp, type Found } from './look-up.ts';
 import { contextOf, type RunDeps } from './run-policy.ts';
+
+/** Denial of an entry that a later run or step reaches. */
+const LATER = denialBy('ramp', {
+  measured: 'a later step',
+  needed: 'earlier steps come first',
+  remedy: 'wait: later runs do the rest',
+});
 
 /** Keys of `select` for filters of the listing that have another name. */
 const SELECT_KEYS: Readonly<Record<string, string>> = {
@@ -114,9 +121,9 @@ async function mayNotAct(
   const now = deps.clock.now();
   const grant = grantOf(policy, await deps.ledger.storedPlans(['approved'], now), now);
   return firstDenial(guardsAt(deps.guards, 'act'), {
-    mode: deps.authority.mode(policy).mode,
+    ...deps.authority.mode(policy),
     isApproved: grant?.only.has(watched) === true,
-    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
+    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${foundBy(needsApproval)}` }),
     probationLeft: await deps.authority.probationLeft(policy),
   });
 }
@@ -125,5 +132,5 @@ async function mayNotAct(
 function laterOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial {
   const group = entry && groupOf(policy as WorkflowDlqPolicy, entry);
   const held = plan.campaigns.find((campaign) => campaign.group === group)?.held;
-  return held ?? plan.stopped ?? { guard: 'ramp', reason: 'a later step' };
+  return held ?? plan.stopped ?? LATER;
 }

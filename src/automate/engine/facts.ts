@@ -26,7 +26,8 @@ export function createFacts(deps: FactsDeps): EngineFacts & Disposable {
   return {
     deliveries(account, host, windowMs) {
       const whole = deps.attempts.of(account, host, windowMs);
-      if (whole !== undefined) return whole;
+      const newer = deps.attempts.of(account, host, windowMs / 2);
+      if (whole !== undefined) return { ...whole, ...(newer !== undefined && { newer }) };
       const seen = deps.attempts.seen(account, host, windowMs);
       return seen && { ...seen, isPartial: true };
     },

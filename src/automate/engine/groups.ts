@@ -3,7 +3,13 @@
  * does not affect the others.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { Denial, PlanCampaign, ResumeProposal, WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
+import {
+  denialBy,
+  type Denial,
+  type PlanCampaign,
+  type ResumeProposal,
+  type WorkflowDeleteProposal,
+} from '#foundation/domain/plan.ts';
 import type { Candidate, GroupFacts } from '../guardrails/guard.ts';
 import { nextSizes } from '../guardrails/campaign.ts';
 import { overruledSettle } from '../policies/overrule.ts';
@@ -65,7 +71,7 @@ export function chooseByGroup(
     choosing.draft.hold(
       holds.length === 1
         ? first
-        : { guard: first.guard, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
+        : { ...first, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
     );
   }
   return { allowed: matched.flatMap(({ entry }) => going.get(entry.dlqId) ?? []), campaigns };
@@ -91,6 +97,7 @@ function oneGroup(
   const facts: GroupFacts = {
     action: policy.action.type,
     group,
+    ...(host !== undefined && { destination: host }),
     matched: members.length,
     ...(deliveries !== undefined && { deliveries }),
     arrivals: arrivals(group),
@@ -104,7 +111,7 @@ function oneGroup(
     draft.checks.push({ guard: guard.name, passed: verdict.passed, reason: verdict.reason });
     if (verdict.allowed < size) {
       size = verdict.allowed;
-      if (size === 0) held ??= { guard: guard.name, reason: verdict.reason };
+      if (verdict.hold !== undefined) held ??= denialBy(guard.name, verdict.hold);
     }
   }
   const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);

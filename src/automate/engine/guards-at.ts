@@ -1,5 +1,6 @@
 /** Checks of the guards of one stage. */
-import type { Denial } from '#foundation/domain/plan.ts';
+import type { Hold } from '#foundation/domain/hold.ts';
+import { denialBy, type Denial } from '#foundation/domain/plan.ts';
 import type { Guard } from '../guardrails/guard.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
@@ -14,12 +15,12 @@ export function guardsAt<S extends Guard['stage']>(
 
 /** First objection of these guards. */
 export function firstDenial<F>(
-  guards: readonly { readonly name: string; check(facts: F): string | undefined }[],
+  guards: readonly { readonly name: string; check(facts: F): Hold | undefined }[],
   facts: F,
 ): Denial | undefined {
   for (const guard of guards) {
-    const reason = guard.check(facts);
-    if (reason !== undefined) return { guard: guard.name, reason };
+    const hold = guard.check(facts);
+    if (hold !== undefined) return denialBy(guard.name, hold);
   }
   return undefined;
 }

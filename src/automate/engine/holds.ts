@@ -63,9 +63,10 @@ async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: 
   const facts = await deps.authority.runFacts(policy, { first: true, ...(trigger && { trigger }) });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
   if (denial !== undefined) return denial;
-  const { mode, reducedBy } = deps.authority.mode(policy);
-  const isReduced = mode !== policy.mode && (mode === 'off' || mode === 'audit');
-  return isReduced ? { guard: 'mode', reason: reducedBy ?? `the mode is ${mode}` } : undefined;
+  const reduced = deps.authority.mode(policy);
+  if (reduced.mode === policy.mode) return undefined;
+  const guard = guardsAt(deps.guards, 'act').filter(({ name }) => name === 'mode');
+  return firstDenial(guard, { ...reduced, isApproved: false, probationLeft: 0 });
 }
 
 /**

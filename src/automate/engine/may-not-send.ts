@@ -1,4 +1,4 @@
-import type { Denial } from '#foundation/domain/plan.ts';
+import { foundBy, type Denial } from '#foundation/domain/plan.ts';
 import type { AuthorityFacts } from '../guardrails/guard.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { ExecuteDeps, Run } from './execute-deps.ts';
@@ -18,9 +18,9 @@ export async function mayNotSend(
   );
   if (signal.aborted) return interrupted(signal);
   const facts: AuthorityFacts = {
-    mode: deps.authority.mode(policy).mode,
+    ...deps.authority.mode(policy),
     isApproved: run.isApproved,
-    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${needsApproval.reason}` }),
+    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${foundBy(needsApproval)}` }),
     probationLeft: run.probationLeft,
   };
   return denial ?? firstDenial(guardsAt(deps.guards, 'act'), facts);

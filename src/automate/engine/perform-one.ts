@@ -1,6 +1,7 @@
 /** One action of a plan, from its preparation to its outcome. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
-import type { Denial, Proposal } from '#foundation/domain/plan.ts';
+import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts';
+import type { ActivePause } from '../guardrails/guard.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Intent, Premises } from '../ledger/intents.ts';
@@ -17,12 +18,26 @@ import { returnsIn } from './returns.ts';
 
 /** Rejections that the next request would get as well: the first one ends the run. */
 const REFUSES_ALL: Readonly<Record<string, Denial>> = {
-  rate_limited: { guard: 'quota', reason: 'the service responded with 429 to a write' },
-  budget: { guard: 'quota', reason: 'the daemon’s own request budget is exhausted' },
-  unauthorized: { guard: 'service', reason: 'the service does not accept the token' },
-  forbidden: { guard: 'service', reason: 'the token has no write permission' },
-  lease: { guard: 'lease', reason: 'the lease on the account is lost, or ends before the response may come' },
+  rate_limited: refusal('quota', 'the service responded with 429 to a write', 'raise the limit, or send less'),
+  budget: refusal('quota', 'the daemon’s own request budget is exhausted', 'raise the request budget of the account'),
+  unauthorized: refusal('service', 'the service does not accept the token', 'check the token of the account'),
+  forbidden: refusal('service', 'the token has no write permission', 'configure a token that may write'),
+  lease: refusal(
+    'lease',
+    'the lease on the account is lost, or ends before the response may come',
+    'none is needed: the owner of the account continues',
+  ),
 };
+
+function refusal(guard: string, measured: string, remedy: string): Denial {
+  return denialBy(guard, { measured, needed: 'the next request would be rejected as well', remedy });
+}
+
+/** Objection to an action whose cap was used up by others since the plan. */
+function fullCap(measured: string): Denial {
+  const needed = 'each action needs a free place in every cap';
+  return denialBy('caps', { measured, needed, remedy: 'wait: later runs do the rest' });
+}
 
 /** Performs one action. No request is sent without a durable intent, and none is sent twice. */
 export async function performOne(
@@ -78,11 +93,13 @@ async function reserve(
     if (reservation.ok) return { intent: reservation.intent };
     const { guard, reason } = reservation;
     if (guard === 'claim') return { instead: { took: 'skipped' } };
-    const paused = guard === 'kill_switch' ? await authority.paused(policy) : undefined;
-    return { instead: { stopped: { guard, reason: paused ?? reason } } };
+    const paused = guard === 'kill_switch' ? pausedBy(await authority.paused(policy), deps) : undefined;
+    return { instead: { stopped: paused ?? (guard === 'caps' ? fullCap(reason) : { guard, reason }) } };
   } catch (error) {
     const lost = await lostLease(proposal.account, deps);
-    if (lost !== undefined) return { instead: { stopped: { guard: 'lease', reason: lost } } };
+    if (lost !== undefined) {
+      return { instead: { stopped: refusal('lease', lost, 'none is needed: the owner of the account continues') } };
+    }
     return { instead: { stopped: ledgerFailed('reserve', error, deps) } };
   }
 }
@@ -94,7 +111,7 @@ async function premisesOf(
   proposal: Proposal,
   deps: ExecuteDeps,
 ): Promise<Premises | undefined> {
-  const pauses = pausedBy('a pause', deps) === undefined ? [] : ['engine', policyScope(name)];
+  const pauses = pausedBy({ reason: 'a pause', remedy: '' }, deps) === undefined ? [] : ['engine', policyScope(name)];
   const plan = manual === undefined ? undefined : manualPlanId(name);
   // Another policy may have acted on the same run through another entry.
   if (proposal.action !== 'budget.raise') return { pauses, since: run.plan.at, ...(plan !== undefined && { plan }) };
@@ -105,7 +122,7 @@ async function premisesOf(
 }
 
 /** Returns the objection of the guard of pauses to a pause. */
-function pausedBy(paused: string | undefined, { guards, clock }: ExecuteDeps): Denial | undefined {
+function pausedBy(paused: ActivePause | undefined, { guards, clock }: ExecuteDeps): Denial | undefined {
   if (paused === undefined) return undefined;
   const guard = guardsAt(guards, 'run').filter(({ name }) => name === 'kill_switch');
   return firstDenial(guard, { paused, unmet: [], minInterval: 0, now: clock.now() });
@@ -175,5 +192,9 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
 
 function ledgerFailed(operation: string, error: unknown, deps: ExecuteDeps): Denial {
   reportStoreFailure(deps.events, operation, error);
-  return { guard: 'ledger', reason: errorMessage(error) };
+  return denialBy('ledger', {
+    measured: errorMessage(error),
+    needed: 'each action is recorded first',
+    remedy: 'check the disk of the store and its permissions',
+  });
 }

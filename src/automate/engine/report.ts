@@ -52,13 +52,9 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
     ...about(policy),
     guard,
     summary: `${titleOf(policy)} is held by ${guard}`,
-    detail: withoutGuard(result.detail ?? result.error ?? result.outcome, guard),
+    detail: result.stopped?.reason ?? result.detail ?? result.error ?? result.outcome,
+    ...(result.stopped !== undefined && { denial: result.stopped }),
   });
-}
-
-/** Returns a reason without its guard, which the summary names. */
-function withoutGuard(detail: string, guard: string): string {
-  return detail.startsWith(`${guard}: `) ? detail.slice(guard.length + 2) : detail;
 }
 
 /** Key of the condition for a held policy. */

@@ -1,5 +1,5 @@
 /** One run of a policy: decide, check the guards, act, record. Failures are outcomes; the promise never rejects. */
-import { leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
+import { foundBy, leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { Plans } from '../ledger/plans.ts';
@@ -218,7 +218,7 @@ async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps
   const pending = await awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
   if (pending === undefined) return;
   const { plan } = pending;
-  const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${plan.needsApproval.reason}`;
+  const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${foundBy(plan.needsApproval)}`;
   const [raise] = plan.chosen;
   const sets = raise?.action === 'budget.raise' ? ` ${absoluteAmount(raise.toUsd)}` : '';
   deps.conditions.raise({

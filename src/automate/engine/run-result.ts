@@ -1,5 +1,5 @@
 /** Result of a run, with the names that ledger, metrics and pages use. */
-import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import { foundBy, type Denial, type Plan, type RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { RunTotals } from './execute.ts';
@@ -81,7 +81,7 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
     outcome: asWritten || found === 0 ? 'nothing_to_do' : outcomeOf(totals, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
-    ...(stopped?.guard === 'ledger' && { error: stopped.reason }),
+    ...(stopped?.guard === 'ledger' && { error: foundBy(stopped) }),
   };
 }
 

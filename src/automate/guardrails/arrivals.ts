@@ -2,6 +2,7 @@ import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 const ALWAYS_TOLERATED = 25;
 const TIMES_BASELINE = 3;
+const WINDOW_MS = 600_000;
 
 /** Denies a group while many of its runs still fail: resumed runs would fail as well. */
 export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {
@@ -9,5 +10,12 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
   const most = Math.max(ALWAYS_TOLERATED, TIMES_BASELINE * arrivals.baseline10m);
   const passed = arrivals.last10m <= most;
   const reason = `${arrivals.last10m} in 10 minutes (${passed ? '≤' : '>'} ${Math.floor(most)})`;
-  return { allowed: passed ? matched : 0, reason, passed };
+  if (passed) return { allowed: matched, reason, passed };
+  const hold = {
+    measured: `${arrivals.last10m} runs of the group failed in the last 10 minutes`,
+    needed: `resumes need at most ${Math.floor(most)}`,
+    windowMs: WINDOW_MS,
+    remedy: 'repair the cause of the failures',
+  };
+  return { allowed: 0, reason, passed, hold };
 }

@@ -1,9 +1,20 @@
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { RaiseFacts } from './guard.ts';
 
 /** Requires several readings that agree, since one may be wrong, unless an operator approved the plan. */
 export function confirmation({
   unconfirmed,
   isApproved,
-}: RaiseFacts): { readonly verdict: 'hold'; readonly reason: string } | undefined {
-  return unconfirmed === undefined || isApproved ? undefined : { verdict: 'hold', reason: unconfirmed };
+}: RaiseFacts): { readonly verdict: 'hold'; readonly hold: Hold } | undefined {
+  if (unconfirmed === undefined || isApproved) return undefined;
+  const { readings, needed, apart, windowMs } = unconfirmed;
+  return {
+    verdict: 'hold',
+    hold: {
+      measured: `reading ${readings} of ${needed}`,
+      needed: `they must agree and be ${apart} apart`,
+      windowMs,
+      remedy: 'wait for the next readings',
+    },
+  };
 }

@@ -1,7 +1,11 @@
-import type { GroupFacts, GroupVerdict } from './guard.ts';
+import type { Hold } from '#foundation/domain/hold.ts';
+import type { Deliveries, GroupFacts, GroupVerdict } from './guard.ts';
 
 const LEAST_SAMPLE = 20;
 const WINDOW_MS = 900_000;
+/** Minimum attempts of each half of the window, and minimum difference of their shares, of a trend. */
+const LEAST_HALF = 5;
+const LEAST_CHANGE = 0.05;
 
 /**
  * Allows resumes only to a destination that responds. If too little is known about it, one canary goes first. After a
@@ -18,7 +22,30 @@ export function destination(facts: GroupFacts): GroupVerdict {
   if (!(all >= LEAST_SAMPLE)) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
   // Truncated, not rounded: a lower ratio never appears as 0.90.
   const reason = `${(Math.floor((delivered * 100) / all) / 100).toFixed(2)} of ${all}`;
-  return { allowed: isHealthy ? matched : 0, reason, passed: isHealthy };
+  if (isHealthy) return { allowed: matched, reason, passed: true };
+  return { allowed: 0, reason, passed: false, hold: holdOf(facts, deliveries) };
+}
+
+function holdOf({ group, destination: host = group }: GroupFacts, deliveries: Deliveries): Hold {
+  const { delivered, all, isPartial = false } = deliveries;
+  const trend = trendOf(deliveries);
+  return {
+    measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last 15 minutes`,
+    needed: 'resumes begin at 90 %',
+    windowMs: WINDOW_MS,
+    ...(trend !== undefined && { trend }),
+    remedy: 'repair the destination',
+  };
+}
+
+/** Compares the newer half of the window with the older half. */
+function trendOf({ delivered, all, newer }: Deliveries): Hold['trend'] {
+  if (newer === undefined) return undefined;
+  const older = { delivered: delivered - newer.delivered, all: all - newer.all };
+  if (!(newer.all >= LEAST_HALF && older.all >= LEAST_HALF)) return undefined;
+  const change = newer.delivered / newer.all - older.delivered / older.all;
+  if (Math.abs(change) < LEAST_CHANGE) return 'steady';
+  return change > 0 ? 'improving' : 'worsening';
 }
 
 function little({ campaign, matched, now }: GroupFacts, what: string, agrees: boolean): GroupVerdict {

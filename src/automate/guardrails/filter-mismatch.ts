@@ -1,3 +1,4 @@
+import type { Hold } from '#foundation/domain/hold.ts';
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts, SentFilter } from './guard.ts';
@@ -6,10 +7,15 @@ import type { ReadFacts, SentFilter } from './guard.ts';
  * Checks that every row meets every filter of the request. A row that does not means that the service ignored a filter,
  * so the listing has entries that the policy did not select. Nothing overrules this guard.
  */
-export function filterMismatch({ entries, filter }: ReadFacts): string | undefined {
+export function filterMismatch({ entries, filter }: ReadFacts): Hold | undefined {
   for (const entry of entries) {
     const ignored = missedFilter(entry, filter);
-    if (ignored !== undefined) return `the service ignored the filter ${ignored}: it listed ${entry.dlqId}`;
+    if (ignored === undefined) continue;
+    return {
+      measured: `the service ignored the filter ${ignored}: it listed ${entry.dlqId || 'an entry without an id'}`,
+      needed: 'every row must match the filters',
+      remedy: 'report it to the provider, and remove the filter from `select`',
+    };
   }
   return undefined;
 }

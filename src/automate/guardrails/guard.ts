@@ -1,8 +1,10 @@
 /**
- * Guard: a pure function over facts that returns an objection or nothing. Its name is the metric's label, the ledger's
+ * Guard: a pure function over facts that returns an objection or nothing: a `Hold` with measured and needed value, or
+ * for an entry an `Objection`. Its name is the metric's label, the ledger's
  * field and the word on the page. `stage` is the point in the run at which the engine calls it.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { BudgetDoubt } from '#foundation/domain/known-budget.ts';
 import type { ActionType, PlanCap, PolicyMode } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -11,21 +13,21 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 interface RunGuard {
   readonly name: string;
   readonly stage: 'run';
-  check(facts: RunFacts): string | undefined;
+  check(facts: RunFacts): Hold | undefined;
 }
 
 /** `read`: checks that a listing can be trusted. One objection aborts the run. */
 interface ReadGuard {
   readonly name: string;
   readonly stage: 'read';
-  check(facts: ReadFacts): string | undefined;
+  check(facts: ReadFacts): Hold | undefined;
 }
 
 /** `evaluated`: checks that the expression works on the listed entries. */
 interface EvaluatedGuard {
   readonly name: string;
   readonly stage: 'evaluated';
-  check(facts: { readonly entries: number; readonly errors: number }): string | undefined;
+  check(facts: { readonly entries: number; readonly errors: number }): Hold | undefined;
 }
 
 /** `entry`: allows or denies one entry. */
@@ -39,14 +41,14 @@ interface EntryGuard {
 interface MatchedGuard {
   readonly name: string;
   readonly stage: 'matched';
-  check(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly reason: string } | undefined;
+  check(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined;
 }
 
 /** `account`: holds the whole run because of the state of the account. */
 interface AccountGuard {
   readonly name: string;
   readonly stage: 'account';
-  check(facts: AccountFacts): string | undefined;
+  check(facts: AccountFacts): Hold | undefined;
 }
 
 /** `group`: how many entries of one group the run is allowed to act on now. `note` is always shown. */
@@ -60,35 +62,35 @@ interface GroupGuard {
 interface BudgetGuard {
   readonly name: string;
   readonly stage: 'budget';
-  check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly reason: string } | undefined;
+  check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly hold: Hold } | undefined;
 }
 
 /** `plan`: how many of the allowed entries the run is allowed to act on now. */
 interface PlanGuard {
   readonly name: string;
   readonly stage: 'plan';
-  check(facts: PlanFacts): { readonly allowed: number; readonly reason?: string };
+  check(facts: PlanFacts): { readonly allowed: number; readonly hold?: Hold };
 }
 
 /** `act`: after the plan, before every request. */
 interface ActGuard {
   readonly name: string;
   readonly stage: 'act';
-  check(facts: AuthorityFacts): string | undefined;
+  check(facts: AuthorityFacts): Hold | undefined;
 }
 
 /** `answer`: checks the service's response to one request. An objection pauses the whole engine. */
 interface AnswerGuard {
   readonly name: string;
   readonly stage: 'answer';
-  check(facts: { readonly asked: number; readonly done: number }): string | undefined;
+  check(facts: { readonly asked: number; readonly done: number }): Hold | undefined;
 }
 
 /** `outcome_mismatch`: checks that the run's results add up to its plan. An objection pauses the policy. */
 interface OutcomeGuard {
   readonly name: string;
   readonly stage: 'outcome';
-  check(facts: OutcomeFacts): string | undefined;
+  check(facts: OutcomeFacts): Hold | undefined;
 }
 
 export type Guard =
@@ -118,17 +120,30 @@ export interface GroupVerdict {
   readonly reason: string;
   /** True if the guard allowed every entry. */
   readonly passed: boolean;
+  /** Objection of a guard that allows nothing. */
+  readonly hold?: Hold;
+}
+
+export interface ActivePause {
+  readonly reason: string;
+  /** Step that ends the pause. */
+  readonly remedy: string;
+  /** Epoch milliseconds; absent if unknown. */
+  readonly since?: number;
 }
 
 export interface RunFacts {
-  /** Reason for the pause of the engine or of this policy. */
-  readonly paused?: string;
+  /** Pause of the engine or of this policy. */
+  readonly paused?: ActivePause;
   /** Reason why this process is not the store's only executor. */
   readonly leaseLost?: string;
   /** Local clock minus the service's, in milliseconds. Absent before the first response from the service. */
   readonly clockSkewMs?: number;
-  /** Time when the policy's next window opens, as text; absent inside a window. Manual runs are checked as well. */
-  readonly outsideWindow?: string;
+  /**
+   * Epoch milliseconds when the policy's next window opens; Infinity if none does. Absent inside a window. Manual runs
+   * are checked as well.
+   */
+  readonly opensAt?: number;
   /** Preconditions that are false or unknown, by name. */
   readonly unmet: readonly { readonly name: string; readonly verdict: 'no' | 'error' }[];
   /** Epoch milliseconds of the policy's last intent; absent if it has none. */
@@ -143,6 +158,8 @@ export interface RunFacts {
 export interface AuthorityFacts {
   /** Most restrictive mode of policy, account, engine and pause. */
   readonly mode: PolicyMode;
+  /** Reason why the mode is lower than the policy's own. */
+  readonly reducedBy?: string;
   /** True if an operator approved the plan. */
   readonly isApproved: boolean;
   /** Reason for an approval that the mode does not require. */
@@ -217,7 +234,8 @@ export interface EntryRules {
 
 export interface MatchedFacts {
   readonly action: ActionType;
-  readonly matched: number;
+  /** Matched entries that the entry guards allow. */
+  readonly allowed: number;
   readonly maxMatched: number;
   /** 0 to 1. */
   readonly maxMatchedShare: number;
@@ -242,11 +260,15 @@ export interface Deliveries {
   readonly all: number;
   /** True if the daemon has not watched the whole window, so there may be more. */
   readonly isPartial?: boolean;
+  /** Part of these in the newer half of the window; absent if unknown. */
+  readonly newer?: { readonly delivered: number; readonly all: number };
 }
 
 export interface GroupFacts {
   readonly action: ActionType;
   readonly group: string;
+  /** Host of the group; absent for a group without one. */
+  readonly destination?: string;
   /** Entries of the group that earlier guards allow. */
   readonly matched: number;
   /** Messages to the group's destination that ended in the last 15 minutes; absent if unknown. */
@@ -277,8 +299,13 @@ export interface RaiseFacts {
   readonly toUsd?: number;
   /** Reason to doubt the known budget, and whether an operator can decide. */
   readonly doubt?: BudgetDoubt;
-  /** Reason why more readings are required. */
-  readonly unconfirmed?: string;
+  /** Present if more readings are required. `apart` is the minimum distance as text. */
+  readonly unconfirmed?: {
+    readonly readings: number;
+    readonly needed: number;
+    readonly apart: string;
+    readonly windowMs: number;
+  };
   readonly isApproved: boolean;
   readonly ceilingUsd: number;
   readonly raisesThisMonth: number;

@@ -1,4 +1,5 @@
 import { clockFault } from '#foundation/domain/clock-skew.ts';
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { ReadFacts } from './guard.ts';
 
@@ -6,7 +7,14 @@ const EARLIEST = Date.UTC(2015, 0, 1);
 const DAY_MS = 86_400_000;
 
 /** Requires plausible times, mandatory fields, and a clock that agrees with the service's. */
-export function implausibleData({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
+export function implausibleData(facts: ReadFacts): Hold | undefined {
+  const measured = implausible(facts);
+  if (measured === undefined) return undefined;
+  const needed = 'every listed entry must be plausible, and the clocks must agree';
+  return { measured, needed, remedy: 'correct the clock; otherwise report the response to the provider' };
+}
+
+function implausible({ entries, dropped, clockSkewMs, now }: ReadFacts): string | undefined {
   const fault = clockSkewMs === undefined ? undefined : clockFault(clockSkewMs);
   if (fault !== undefined) return fault;
   if (dropped > 0) return `${dropped} listed ${dropped === 1 ? 'entry' : 'entries'} could not be parsed`;

@@ -1,20 +1,24 @@
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { RaiseFacts } from './guard.ts';
 
 /** Keeps a raise below its ceiling and within the month's limits. */
-export function raiseLimits(facts: RaiseFacts): { readonly verdict: 'hold'; readonly reason: string } | undefined {
-  const reason = overLimit(facts);
-  return reason === undefined ? undefined : { verdict: 'hold', reason };
+export function raiseLimits(facts: RaiseFacts): { readonly verdict: 'hold'; readonly hold: Hold } | undefined {
+  const over = overLimit(facts);
+  if (over === undefined) return undefined;
+  const [measured, needed] = over;
+  return { verdict: 'hold', hold: { measured, needed, remedy: 'decide how much the month is allowed to cost' } };
 }
 
-function overLimit(facts: RaiseFacts): string | undefined {
+function overLimit(facts: RaiseFacts): readonly [measured: string, needed: string] | undefined {
   const { known, toUsd, ceilingUsd, maxPerMonth, maxRaisePerMonthUsd } = facts;
-  if (known === undefined || toUsd === undefined) return 'the new budget is unknown';
-  if (!(toUsd <= ceilingUsd)) return `$${toUsd} is above the ceiling of $${ceilingUsd}`;
-  if (!(toUsd > known.knownUsd)) return `$${known.knownUsd} cannot be raised: the ceiling is $${ceilingUsd}`;
+  const ceiling = `the ceiling is $${ceilingUsd}`;
+  if (known === undefined || toUsd === undefined) return ['the new budget is unknown', ceiling];
+  if (!(toUsd <= ceilingUsd)) return [`the new budget would be $${toUsd}`, ceiling];
+  if (!(toUsd > known.knownUsd)) return [`$${known.knownUsd} cannot be raised`, ceiling];
   if (maxPerMonth !== undefined && !(facts.raisesThisMonth < maxPerMonth)) {
-    return `${facts.raisesThisMonth} of ${maxPerMonth} raises of the month are used`;
+    return [`${facts.raisesThisMonth} raises in this month`, `limits.maxPerMonth is ${maxPerMonth}`];
   }
   const added = facts.raisedThisMonthUsd + toUsd - known.knownUsd;
   if (maxRaisePerMonthUsd === undefined || added <= maxRaisePerMonthUsd) return undefined;
-  return `$${added} would be added in this month, more than $${maxRaisePerMonthUsd}`;
+  return [`$${added} would be added in this month`, `limits.maxRaisePerMonthUsd is $${maxRaisePerMonthUsd}`];
 }

@@ -1,3 +1,4 @@
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 /**
@@ -9,25 +10,47 @@ export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdi
     const size = action === 'workflow-dlq.resume' ? 1 : matched;
     return { allowed: Math.min(matched, size), reason: 'no campaign', passed: matched <= size };
   }
-  const { state, step, size, reason: why = 'reason unknown' } = campaign;
-  const until = campaign.until === undefined ? '' : ` until ${new Date(campaign.until).toISOString()}`;
+  const { state, step, size, until = -Infinity } = campaign;
+  if (state === 'ready') {
+    return { allowed: Math.min(matched, size), reason: `step ${step}: at most ${size}`, passed: matched <= size };
+  }
+  const hold = { ...holdOf(campaign, now), ...(until > now && { until }) };
+  return { allowed: 0, reason: hold.measured, passed: false, hold };
+}
+
+function holdOf(
+  { state, step, until = Infinity, reason = 'reason unknown' }: NonNullable<GroupFacts['campaign']>,
+  now: number,
+): Hold {
   switch (state) {
-    case 'ready': {
-      return { allowed: Math.min(matched, size), reason: `step ${step}: at most ${size}`, passed: matched <= size };
-    }
+    case 'ready':
     case 'settling': {
-      const isDue = (campaign.until ?? Infinity) <= now;
-      const reason = isDue ? `step ${step} is judged by the next listing` : `step ${step} settles${until}`;
-      return { allowed: 0, reason, passed: false };
+      return {
+        measured: `step ${step} ${until <= now ? 'is judged by the next listing' : 'settles'}`,
+        needed: 'its results decide about the next step',
+        remedy: 'wait',
+      };
     }
     case 'halted': {
-      return { allowed: 0, reason: `halted${until}: ${why}`, passed: false };
+      return {
+        measured: `halted: ${reason}`,
+        needed: 'then one canary must succeed',
+        remedy: 'find out why the resumed runs fail',
+      };
     }
     case 'audit': {
-      return { allowed: 0, reason: `in audit until an operator lifts it: ${why}`, passed: false };
+      return {
+        measured: `in audit: ${reason}`,
+        needed: 'an operator must lift it',
+        remedy: 'repair the cause, then `opsd unpause --policy POLICY --group GROUP --reason TEXT`',
+      };
     }
     case 'ended': {
-      return { allowed: 0, reason: 'the campaign has ended', passed: false };
+      return {
+        measured: 'the campaign has ended',
+        needed: 'the next run begins another one',
+        remedy: 'wait for the next run',
+      };
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { Hold } from '#foundation/domain/hold.ts';
 import type { MatchedFacts } from './guard.ts';
 
 const LEAST_POPULATION = 25;
@@ -8,19 +9,23 @@ const LEAST_POPULATION = 25;
  */
 export function tripwire(
   facts: MatchedFacts,
-): { readonly onTrip: 'approve' | 'abort'; readonly reason: string } | undefined {
-  if (facts.isApproved) return undefined;
-  const reason = tooMuch(facts);
-  if (reason === undefined) return undefined;
-  return { onTrip: facts.onTrip, reason };
+): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined {
+  const found = facts.isApproved ? undefined : tooMuch(facts);
+  if (found === undefined) return undefined;
+  const { onTrip } = facts;
+  const remedy = onTrip === 'approve' ? 'read the plan, then approve or reject it' : 'narrow the policy';
+  return { onTrip, hold: { ...found, remedy } };
 }
 
-function tooMuch(facts: MatchedFacts): string | undefined {
-  const { matched, maxMatched, population, maxMatchedShare } = facts;
-  if (!(matched <= maxMatched)) return `${matched} matched, more than ${maxMatched}`;
+function tooMuch(facts: MatchedFacts): Omit<Hold, 'remedy'> | undefined {
+  const { allowed, maxMatched, population, maxMatchedShare } = facts;
+  if (!(allowed <= maxMatched)) {
+    return { measured: `${allowed} entries to act on`, needed: `limits.maxMatched is ${maxMatched}` };
+  }
   if (!isDelete(facts) || population === undefined || population < LEAST_POPULATION) return undefined;
-  if (matched <= population * maxMatchedShare) return undefined;
-  return `${matched} of ${population} matched, more than ${Math.round(maxMatchedShare * 100)} %`;
+  if (allowed <= population * maxMatchedShare) return undefined;
+  const share = `${Math.round(maxMatchedShare * 100)} %`;
+  return { measured: `${allowed} of ${population} entries to act on`, needed: `limits.maxMatchedShare is ${share}` };
 }
 
 function isDelete({ action }: MatchedFacts): boolean {

@@ -94,6 +94,8 @@ export interface RunSummary {
 export interface Condition extends Omit<Notification, 'at' | 'isResolved' | 'replica'> {
   /** Epoch milliseconds. */
   readonly since: number;
+  /** Parts of the hold; absent for other conditions, and after a restart until the next check. */
+  readonly denial?: Denial;
 }
 
 export interface EngineCommands {

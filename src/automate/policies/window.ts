@@ -34,13 +34,11 @@ export function minutesOf(text: string): number | undefined {
 
 /**
  * @param now epoch milliseconds
- * @returns undefined inside a window or without windows; else when the next window opens
+ * @returns undefined inside a window or without windows; else when the next window opens, Infinity if none does soon
  */
-export function outsideWindow(windows: readonly PolicyWindow[], now: number): string | undefined {
+export function nextWindow(windows: readonly PolicyWindow[], now: number): number | undefined {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return undefined;
-  const next = Math.min(...windows.map((window) => nextOpening(window, now)));
-  if (next === Infinity) return 'outside its windows; none opens within two weeks';
-  return `outside its windows; the next one opens at ${new Date(next).toISOString().replace('.000Z', 'Z')}`;
+  return Math.min(...windows.map((window) => nextOpening(window, now)));
 }
 
 function isOpen({ days, from, to, timezone }: PolicyWindow, at: number): boolean {

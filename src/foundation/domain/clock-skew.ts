@@ -3,7 +3,7 @@
 const MINUTE_MS = 60_000;
 
 /** Largest offset of the local clock at which the daemon acts, in milliseconds. */
-const MAX_CLOCK_SKEW_MS = MINUTE_MS;
+export const MAX_CLOCK_SKEW_MS = MINUTE_MS;
 
 /**
  * Milliseconds added to a window if the clock was set within it. The dates of two actions may then have errors of
@@ -14,6 +14,6 @@ export const CLOCK_MARGIN_MS = 3 * MINUTE_MS;
 /** Returns why a clock with this offset is unusable; undefined if it is usable. */
 export function clockFault(skewMs: number): string | undefined {
   if (Math.abs(skewMs) <= MAX_CLOCK_SKEW_MS) return undefined;
-  const seconds = Math.round(Math.abs(skewMs) / 1_000);
+  const seconds = Math.ceil(Math.abs(skewMs) / 1_000);
   return `the local clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the service's`;
 }

@@ -4,6 +4,7 @@
  */
 import type { Campaign } from './campaign.ts';
 import type { FlowControlSpec } from './flow-control.ts';
+import { holdText, type Hold } from './hold.ts';
 import type { ManualOrigin } from './manual-plan.ts';
 
 export const POLICY_MODES = ['off', 'audit', 'approve', 'enforce'] as const;
@@ -125,11 +126,21 @@ export type Proposal = ResumeProposal | WorkflowDeleteProposal | MessageDeletePr
 
 /**
  * Reason why an entry was denied, or a run was held or aborted. `guard` is the label of the metric, the field in the
- * ledger and the word on the page.
+ * ledger and the word on the page. A hold also has its parts; `reason` is their text.
  */
-export interface Denial {
+export interface Denial extends Partial<Hold> {
   readonly guard: string;
   readonly reason: string;
+}
+
+/** Returns the first part of a reason, for a text that has its own next step. */
+export function foundBy({ measured, reason }: Denial): string {
+  return measured ?? reason;
+}
+
+/** Returns the denial by a guard: the only place where the text of a hold is made. */
+export function denialBy(guard: string, hold: Hold): Denial {
+  return { guard, reason: holdText(hold), ...hold };
 }
 
 /** Alert that began to fire, or a failure callback. It is pending until a run has processed it. */

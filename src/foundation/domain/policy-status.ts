@@ -1,5 +1,5 @@
 import type { Campaign } from './campaign.ts';
-import type { ActionType, EventTrigger, PolicyMode } from './plan.ts';
+import type { ActionType, Denial, EventTrigger, PolicyMode } from './plan.ts';
 
 /** Policy as shown by the pages, the API and the metrics. */
 export interface PolicyStatus {
@@ -20,7 +20,7 @@ export interface PolicyStatus {
   /** Remaining audit runs. */
   readonly probationLeft?: number;
   /** Hold of the policy, and its start in epoch milliseconds. */
-  readonly held?: { readonly guard: string; readonly reason: string; readonly since: number };
+  readonly held?: Denial & { readonly since: number };
   /** Alerts or failure callbacks that no run has processed yet. `since` is the arrival of the oldest. */
   readonly pending?: {
     readonly trigger: EventTrigger['kind'];

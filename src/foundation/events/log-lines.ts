@@ -214,7 +214,7 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
     matched,
     acted,
     backlog,
-    ...stopped,
+    ...(stopped !== undefined && { guard: stopped.guard, reason: stopped.reason }),
     ...(error !== undefined && { error }),
   };
   const isNews = lasting.isNews(`policy ${policy}`, `${outcome} ${stopped?.guard ?? ''} ${matched > 0}`);

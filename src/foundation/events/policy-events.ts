@@ -1,6 +1,6 @@
 /** Events of the policies, their actions, and the engine. */
 import type { Campaign } from '../domain/campaign.ts';
-import type { RunOutcome, Trigger } from '../domain/plan.ts';
+import type { Denial, RunOutcome, Trigger } from '../domain/plan.ts';
 
 export type PolicyEvent =
   | { readonly type: 'policy.triggered'; readonly policy: string; readonly account: string; readonly trigger: Trigger }
@@ -21,7 +21,7 @@ export type PolicyEvent =
       readonly evaluationErrors: number;
       /** Milliseconds until the backlog is drained at the limits of ramp and caps; absent if nothing matched. */
       readonly drainMs?: number;
-      readonly stopped?: { readonly guard: string; readonly reason: string };
+      readonly stopped?: Denial;
       readonly error?: string;
     }
   | {

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
  */
 export function fileSwitch(path: string): string | undefined {
   try {
-    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return `${path} exists; remove the file to continue`;
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return `${path} exists`;
     const link = danglingParent(path);
     return link && `${path} cannot be checked: ${link} is a dangling link`;
   } catch (error) {

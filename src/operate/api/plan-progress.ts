@@ -1,5 +1,6 @@
 /** Progress of a manual plan: what was sent, with which outcomes, and what it waits for. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import type { Denial } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { Condition, EngineCommands } from '#automate/ledger/commands.ts';
@@ -40,7 +41,7 @@ export interface PlanProgress extends Counts {
   /** Epoch milliseconds when the last step that settles is judged at the earliest. */
   readonly settlesAt?: number;
   /** Reason why it does not continue. */
-  readonly held?: { readonly guard: string; readonly reason: string };
+  readonly held?: Denial;
   readonly campaigns: readonly (Counts & {
     readonly group: string;
     /** `ended` if nothing is left to do in the group. */
@@ -98,9 +99,9 @@ function stateOf(
   return now.isHeld ? 'held' : 'running';
 }
 
-function heldBy(pause: { readonly reason: string } | undefined, condition: Condition | undefined) {
+function heldBy(pause: { readonly reason: string } | undefined, condition: Condition | undefined): Denial | undefined {
   if (pause !== undefined) return { guard: 'kill_switch', reason: pause.reason };
-  return condition && { guard: condition.guard ?? 'error', reason: condition.detail };
+  return condition && { guard: condition.guard ?? 'error', reason: condition.detail, ...condition.denial };
 }
 
 function groupsOf(actions: readonly ActionRecord[], live: readonly Campaign[]): PlanProgress['campaigns'] {

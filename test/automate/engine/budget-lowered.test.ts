@@ -197,7 +197,7 @@ describe('a possibly outdated amount', () => {
     expect(await a.raise()).toEqual([]);
     const plan = (await pending(a.w))!;
     expect(plan).toMatchObject({
-      needsApproval: { guard: 'known_budget', reason: 'the assertion is more than 7 days old, with no raise since' },
+      needsApproval: { guard: 'known_budget', measured: 'the assertion is more than 7 days old, with no raise since' },
       notes: expect.arrayContaining([
         'The request sets the budget to $120, whatever its current value: a higher budget set elsewhere would be lowered.',
       ]) as string[],

@@ -156,7 +156,15 @@ describe('modes', () => {
         account: 'production',
         action: 'workflow-dlq.resume',
         campaigns: [],
-        held: { guard: 'mode', reason: 'the mode is audit: nothing is sent; 1 not sent', since: START },
+        held: {
+          guard: 'mode',
+          reason:
+            'the mode is audit (engine.mode is audit); requests are sent in mode approve or enforce; change what lowers the mode',
+          measured: 'the mode is audit (engine.mode is audit)',
+          needed: 'requests are sent in mode approve or enforce',
+          remedy: 'change what lowers the mode',
+          since: START,
+        },
         source: 'opsd.yaml:7',
         schedule: 'every 5m',
         mode: 'enforce',
@@ -237,7 +245,7 @@ describe('a plan', () => {
     expect(await planOf(w)).toMatchObject({
       state: 'held',
       effectiveMode: 'off',
-      stopped: { guard: 'kill_switch', reason: 'file PAUSE' },
+      stopped: { guard: 'kill_switch', measured: 'file PAUSE' },
       chosen: [{ dlqId: 'dlq-001' }],
     });
   });
@@ -418,7 +426,7 @@ describe('caps', () => {
     w.dlq.add();
     await run(w);
     const reason = 'all caps count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends this state';
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', reason } });
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', measured: reason } });
     const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
     if (!planned.ok) throw new Error(planned.message);
     const { caps } = planned.plan;
@@ -496,7 +504,7 @@ describe('conditions that end a run', () => {
     expect(w.dlq.sent).toEqual([]);
     expect((await w.engine.statuses())[0]).toMatchObject({
       effectiveMode: 'off',
-      reducedBy: 'paused: the store cannot be read: disk I/O error',
+      reducedBy: 'paused: the store cannot be read: disk I/O error; check the store',
     });
   });
 
@@ -521,10 +529,11 @@ describe('conditions that end a run', () => {
     await run(w, NEVER, 'other');
     expect(w.dlq.sent).toHaveLength(1);
     expect(w.runs()).toEqual(['halted', 'held']);
-    expect(w.lastRun().stopped).toEqual({
+    expect(w.lastRun().stopped).toMatchObject({
       guard: 'kill_switch',
-      reason:
-        'exceeded_request: the service acted on 2 entries; the request allowed 1 (dlq-001); `opsd unpause --reason TEXT` lifts it',
+      measured:
+        'exceeded_request (dlq-001): the service acted on 2 entries; the request allowed 1; compare the action with the service',
+      remedy: '`opsd unpause --reason TEXT` lifts it',
     });
     expect((await w.engine.statuses()).map((status) => status.effectiveMode)).toEqual(['off', 'off']);
     expect((await w.engine.statuses())[0]!.reducedBy).toMatch(/^paused: exceeded_request/);
@@ -546,7 +555,7 @@ describe('conditions that end a run', () => {
     w.pause = 'file PAUSE';
     await run(w);
     expect(w.dlq.listings).toEqual([]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch', reason: 'file PAUSE' } });
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch', measured: 'file PAUSE' } });
     w.pause = undefined;
     w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && (w.pause = 'file PAUSE'));
     await run(w);
@@ -576,7 +585,7 @@ describe('conditions that end a run', () => {
     };
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(w.lastRun().stopped?.reason).toBe('the kill switch cannot be read: EACCES');
+    expect(w.lastRun().stopped?.measured).toBe('the kill switch cannot be read: EACCES');
   });
 
   test('a stop: the request in progress is finished and its outcome written, the rest is skipped', async () => {

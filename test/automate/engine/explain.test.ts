@@ -47,7 +47,7 @@ describe('what each policy would do', () => {
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'later', denial: { guard: 'destination' } });
     expect(await verdictOn(w, 'dlq-003')).toMatchObject({
       verdict: 'later',
-      denial: { guard: 'ramp', reason: 'a later step' },
+      denial: { guard: 'ramp', measured: 'a later step' },
     });
   });
 
@@ -64,9 +64,9 @@ describe('what each policy would do', () => {
   });
 
   test.each([
-    [{ mode: 'audit' }, { guard: 'mode', reason: 'the mode is audit: nothing is sent' }],
-    [{ mode: 'off' }, { guard: 'mode', reason: 'the mode is off: nothing is sent' }],
-    [{ mode: 'approve' }, { guard: 'approval', reason: 'waits for approval by an operator' }],
+    [{ mode: 'audit' }, { guard: 'mode', measured: 'the mode is audit' }],
+    [{ mode: 'off' }, { guard: 'mode', measured: 'the mode is off' }],
+    [{ mode: 'approve' }, { guard: 'approval', measured: 'the plan waits for approval by an operator' }],
   ])('does not claim to act where it would send nothing: %j', async (policy, denial) => {
     const w = world({ policy, guards: GUARDS });
     w.dlq.add();
@@ -88,7 +88,7 @@ describe('what each policy would do', () => {
     const w = world();
     w.dlq.add();
     await w.engine.pause({ ...ME, reason: 'odd' });
-    const denial = { guard: 'kill_switch', reason: 'odd; `opsd unpause --reason TEXT` lifts it' };
+    const denial = { guard: 'kill_switch', measured: 'odd', remedy: '`opsd unpause --reason TEXT` lifts it' };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });
 

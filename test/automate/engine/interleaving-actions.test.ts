@@ -20,7 +20,8 @@ test('a pause between the guards and the intent keeps the request from being sen
   await ended;
   expect(sentIds(w)).toEqual([]);
   expect(await w.ledger.openActions()).toEqual([]);
-  const reason = 'release night; `opsd unpause --policy resume-billing --reason TEXT` lifts it';
+  const reason =
+    'release night; nothing is sent during a pause; `opsd unpause --policy resume-billing --reason TEXT` lifts it';
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch', reason } });
 });
 

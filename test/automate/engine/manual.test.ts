@@ -416,7 +416,7 @@ describe('deletes and prunes', () => {
     for (let i = 0; i < 30; i++) w.dlq.add();
     w.observe();
     const plan = await make(w, { selection: { action: 'delete', label: ['billing'] } });
-    expect(plan.needsApproval).toEqual({ guard: 'tripwire', reason: '30 of 30 matched, more than 25 %' });
+    expect(plan.needsApproval).toMatchObject({ guard: 'tripwire', measured: '30 of 30 entries to act on' });
     await w.engine.apply(plan.id, ME, NEVER);
     expect(w.dlq.deleted).toHaveLength(30);
   });

@@ -214,7 +214,7 @@ describe('a lease that is lost', () => {
     const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...fenced }) } });
     w.dlq.add();
     await run(w);
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'lease', reason: LOST } });
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'lease', measured: LOST } });
     expect(w.events.some(({ type }) => type === 'store.failed')).toBe(false);
   });
 });

@@ -48,7 +48,7 @@ test('a policy whose outcomes do not match its plan is paused until an operator 
   w.dlq.add();
   await w.engine.run('resume-billing', NEVER);
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
-  expect((await w.engine.statuses())[0]!.reducedBy).toMatch(/^paused: 2 planned, but 1 acted/);
+  expect((await w.engine.statuses())[0]!.reducedBy).toMatch(/^paused: 1 acted.*; the sum must be the 2 planned/);
   expect(w.dlq.sent).toHaveLength(1);
 });
 

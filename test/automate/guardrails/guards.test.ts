@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { begin } from '#automate/guardrails/campaign.ts';
+import { holdText } from '#foundation/domain/hold.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { arrivals } from '#automate/guardrails/arrivals.ts';
 import { approval } from '#automate/guardrails/approval.ts';
@@ -128,17 +129,23 @@ test('the list has the order in which the stages are evaluated', () => {
 });
 
 test('kill_switch, lease and window repeat the reason', () => {
-  expect(killSwitch(run({ paused: 'file PAUSE' }))).toBe('file PAUSE');
+  const paused = { reason: 'file PAUSE', remedy: 'remove the file', since: NOW };
+  expect(killSwitch(run({ paused }))).toMatchObject({
+    measured: 'file PAUSE',
+    remedy: 'remove the file',
+    since: NOW,
+  });
   expect(killSwitch(run())).toBeUndefined();
-  expect(lease(run({ leaseLost: 'epoch 4 has it' }))).toBe('epoch 4 has it');
+  expect(lease(run({ leaseLost: 'epoch 4 has it' }))?.measured).toBe('epoch 4 has it');
   expect(lease(run())).toBeUndefined();
-  expect(window(run({ outsideWindow: 'opens at 06:00' }))).toBe('opens at 06:00');
+  expect(window(run({ opensAt: NOW }))).toMatchObject({ measured: 'the policy is outside its windows', until: NOW });
+  expect(window(run({ opensAt: Infinity }))).not.toHaveProperty('until');
   expect(window(run())).toBeUndefined();
 });
 
 test('precondition names false and unknown facts', () => {
   expect(precondition(run())).toBeUndefined();
-  expect(precondition(run({ unmet: [{ name: 'no incident', verdict: 'no' }] }))).toBe('no incident is false');
+  expect(precondition(run({ unmet: [{ name: 'no incident', verdict: 'no' }] }))?.measured).toBe('no incident is false');
   expect(
     precondition(
       run({
@@ -147,7 +154,7 @@ test('precondition names false and unknown facts', () => {
           { name: 'b', verdict: 'no' },
         ],
       }),
-    ),
+    )?.measured,
   ).toBe('a is unknown, b is false');
 });
 
@@ -161,7 +168,11 @@ test.each([
   const said = minInterval(run(over));
   if (passes) expect(said).toBeUndefined();
   else
-    expect(said).toBe('the last action was at 2025-11-20T11:00:00.001Z, the next may be at 2025-11-20T12:00:00.001Z');
+    expect(said).toMatchObject({
+      measured: 'the last action was at 2025-11-20T11:00:00.001Z',
+      needed: 'limits.minInterval is 1h',
+      until: NOW + 1,
+    });
 });
 
 test.each([
@@ -169,9 +180,13 @@ test.each([
   ['one moment short', { lastUnknownAt: NOW - HOUR + 1 }, false],
   ['just long enough', { lastUnknownAt: NOW - HOUR }, true],
 ])('cool_down after a prune of which nobody knows: %s', (_what, over, passes) => {
-  const reason =
-    'the result of the prune at 2025-11-20T11:00:00.001Z is unknown; the next prune is allowed at 2025-11-20T12:00:00.001Z';
-  expect(coolDown(run(over))).toBe(passes ? undefined : reason);
+  const found = coolDown(run(over));
+  if (passes) expect(found).toBeUndefined();
+  else
+    expect(found).toMatchObject({
+      measured: 'the result of the prune at 2025-11-20T11:00:00.001Z is unknown',
+      until: NOW + 1,
+    });
 });
 
 test.each([
@@ -191,16 +206,23 @@ test.each([
 });
 
 test('mode, probation and approval report what they wait for', () => {
-  expect(mode(authority({ mode: 'off' }))).toBe('the mode is off: nothing is sent');
-  expect(probation(authority({ probationLeft: 1 }))).toBe('on probation: 1 more run in audit');
-  expect(probation(authority({ probationLeft: 3 }))).toBe('on probation: 3 more runs in audit');
-  expect(approval(authority({ mode: 'approve' }))).toBe('waits for approval by an operator');
-  expect(approval(authority({ needsApproval: '9 of 10' }))).toBe('waits for approval by an operator: 9 of 10');
+  expect(mode(authority({ mode: 'off' }))?.measured).toBe('the mode is off');
+  expect(mode(authority({ mode: 'audit', reducedBy: 'OPSD_MODE is audit' }))?.measured).toBe(
+    'the mode is audit (OPSD_MODE is audit)',
+  );
+  expect(probation(authority({ probationLeft: 1 }))?.measured).toBe('on probation: 1 more run in audit');
+  expect(probation(authority({ probationLeft: 3 }))?.measured).toBe('on probation: 3 more runs in audit');
+  expect(approval(authority({ mode: 'approve' }))?.measured).toBe('the plan waits for approval by an operator');
+  expect(approval(authority({ needsApproval: '9 of 10' }))?.measured).toBe(
+    'the plan waits for approval by an operator: 9 of 10',
+  );
 });
 
 test('incomplete_read reports the reason', () => {
   expect(incompleteRead(read())).toBeUndefined();
-  expect(incompleteRead(read({ complete: false, problem: 'timeout' }))).toBe('the listing is incomplete: timeout');
+  expect(incompleteRead(read({ complete: false, problem: 'timeout' }))?.measured).toBe(
+    'the listing is incomplete: timeout',
+  );
 });
 
 describe('filter_mismatch', () => {
@@ -225,9 +247,9 @@ describe('filter_mismatch', () => {
     '%s: %o passes %o and catches %o among others',
     (name, filter, good, bad) => {
       expect(filterMismatch(read({ filter, entries: [entry(good)] }))).toBeUndefined();
-      expect(filterMismatch(read({ filter, entries: [entry(good), entry({ ...bad, dlqId: 'dlq-2' })] }))).toBe(
-        `the service ignored the filter ${name}: it listed dlq-2`,
-      );
+      expect(
+        filterMismatch(read({ filter, entries: [entry(good), entry({ ...bad, dlqId: 'dlq-2' })] }))?.measured,
+      ).toBe(`the service ignored the filter ${name}: it listed dlq-2`);
     },
   );
 });
@@ -237,11 +259,11 @@ test.each([
   [0, undefined],
   [60_000, undefined],
   [-60_000, undefined],
-  [60_001, "the local clock is 60 s ahead of the service's"],
+  [60_001, "the local clock is 61 s ahead of the service's"],
   [-31 * 24 * HOUR, "the local clock is 2678400 s behind the service's"],
 ])('clock: %o', (clockSkewMs, reason) => {
   const skew = clockSkewMs === undefined ? {} : { clockSkewMs };
-  expect(clock({ unmet: [], minInterval: 0, now: NOW, ...skew })).toBe(reason);
+  expect(clock({ unmet: [], minInterval: 0, now: NOW, ...skew })?.measured).toBe(reason);
 });
 
 describe('implausible_data', () => {
@@ -249,7 +271,7 @@ describe('implausible_data', () => {
     [{}, undefined],
     [{ clockSkewMs: 60_000 }, undefined],
     [{ clockSkewMs: -60_000 }, undefined],
-    [{ clockSkewMs: 60_001 }, "the local clock is 60 s ahead of the service's"],
+    [{ clockSkewMs: 60_001 }, "the local clock is 61 s ahead of the service's"],
     [{ clockSkewMs: 61_000 }, "the local clock is 61 s ahead of the service's"],
     [{ clockSkewMs: -3_600_000 }, "the local clock is 3600 s behind the service's"],
     [{ dropped: 1 }, '1 listed entry could not be parsed'],
@@ -265,15 +287,15 @@ describe('implausible_data', () => {
     [{ entries: [entry({ workflowCreatedAt: Date.UTC(2014, 0) })] }, /workflowCreatedAt of dlq-1 is out of range/],
   ] as [Partial<ReadFacts>, string | RegExp | undefined][])('%o', (facts, reason) => {
     const said = implausibleData(read(facts));
-    if (reason instanceof RegExp) expect(said).toMatch(reason);
-    else expect(said).toBe(reason);
+    if (reason instanceof RegExp) expect(said?.measured).toMatch(reason);
+    else expect(said?.measured).toBe(reason);
   });
 });
 
 test('where tolerates a twentieth', () => {
   expect(where({ entries: 0, errors: 0 })).toBeUndefined();
   expect(where({ entries: 100, errors: 5 })).toBeUndefined();
-  expect(where({ entries: 100, errors: 6 })).toBe('the expression failed on 6 of 100 entries');
+  expect(where({ entries: 100, errors: 6 })?.measured).toBe('the expression failed on 6 of 100 entries');
 });
 
 test('protected compares labels whole, without blanks around configured ones', () => {
@@ -435,60 +457,68 @@ describe('quota', () => {
       ...over,
     });
     if (reason === undefined) expect(said).toBeUndefined();
-    else expect(said).toMatch(reason);
+    else expect(said?.measured).toMatch(reason);
   });
 });
 
 describe('tripwire', () => {
   const REMOVE = { action: 'workflow-dlq.delete', maxMatched: 200, onTrip: 'abort' } as const;
   test.each([
-    [{ matched: 10_000 }, undefined],
-    [{ matched: 10_001 }, { onTrip: 'approve', reason: '10001 matched, more than 10000' }],
+    [{ allowed: 10_000 }, undefined],
     [
-      { matched: 10_001, onTrip: 'abort' },
-      { onTrip: 'abort', reason: '10001 matched, more than 10000' },
-    ],
-    [{ matched: 10_001, isApproved: true }, undefined],
-    [{ matched: Number.NaN }, { onTrip: 'approve', reason: 'NaN matched, more than 10000' }],
-    [{ matched: 100, population: 100 }, undefined],
-    [{ ...REMOVE, matched: 200 }, undefined],
-    [
-      { ...REMOVE, matched: 201 },
-      { onTrip: 'abort', reason: '201 matched, more than 200' },
+      { allowed: 10_001 },
+      { onTrip: 'approve', hold: { measured: '10001 entries to act on', needed: 'limits.maxMatched is 10000' } },
     ],
     [
-      { ...REMOVE, matched: 201, onTrip: 'approve' },
-      { onTrip: 'approve', reason: '201 matched, more than 200' },
+      { allowed: 10_001, onTrip: 'abort' },
+      { onTrip: 'abort', hold: { measured: '10001 entries to act on', needed: 'limits.maxMatched is 10000' } },
     ],
-    [{ ...REMOVE, matched: 24, population: 24 }, undefined],
-    [{ ...REMOVE, matched: 6, population: 25 }, undefined],
+    [{ allowed: 10_001, isApproved: true }, undefined],
     [
-      { ...REMOVE, matched: 7, population: 25 },
-      { onTrip: 'abort', reason: '7 of 25 matched, more than 25 %' },
+      { allowed: Number.NaN },
+      { onTrip: 'approve', hold: { measured: 'NaN entries to act on', needed: 'limits.maxMatched is 10000' } },
     ],
-    [{ ...REMOVE, matched: 25, population: 100 }, undefined],
+    [{ allowed: 100, population: 100 }, undefined],
+    [{ ...REMOVE, allowed: 200 }, undefined],
     [
-      { ...REMOVE, matched: 26, population: 100 },
-      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
-    ],
-    [{ ...REMOVE, matched: 26, population: 100, isApproved: true }, undefined],
-    [
-      { ...REMOVE, action: 'message-dlq.delete', matched: 26, population: 100 },
-      { onTrip: 'abort', reason: '26 of 100 matched, more than 25 %' },
+      { ...REMOVE, allowed: 201 },
+      { onTrip: 'abort', hold: { measured: '201 entries to act on', needed: 'limits.maxMatched is 200' } },
     ],
     [
-      { ...REMOVE, action: 'message-dlq.prune', matched: 201 },
-      { onTrip: 'abort', reason: '201 matched, more than 200' },
+      { ...REMOVE, allowed: 201, onTrip: 'approve' },
+      { onTrip: 'approve', hold: { measured: '201 entries to act on', needed: 'limits.maxMatched is 200' } },
     ],
-  ] as [Partial<MatchedFacts>, unknown][])('%o', (over, expected) => {
+    [{ ...REMOVE, allowed: 24, population: 24 }, undefined],
+    [{ ...REMOVE, allowed: 6, population: 25 }, undefined],
+    [
+      { ...REMOVE, allowed: 7, population: 25 },
+      { onTrip: 'abort', hold: { measured: '7 of 25 entries to act on', needed: 'limits.maxMatchedShare is 25 %' } },
+    ],
+    [{ ...REMOVE, allowed: 25, population: 100 }, undefined],
+    [
+      { ...REMOVE, allowed: 26, population: 100 },
+      { onTrip: 'abort', hold: { measured: '26 of 100 entries to act on', needed: 'limits.maxMatchedShare is 25 %' } },
+    ],
+    [{ ...REMOVE, allowed: 26, population: 100, isApproved: true }, undefined],
+    [
+      { ...REMOVE, action: 'message-dlq.delete', allowed: 26, population: 100 },
+      { onTrip: 'abort', hold: { measured: '26 of 100 entries to act on', needed: 'limits.maxMatchedShare is 25 %' } },
+    ],
+    [
+      { ...REMOVE, action: 'message-dlq.prune', allowed: 201 },
+      { onTrip: 'abort', hold: { measured: '201 entries to act on', needed: 'limits.maxMatched is 200' } },
+    ],
+  ] as [Partial<MatchedFacts>, object | undefined][])('%o', (over, expected) => {
     const facts = {
-      matched: 0,
+      allowed: 0,
       maxMatched: 10_000,
       maxMatchedShare: 0.25,
       onTrip: 'approve',
       isApproved: false,
     } as const;
-    expect(tripwire({ action: 'workflow-dlq.resume', ...facts, ...over })).toEqual(expected);
+    const found = tripwire({ action: 'workflow-dlq.resume', ...facts, ...over });
+    if (expected === undefined) expect(found).toBeUndefined();
+    else expect(found).toMatchObject(expected);
   });
 });
 
@@ -511,8 +541,22 @@ describe('destination', () => {
       { ...DELETE, deliveries: { delivered: 0, all: 20 } },
       { allowed: 7, reason: 'not applicable', passed: true },
     ],
-  ] as [Partial<GroupFacts>, unknown][])('%o', (over, expected) => {
-    expect(destination(group(over))).toEqual(expected);
+  ] as [Partial<GroupFacts>, object][])('%o', (over, expected) => {
+    expect(destination(group(over))).toMatchObject(expected);
+  });
+
+  test.each([
+    [{ delivered: 4, all: 20 }, undefined],
+    [{ delivered: 4, all: 20, newer: { delivered: 4, all: 16 } }, undefined],
+    [{ delivered: 4, all: 20, newer: { delivered: 4, all: 10 } }, 'improving'],
+    [{ delivered: 4, all: 20, newer: { delivered: 0, all: 10 } }, 'worsening'],
+    [{ delivered: 4, all: 20, newer: { delivered: 2, all: 10 } }, 'steady'],
+  ])('a hold has its trend: %o', (deliveries, trend) => {
+    const { hold } = destination(group({ deliveries, destination: 'billing.example' }));
+    expect(hold?.trend).toBe(trend);
+    const found = 'billing.example delivered 4 of 20 attempts in the last 15 minutes';
+    const middle = trend === undefined ? found : `${found}, ${trend}`;
+    expect(holdText(hold!)).toBe(`${middle}; resumes begin at 90 %; repair the destination`);
   });
 
   describe('where little is known, a verified canary decides', () => {
@@ -565,7 +609,7 @@ describe('arrivals', () => {
       { allowed: 0, reason: 'NaN in 10 minutes (> 25)', passed: false },
     ],
   ])('%o', (facts, expected) => {
-    expect(arrivals(group({ arrivals: facts }))).toEqual(expected);
+    expect(arrivals(group({ arrivals: facts }))).toMatchObject(expected);
     const asked = arrivals(group({ arrivals: facts, action: 'workflow-dlq.delete' }));
     expect(asked).toEqual({ allowed: 7, reason: 'not applicable', passed: true });
   });
@@ -583,7 +627,7 @@ describe('ramp', () => {
     ],
     [
       { ...begun, state: 'settling', until: NOW + 1 },
-      { allowed: 0, reason: 'step 1 settles until 2025-11-20T12:00:00.001Z', passed: false },
+      { allowed: 0, reason: 'step 1 settles', passed: false, hold: { until: NOW + 1 } },
     ],
     [
       { ...begun, state: 'settling', until: NOW },
@@ -591,18 +635,18 @@ describe('ramp', () => {
     ],
     [
       { ...begun, state: 'halted', until: NOW, reason: 'x' },
-      { allowed: 0, reason: 'halted until 2025-11-20T12:00:00.000Z: x', passed: false },
+      { allowed: 0, reason: 'halted: x', passed: false, hold: { until: NOW } },
     ],
     [
       { ...begun, state: 'audit', reason: 'x' },
-      { allowed: 0, reason: 'in audit until an operator lifts it: x', passed: false },
+      { allowed: 0, reason: 'in audit: x', passed: false },
     ],
     [
       { ...begun, state: 'ended' },
       { allowed: 0, reason: 'the campaign has ended', passed: false },
     ],
-  ] as [typeof begun, unknown][])('%o', (campaign, expected) => {
-    expect(ramp(group({ campaign }))).toEqual(expected);
+  ] as [typeof begun, object][])('%o', (campaign, expected) => {
+    expect(ramp(group({ campaign }))).toMatchObject(expected);
   });
 
   test('without a campaign a resume is one canary, and other actions pass', () => {
@@ -616,10 +660,13 @@ test('caps: the smallest limit counts', () => {
   const take = (matched: number, maxPerRun: number, ...list: ReturnType<typeof cap>[]) =>
     caps({ matched, maxPerRun, caps: list });
   expect(take(5, 10, cap('policy', 0, 10))).toEqual({ allowed: 5 });
-  expect(take(15, 10, cap('policy', 0, 10))).toEqual({ allowed: 10, reason: 'a run acts on at most 10' });
-  expect(take(15, 10, cap('policy', 7, 10), cap('engine', 8, 10))).toEqual({
+  expect(take(15, 10, cap('policy', 0, 10))).toMatchObject({
+    allowed: 10,
+    hold: { needed: 'a run acts on at most 10' },
+  });
+  expect(take(15, 10, cap('policy', 7, 10), cap('engine', 8, 10))).toMatchObject({
     allowed: 2,
-    reason: 'engine hour: 8 of 10 used',
+    hold: { measured: 'engine hour: 8 of 10 used', windowMs: HOUR },
   });
   expect(take(15, 10, cap('policy', 12, 10)).allowed).toBe(0);
   expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
@@ -633,16 +680,18 @@ test('caps: a value that is not a number allows nothing', () => {
 test('exceeded_request: no more than was named', () => {
   expect(exceededRequest({ asked: 1, done: 1 })).toBeUndefined();
   expect(exceededRequest({ asked: 100, done: 0 })).toBeUndefined();
-  expect(exceededRequest({ asked: 1, done: 2 })).toBe('the service acted on 2 entries; the request allowed 1');
-  expect(exceededRequest({ asked: 100, done: 101 })).toBe('the service acted on 101 entries; the request allowed 100');
+  const found = exceededRequest({ asked: 1, done: 2 });
+  expect(found).toMatchObject({ measured: 'the service acted on 2 entries', needed: 'the request allowed 1' });
+  expect(exceededRequest({ asked: 100, done: 101 })?.measured).toBe('the service acted on 101 entries');
 });
 
 test('outcome_mismatch: each planned act is somewhere, once', () => {
   const even: OutcomeFacts = { planned: 15, acted: 5, skipped: 4, failed: 3, unknown: 2, left: 1 };
   expect(outcomeMismatch(even)).toBeUndefined();
-  expect(outcomeMismatch({ ...even, planned: 16 })).toBe(
-    '16 planned, but 5 acted, 4 skipped, 3 failed, 2 unknown and 1 left',
-  );
+  expect(outcomeMismatch({ ...even, planned: 16 })).toMatchObject({
+    measured: '5 acted, 4 skipped, 3 failed, 2 unknown and 1 left',
+    needed: 'the sum must be the 16 planned',
+  });
   for (const part of ['acted', 'skipped', 'failed', 'unknown', 'left'] as const) {
     expect(outcomeMismatch({ ...even, [part]: even[part] + 1 }), part).toBeDefined();
   }
@@ -679,8 +728,8 @@ describe('raises of the budget', () => {
     [{ ...facts, spend: { ...spend, fresh: false } }, 'the spend of the month is unknown'],
     [{ ...facts, spend: noMonth }, 'the spend of the month is unknown'],
     [{ ...facts, spend: { ...spend, monthUsd: 110.01 } }, 'the spend of $110.01 proves that the budget is not $100'],
-  ])('known_budget: %#', (facts, reason) => {
-    expect(knownBudget({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+  ])('known_budget: %#', (facts, measured) => {
+    expect(knownBudget({ ...facts, isApproved: true })).toMatchObject({ verdict: 'hold', hold: { measured } });
   });
 
   test('known_budget requires approval where an operator can decide, and holds where none can', () => {
@@ -688,34 +737,37 @@ describe('raises of the budget', () => {
       { verdict: 'hold', reason: 'older' } as const,
       { verdict: 'approve', reason: 'old' } as const,
     ];
-    expect(knownBudget({ ...facts, doubt: approve })).toEqual(approve);
+    expect(knownBudget({ ...facts, doubt: approve })).toMatchObject({ verdict: 'approve', hold: { measured: 'old' } });
     expect(knownBudget({ ...facts, doubt: approve, isApproved: true })).toBeUndefined();
-    expect(knownBudget({ ...facts, doubt: hold, isApproved: true })).toEqual(hold);
+    const found = knownBudget({ ...facts, doubt: hold, isApproved: true });
+    expect(found).toMatchObject({ verdict: 'hold', hold: { measured: 'older' } });
   });
 
   test('confirmation waits for the readings, or for approval', () => {
-    const one = { ...facts, unconfirmed: 'reading 1 of 2' };
-    expect(confirmation(one)).toEqual({ verdict: 'hold', reason: 'reading 1 of 2' });
+    const one = { ...facts, unconfirmed: { readings: 1, needed: 2, apart: '15m', windowMs: HOUR / 4 } };
+    const hold = { measured: 'reading 1 of 2', needed: 'they must agree and be 15m apart', windowMs: HOUR / 4 };
+    expect(confirmation(one)).toMatchObject({ verdict: 'hold', hold });
     expect(confirmation({ ...one, isApproved: true })).toBeUndefined();
   });
 
   test.each([
-    [unknown, 'the new budget is unknown'],
-    [{ ...facts, toUsd: 121 }, '$121 is above the ceiling of $120'],
-    [{ ...facts, toUsd: 100 }, '$100 cannot be raised: the ceiling is $120'],
-    [{ ...facts, toUsd: Number.NaN }, '$NaN is above the ceiling of $120'],
-    [{ ...facts, raisesThisMonth: 3 }, '3 of 3 raises of the month are used'],
-    [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month, more than $150'],
-  ])('raise_limits: %#', (facts, reason) => {
-    expect(raiseLimits({ ...facts, isApproved: true })).toEqual({ verdict: 'hold', reason });
+    [unknown, 'the new budget is unknown', 'the ceiling is $120'],
+    [{ ...facts, toUsd: 121 }, 'the new budget would be $121', 'the ceiling is $120'],
+    [{ ...facts, toUsd: 100 }, '$100 cannot be raised', 'the ceiling is $120'],
+    [{ ...facts, toUsd: Number.NaN }, 'the new budget would be $NaN', 'the ceiling is $120'],
+    [{ ...facts, raisesThisMonth: 3 }, '3 raises in this month', 'limits.maxPerMonth is 3'],
+    [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month', 'limits.maxRaisePerMonthUsd is $150'],
+  ])('raise_limits: %#', (facts, measured, needed) => {
+    const found = raiseLimits({ ...facts, isApproved: true });
+    expect(found).toMatchObject({ verdict: 'hold', hold: { measured, needed } });
   });
 
   test.each([
-    [{ ...spend, last24hUsd: 25.01 }, '$25.01 in 24 hours, more than 2.5 times the usual $10.00; 5.0 hours left'],
-    [noMedian, 'the usual spend of a day is unknown; 5.0 hours left'],
-    [own(11), '11 of 100 messages of the last day come from actions of this daemon; 5.0 hours left'],
-  ])('surge: %#', (spend, reason) => {
-    expect(surge({ ...facts, spend })).toEqual({ verdict: 'approve', reason });
+    [{ ...spend, last24hUsd: 25.01 }, '$25.01 in 24 hours (5.0 hours left)'],
+    [noMedian, 'the usual spend of a day is unknown (5.0 hours left)'],
+    [own(11), '11 of 100 messages of the last day come from actions of this daemon (5.0 hours left)'],
+  ])('surge: %#', (spend, measured) => {
+    expect(surge({ ...facts, spend })).toMatchObject({ verdict: 'approve', hold: { measured } });
     expect(surge({ ...facts, spend, isApproved: true })).toBeUndefined();
   });
 

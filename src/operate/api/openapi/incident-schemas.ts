@@ -12,6 +12,7 @@ import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import type { QueueStatus } from '../dead-letter-query.ts';
 import type { DeadLetterSample, DeadLetterView } from '../dead-letter-views.ts';
 import type { IncidentDetail, IncidentView } from '../incident-views.ts';
+import type { PolicyView } from '../status-views.ts';
 import {
   anything,
   choice,
@@ -27,6 +28,7 @@ import {
   type JsonSchema,
 } from './json-schema.ts';
 import { storedFields } from './plan-schemas.ts';
+import { denialFields } from './status-schemas.ts';
 
 type Counted = IncidentDetail['labels'][number];
 type Destination = NonNullable<IncidentDetail['destination']>;
@@ -55,9 +57,7 @@ export const INCIDENT_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         mode: choice(POLICY_MODES),
         effectiveMode: choice(POLICY_MODES),
         reducedBy: opt(text()),
-        held: opt(
-          objectOf<{ guard: string; reason: string; since: number }>({ guard: text(), reason: text(), since: time() }),
-        ),
+        held: opt(objectOf<NonNullable<PolicyView['held']>>({ ...denialFields(), since: time() })),
         schedule: text(),
         nextRunAt: opt(time()),
         selects: count('Members that it selects.'),

@@ -1,5 +1,6 @@
 /** Schemas of the status, the sources, the policies, and the conditions. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
+import { TRENDS } from '#foundation/domain/hold.ts';
 import { NOTIFICATION_SEVERITIES } from '#foundation/domain/notification.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import { ACTION_TYPES, POLICY_MODES, RUN_OUTCOMES, TRIGGER_KINDS, type Denial } from '#foundation/domain/plan.ts';
@@ -39,7 +40,7 @@ import {
 } from './json-schema.ts';
 
 export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  Denial: objectOf<Denial>({ guard: text('Name of the guard.'), reason: text() }, 'Decision of a guard.'),
+  Denial: objectOf<Denial>({ ...denialFields(), since: opt(time()) }, 'Decision of a guard.'),
   Verdict: objectOf<Verdict>({
     level: choice(VERDICT_LEVELS, 'Overall state, the worst problem counts.'),
     sentence: text('The state in one sentence.'),
@@ -151,9 +152,7 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     effectiveMode: choice(POLICY_MODES, 'Lowest mode of policy, account, engine and pause.'),
     reducedBy: opt(text('Reason why the effective mode is lower.')),
     probationLeft: opt(count('Remaining audit runs.')),
-    held: opt(
-      objectOf<NonNullable<PolicyView['held']>>({ guard: text(), reason: text(), since: time() }, 'Present hold.'),
-    ),
+    held: opt(objectOf<NonNullable<PolicyView['held']>>({ ...denialFields(), since: time() }, 'Present hold.')),
     pending: opt(
       objectOf<NonNullable<PolicyView['pending']>>(
         { trigger: choice(['alert', 'callback']), alert: opt(text()), count: count(), since: time() },
@@ -172,6 +171,7 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     owner: opt(text()),
     group: opt(text()),
     guard: opt(text()),
+    denial: opt(ref('Denial')),
     summary: text(),
     detail: text('Description, and what to do.'),
     since: time(),
@@ -214,6 +214,20 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
   Proposal: anyObject('Action that a policy proposes. Its fields depend on the action.'),
 };
+
+/** Fields of a denial without its start. Only a hold, an abort and a required approval have the parts of the reason. */
+export function denialFields() {
+  return {
+    guard: text('Name of the guard.'),
+    reason: text('Complete text.'),
+    measured: opt(text('Measured value.')),
+    needed: opt(text('Needed value.')),
+    remedy: opt(text('Next step of an operator.')),
+    windowMs: opt(span('Measured period.')),
+    trend: opt(choice(TRENDS, 'Direction within the period; absent if unknown.')),
+    until: opt(time('Earliest end; absent if unknown.')),
+  };
+}
 
 function lastRunFields() {
   return {
