@@ -108,7 +108,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/ledger',
     'operate/api',
   ],
-  'operate/pages': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/api', 'operate/situation'],
+  // The memo of redacted texts.
+  'operate/pages': [DOMAIN, PLATFORM, 'automate/ledger', 'operate/http', 'operate/api', 'operate/situation'],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
   'operate/cli': [

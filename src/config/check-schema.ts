@@ -164,7 +164,7 @@ function isOfAnother(key: string, path: readonly PropertyKey[], schema: z.core.$
 
 function owners(paths: readonly string[]): string {
   const names = paths
-    .map((path) => path.replace(/\.?[^.]+$/, ''))
+    .map((path) => path.slice(0, Math.max(0, path.lastIndexOf('.'))))
     .map((path) => (path === '' ? 'the top level' : path));
   return names.length > 3 ? `${names.slice(0, 3).join(', ')} and others` : names.join(' or ');
 }

@@ -143,7 +143,7 @@ const REPAIRS: Readonly<Record<string, (wrong: Wrong) => string | undefined>> = 
 /** Fix for `30`, `30 s` and `30sec`: `30s`. */
 function durationFor(value: unknown): string | undefined {
   if (typeof value === 'number') return value > 0 ? `write ${value}s` : undefined;
-  const parts = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(typeof value === 'string' ? value : '');
+  const parts = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(typeof value === 'string' ? value.trim() : '');
   const unit = UNITS.find(([names]) => names.test(parts?.[2] ?? ''))?.[1];
   return parts === null || unit === undefined ? undefined : `write ${parts[1]}${unit}`;
 }

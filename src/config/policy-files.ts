@@ -78,5 +78,6 @@ function complaintOf(path: string): { readonly message: string; readonly help?: 
 
 function regular(pattern: string): RegExp {
   const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  // bounded: names of files
   return new RegExp(`^${parts.join('.*')}$`);
 }

@@ -1,6 +1,7 @@
 /** Text of one file: positions, and lines of it that are safe to show. */
 import { LineCounter } from 'yaml';
-import { credentialSpans, redact } from '#foundation/domain/redact.ts';
+import { credentialSpans } from '#foundation/domain/credential-spans.ts';
+import { redact } from '#foundation/domain/redact.ts';
 import type { Excerpt, Problem } from './problem.ts';
 
 /** Fault between two offsets of a file. */

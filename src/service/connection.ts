@@ -119,7 +119,7 @@ export class ApiConnection implements AsyncDisposable {
     this.#deps = deps;
     const url = new URL(options.baseUrl);
     this.#origin = url.origin;
-    this.#prefix = url.pathname.replace(/\/+$/, '');
+    this.#prefix = url.pathname.replace(/(?<!\/)\/+$/, '');
     this.#bucket = new TokenBucket(options.limits.requestsPerSecond, deps.clock);
     this.#budget = new DailyBudget(
       options.limits.requestsPerDay,

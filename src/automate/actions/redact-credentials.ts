@@ -50,7 +50,7 @@ function redactUrl(text: string): string {
   if (!/^\s*https?:/i.test(text)) return text;
   return text
     .replace(/^(\s*https?:[/\\]*)([^/\\?#]*)@/i, (_all, start: string, user: string) => `${start}${redacted(user)}@`)
-    .replace(/([?&#;])([^=&#;]*)=([^&#;]*)/g, (all, start: string, name: string, value: string) =>
+    .replace(/([?&#;])([^?=&#;]*)=([^&#;]*)/g, (all, start: string, name: string, value: string) =>
       value !== '' && mayNameCredential(decoded(name)) ? `${start}${name}=${redacted(value)}` : all,
     );
 }

@@ -80,7 +80,7 @@ export class ScriptedHosts {
   /** Returns the script of the path, or of its nearest ancestor. */
   #scriptOf(host: string, target: string): Script | undefined {
     const scripts = this.#hosts.get(host)?.scripts;
-    let path = target.split('?', 1)[0]!.replace(/\/+$/, '');
+    let path = target.split('?', 1)[0]!.replace(/(?<!\/)\/+$/, '');
     for (;;) {
       const script = scripts?.get(path);
       if (script !== undefined || path === '') return script;
@@ -95,7 +95,7 @@ export function readPlace(place: string): Place {
   if (URL.parse(`http://${host}/`)?.hostname !== host) {
     throw new ScriptError(`a place is a host name, or a host name with a path, not ${place.slice(0, 200)}`);
   }
-  return { host, path: place.includes('/') ? `/${path}`.replace(/\/+$/, '') : '' };
+  return { host, path: place.includes('/') ? `/${path}`.replace(/(?<!\/)\/+$/, '') : '' };
 }
 
 function take(script: Script): ScriptedStep {

@@ -11,7 +11,7 @@ export function parseServiceDuration(text: string): number | undefined {
   if (/^\d+$/.test(trimmed)) return bounded(Number(trimmed) * 1_000);
   if (!/^(\d+[smhd])+$/.test(trimmed)) return undefined;
   let total = 0;
-  for (const [, count, unit] of trimmed.matchAll(/(\d+)([smhd])/g)) total += Number(count) * UNIT_MS[unit!]!;
+  for (const [, count, unit] of trimmed.matchAll(/(\d+)([smhd])/gy)) total += Number(count) * UNIT_MS[unit!]!;
   return bounded(total);
 }
 

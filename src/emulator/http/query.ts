@@ -47,7 +47,7 @@ export class Query {
    * that comma may be part of a URL, so the whole value is included as well.
    */
   urls(name: string): ReadonlySet<string> | undefined {
-    const values = this.#values(name, 'urls').flatMap((value) => [value, ...value.split(/,+(?=https?:)|,+$/i)]);
+    const values = this.#values(name, 'urls').flatMap((value) => [value, ...value.split(/(?<!,),+(?=https?:|$)/i)]);
     const given = values.filter((value) => !/^,*$/.test(value));
     return given.length === 0 ? undefined : new Set(given);
   }

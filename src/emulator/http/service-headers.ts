@@ -192,6 +192,7 @@ function keyOf(name: string, kind: HeaderParameter['kind'] | undefined): string 
   return kind === 'forward' ? `${name.toLowerCase()}-` : name.toLowerCase();
 }
 
+// bounded: a header
 const IS_HTTP = new RegExp(HTTP_URL);
 
 /** Returns true for a URL that messages can be delivered to: all ASCII, with a host, without credentials. */

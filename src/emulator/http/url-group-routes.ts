@@ -28,6 +28,7 @@ export function urlGroupRoutes(context: MessageContext): readonly Route[] {
 
 function addEndpoints(context: MessageContext, request: ApiRequest): ApiResponse {
   const name = request.params['urlGroupName']!;
+  // bounded: the length of a name
   if (name.length > GROUP_NAME.maxLength || !new RegExp(GROUP_NAME.pattern).test(name)) {
     throw new ApiError(
       400,

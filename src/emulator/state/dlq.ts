@@ -76,7 +76,7 @@ export class DeadLetterQueue {
   }
 
   get(dlqId: string): DeadLetter | undefined {
-    const sequence = Number(/\d+$/.exec(dlqId)?.[0]);
+    const sequence = Number(/(?<!\d)\d+$/.exec(dlqId)?.[0]);
     const chunk = this.#chunks.get(Math.floor(sequence / STRETCH));
     const deadLetter = chunk && this.#deadLetterAt(chunk, sequence % STRETCH);
     return deadLetter?.dlqId === dlqId ? deadLetter : undefined;

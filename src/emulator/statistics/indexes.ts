@@ -167,7 +167,12 @@ export function createIndexes({ clock, random, fractionDigits = () => 9 }: Index
 
 function slugOf(name: string): string {
   const slug = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
-  return slug.slice(0, 20).replaceAll(/^-+|-+$/g, '') || 'index';
+  return (
+    slug
+      .slice(0, 20)
+      .replace(/(?<!-)-+$/, '')
+      .replace(/^-/, '') || 'index'
+  );
 }
 
 function hex(random: Random, digits: number): string {

@@ -114,5 +114,5 @@ export interface Canaries {
 
 /** Returns the start of the URLs of an account's canaries at the hooks listener. */
 export function canaryUrl(publicUrl: string, account: string): string {
-  return `${publicUrl.replace(/\/+$/, '')}/hooks/canary/${account}/`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/hooks/canary/${account}/`;
 }

@@ -14,8 +14,12 @@ const PART =
   /auth(?!or(?!iz))|cookie|token|secret|passw|passphrase|credential|signature|session|jwt|bearer|[cx]srf|hmac|(?:^|-)key$|(?:^|-)(?:sig|sid|otp|pin|pass|pwd|pw|private)(?:-|$)|^code$/;
 const OTHER_KEYS = /(?:flow-?control|idempotency|deduplication|partition|routing)-?key$/;
 
+/** Parts of which every name above contains one. Few other names do, and the rest is ten times as expensive. */
+export const HINT = /tok|secr|pass|pw|bear|jwt|auth|cook|sig|hmac|srf|sid|cred|key|sess|otp|pin|priv|code/i;
+
 /** Returns true for a name whose value is nearly always a credential. */
 export function isCredentialName(name: string): boolean {
+  if (!HINT.test(name)) return false;
   const words = wordsOf(name);
   return WORD.test(words) || GLUED.test(words);
 }
@@ -24,6 +28,7 @@ export function isCredentialName(name: string): boolean {
  * Returns true for a name whose value may be a credential. Only for data of others, where hiding too much is harmless.
  */
 export function mayNameCredential(name: string): boolean {
+  if (!HINT.test(name)) return false;
   const words = wordsOf(name);
   return (PART.test(words) || isCredentialName(name)) && !OTHER_KEYS.test(words);
 }

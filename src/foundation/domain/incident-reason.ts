@@ -17,6 +17,7 @@ const TELLING =
 
 const MASKS: readonly (readonly [RegExp, string])[] = [
   // Names of exceptions and hosts stay; what a message quotes is the value of one request.
+  // bounded: LONGEST_INPUT
   [/"(?:[^"\\]|\\.)*(?:"|$)|`[^`]*(?:`|$)|(?<!\w)'[^']*(?:'(?!\w)|$)|“[^”]*(?:”|$)/g, '…'],
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '#'],
   [/\b0x[0-9a-f]+\b/gi, '#'],
@@ -42,7 +43,7 @@ export function incidentReason(status: number | undefined, error: string | undef
 
 /** Returns a text with numbers, ids, quoted values and hexadecimal values masked. Masking it again changes nothing. */
 export function maskedText(text: string): string {
-  let masked = telling(redact(text.slice(0, LONGEST_INPUT)));
+  let masked = telling(redact(text, LONGEST_INPUT));
   for (const [pattern, mask] of MASKS) masked = masked.replace(pattern, mask);
   return masked
     .split(/\s+/)
@@ -64,10 +65,12 @@ function telling(text: string): string {
     return text.replace(/"([\w.-]{1,40})"\s*:/g, '$1:');
   }
   if (!/^\s*<(?:!doctype|html|head|body|h1|\?xml)/i.test(text)) return text;
+  // bounded: LONGEST_INPUT
   return text.replace(/<(?:style|script)[^>]*>[^<]*(?:<\/\w+>|$)|<[^>]*(?:>|$)/gi, ' ');
 }
 
 function maskedWord(word: string): string {
+  // bounded: LONGEST_INPUT
   const [, before, core, after] = /^([^\w#…]*)(.*?)([^\w#…]*)$/s.exec(word)!;
   return before! + maskedCore(core!) + after!;
 }

@@ -338,7 +338,7 @@ function textOf({ code, status, message }: RequestFailure): string {
 function quoted(text: string): string {
   const line = text
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
-    .replace(/[. ]+$/, '')
+    .replace(/(?<![. ])[. ]+$/, '')
     .trimStart();
   if (line === '') return 'no text';
   return line.length <= 120 ? line : `${line.slice(0, 119)}…`;

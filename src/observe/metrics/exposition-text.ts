@@ -19,7 +19,7 @@ export function labelText(name: string, value: string): string {
 /** Parses the labels from a text that `labelText` wrote. */
 export function parseLabels(text: string): Record<string, string> {
   const labels: Record<string, string> = {};
-  for (const [, name, value] of text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)) {
+  for (const [, name, value] of text.matchAll(/(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"/g)) {
     labels[name!] = value!.replaceAll(/\\(.)/g, (_escape, char: string) => (char === 'n' ? '\n' : char));
   }
   return labels;

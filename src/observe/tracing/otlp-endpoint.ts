@@ -56,7 +56,7 @@ function urlFromEnv(env: Env): string | undefined {
 }
 
 function appendPath(base: string): string {
-  return `${base.replace(/\/+$/, '')}/v1/traces`;
+  return `${base.replace(/(?<!\/)\/+$/, '')}/v1/traces`;
 }
 
 function protocolFromEnv(env: Env): OtlpEndpoint['protocol'] {

@@ -223,7 +223,7 @@ function meets({ row }: FoundDeadLetter, name: Filter, wanted: ReadonlySet<strin
   const text = String(value);
   // Responses have URLs without their query.
   const isUrl = name === 'url' || name === 'workflowUrl';
-  return wanted.has(text) || (isUrl && wanted.has(text.replace(/[?#].*$/s, '')));
+  return wanted.has(text) || (isUrl && wanted.has(text.split(/[?#]/, 1)[0]!));
 }
 
 /** @throws {HttpError} 404 for an unknown account */

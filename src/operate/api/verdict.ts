@@ -238,5 +238,5 @@ function allWell(status: Omit<Status, 'verdict'>): string {
 }
 
 function withoutFullStop(text: string): string {
-  return text.replace(/[.\s]+$/, '');
+  return text.replace(/(?<![.\s])[.\s]+$/, '');
 }

@@ -60,7 +60,7 @@ export function createSignatureCheck(check: SignatureCheck, clock: Clock): Verif
 
     const now = Math.floor(clock.now() / 1_000);
     const { nbf, exp, sub, jti } = claims;
-    const hash = typeof claims['body'] === 'string' ? claims['body'].replace(/=+$/, '') : '';
+    const hash = typeof claims['body'] === 'string' ? claims['body'].replace(/(?<!=)=+$/, '') : '';
     if (typeof exp !== 'number' || exp + LEEWAY_S <= now) throw refused();
     if (typeof nbf !== 'number' || nbf - LEEWAY_S > now) throw refused();
     if (!isSame(hash, createHash('sha256').update(body).digest('base64url'))) throw refused();

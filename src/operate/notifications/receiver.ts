@@ -73,5 +73,5 @@ export async function deliver(receiver: Receiver, message: unknown, options: Del
 function urlOf(base: string, path: string): string | undefined {
   const url = URL.parse(base);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
-  return path === '' ? base : base.replace(/\/+$/, '') + path;
+  return path === '' ? base : base.replace(/(?<!\/)\/+$/, '') + path;
 }

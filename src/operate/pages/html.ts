@@ -2,7 +2,8 @@
  * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
  * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
-import { redact } from '#foundation/domain/redact.ts';
+import { redact, startOf } from '#foundation/domain/redact.ts';
+import { memoByText } from '#foundation/platform/memo.ts';
 
 export class Html {
   readonly #markup: string;
@@ -30,10 +31,18 @@ export function constantMarkup(markup: string): Html {
   return new Html(markup);
 }
 
+/** Rows show the same texts at each refresh, and a page shows thousands. */
+const redacted = memoByText(4_000, (text) => redact(text), 1_100);
+
+/** Returns the redacted text, cut to `most` characters. The rest of a long text costs nothing. */
+export function cutText(text: string, most: number): string {
+  return text.length <= most ? text : `${redacted(startOf(text, most)).slice(0, most)}…`;
+}
+
 function render(value: HtmlValue): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.toString();
-  if (typeof value === 'string') return escapeHtml(redact(value));
+  if (typeof value === 'string') return escapeHtml(redacted(value));
   if (typeof value === 'number') return String(value);
   return value.map(render).join('');
 }

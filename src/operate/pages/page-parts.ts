@@ -1,7 +1,7 @@
 /** Small pieces that all parts of the page use. */
 import { redact } from '#foundation/domain/redact.ts';
 import { formatAge, formatCount, formatTime, machineTime } from '../api/format.ts';
-import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
+import { constantMarkup, cutText, html, type Html, type HtmlValue } from './html.ts';
 
 export type Tone = 'ok' | 'attention' | 'trouble' | 'off';
 
@@ -10,7 +10,7 @@ export function state(tone: Tone, word: string): Html {
 }
 
 export function sub(text: string | undefined): Html | undefined {
-  return text === undefined || text === '' ? undefined : html` <span class="sub">${long(text)}</span>`;
+  return text === undefined || text === '' ? undefined : html` <span class="sub">${clipped(text)}</span>`;
 }
 
 /** Relative time, with the time itself below. */
@@ -26,16 +26,18 @@ export function time(at: number): Html {
 
 const LONG = 500;
 
-/** Text whose end is left out if it is long: its page shows the whole text. */
-export function clipped(text: string): string {
-  return text.length <= LONG ? text : `${text.slice(0, LONG)}…`;
+/** Text whose end is left out if it is long: its page shows the whole text. Other values stay as they are. */
+export function clipped(text: string): string;
+export function clipped(value: HtmlValue): HtmlValue;
+export function clipped(value: HtmlValue): HtmlValue {
+  return typeof value === 'string' ? cutText(value, LONG) : value;
 }
 
 /** Long text with its end folded, so that one value does not fill the screen. Other values stay as they are. */
 export function long(value: HtmlValue): HtmlValue {
   if (typeof value !== 'string' || value.length <= LONG) return value;
   return [
-    `${value.slice(0, LONG)}…`,
+    clipped(value),
     html`<details class="long">
       <summary>all ${formatCount(value.length)} characters</summary>
       ${value}

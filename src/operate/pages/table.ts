@@ -3,7 +3,7 @@
  * would hide the table's structure from assistive technology. So each part also has its role.
  */
 import { html, type Html, type HtmlValue } from './html.ts';
-import { long } from './page-parts.ts';
+import { clipped } from './page-parts.ts';
 
 interface Column<Row> {
   readonly title: string;
@@ -48,7 +48,9 @@ export function table<Row>(options: TableOptions<Row>): Html {
 function renderRow<Row>(options: TableOptions<Row>, row: Row): Html {
   const cells = options.columns.map((column, index) => {
     const cell = column.cell(row);
-    const value: HtmlValue = Array.isArray(cell) ? (cell as readonly HtmlValue[]).map(long) : long(cell);
+    const value: HtmlValue = Array.isArray(cell)
+      ? (cell as readonly HtmlValue[]).map((one) => clipped(one))
+      : clipped(cell);
     if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
     const missing = value === undefined || value === false;
     const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');

@@ -108,6 +108,50 @@ describe('redact', () => {
     );
   });
 
+  test.each([
+    'sk_live_0123456789abcdef',
+    'rk_test_0123456789abcdef',
+    'ghp_0123456789abcdef',
+    'github_pat_0123456789abcdef',
+    'xoxb-0123456789abcdef',
+    'glpat-0123456789abcdef',
+    'AKIA0123456789ABCDEF',
+    'AIza0123456789abcdef',
+    'sig_0123456789abcdef',
+    '$2b$12$abcdefghijklmnop',
+    'Hawk abc123',
+    'Digest abc123',
+    'Negotiate abc123+',
+  ])('hides %s in a text without any other sign of a credential', (secret) => {
+    expect(redact(`sent ${secret} to x`)).toContain(MASK);
+  });
+
+  test('before a cut hides a credential at the cut, in any place', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 700 }),
+        fc.constantFrom(' ', '/', 'x', ''),
+        fc.constantFrom(...PLANTED),
+        fc.constantFrom(1, 30, 80),
+        (length, part, plant, times) => {
+          const before = part === '' ? '' : `${part.repeat(length)} `;
+          const text = `${before}${plant(CANARY.repeat(times))} ${'after '.repeat(200)}`;
+          const shown = redact(text, 300);
+          expect(shown).not.toContain(CANARY.slice(0, 8));
+          expect(shown.length).toBeLessThanOrEqual(301);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('before a cut reads as much as it shows, and keeps one long word', () => {
+    const url = `https://app.example.com/${'a'.repeat(30_000)}`;
+    expect(redact(url, 100)).toBe(`${url.slice(0, 100)}…`);
+    expect(redact(`https://ops:${'p'.repeat(30_000)}@host.example/x`, 100)).toBe('…');
+    expect(redact('short', 100)).toBe('short');
+  });
+
   test('cuts a long text before a possible half of a credential', () => {
     const shown = redact(`${'x '.repeat(32_760)}https://ops:${CANARY.repeat(20)}@host.example/`);
     expect(shown.length).toBeLessThan(65_600);

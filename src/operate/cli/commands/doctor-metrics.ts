@@ -50,7 +50,7 @@ function metricsCheck({ status, text }: { readonly status: number; readonly text
 
 /** Checks that a Prometheus has samples of a daemon, or finds out why not. */
 export async function checkPrometheus(url: string, config: Config | undefined, io: CliIo): Promise<readonly Check[]> {
-  const base = url.replace(/\/+$/, '');
+  const base = url.replace(/(?<!\/)\/+$/, '');
   const about = { check: 'prometheus', subject: base };
   const { host, port } = config?.server.listen ?? { host: 'HOST', port: 10_777 };
   const fix = `add to its scrape_configs: {job_name: opsd, static_configs: [{targets: ["${host}:${port}"]}]}`;

@@ -98,7 +98,7 @@ function chosen({ texts, file }: GivenSecret, text: string): DraftSecret {
 
 /** URL without the version and the path that users copy with it, and its server alone. */
 function baseUrls(url: string): readonly string[] {
-  const base = url.replace(/\/v2(?:\/.*)?$/, '').replace(/\/+$/, '');
+  const base = url.replace(/\/v2(?:\/.*)?$/, '').replace(/(?<!\/)\/+$/, '');
   const origin = URL.parse(base)?.origin;
   return origin === undefined || origin === 'null' ? [base] : [...new Set([base, origin])];
 }

@@ -69,7 +69,7 @@ function optionOf({ in: place, kind, values, help }: OperationKey, keys: Operati
 function helpOf(help: string, keys: readonly string[]): string {
   const text = help
     .replace(/; or one as .*$/, '')
-    .replace(/[a-z]+[A-Z]\w*/g, (key) => (keys.includes(key) ? `--${kebab(key)}` : key));
+    .replace(/\b[a-z]+[A-Z]\w*/g, (key) => (keys.includes(key) ? `--${kebab(key)}` : key));
   return `${text.replace(/^[a-z]+(?=[ ;.]|$)/, (word) => word[0]!.toUpperCase() + word.slice(1))}.`;
 }
 
