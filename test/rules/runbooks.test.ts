@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dashboards } from '../../dashboards/index.ts';
 import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.ts';
-import { COMMANDS } from '#operate/cli/index.ts';
+import { optionsOf, parseArguments } from '#operate/cli/arguments.ts';
+import { namedCommand } from '#operate/cli/help.ts';
 import { allKeys } from '#config/schema-walk.ts';
 import { configSettings } from '#config/settings.ts';
 import { ACTION_TYPES } from '#foundation/domain/plan.ts';
 import { METRIC_NAMES } from '#observe/catalog/catalog.ts';
 import { policySettings } from '#automate/policies/settings.ts';
 import { API_ROUTES } from '#operate/api/routes.ts';
+import { shellWords } from '../operate/cli/shell-words.ts';
 import { readPromql } from '../support/promql.ts';
+import { labelsOfRules } from '../support/rule-labels.ts';
 import { labelsOfSeries } from '../support/series-labels.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -33,19 +36,16 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = {
   audit: ['verify'],
 };
 
-const LOADED = await Promise.all(COMMANDS.map((command) => command.load()));
-
-/** Returns the problems of code that begins with `opsd `. */
-function wrongCommand(code: string): string | undefined {
-  const [, name, ...words] = code.split(' ');
-  const command = LOADED.find((one) => one.name === name);
-  if (command === undefined) return `no command: ${code}`;
-  const flags = words.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0]!);
-  const options = Object.entries(command.options).flatMap(([long, { short }]) => [`--${long}`, `-${short}`]);
+/** Returns the problem of code that begins with `opsd `. */
+async function wrongCommand(code: string): Promise<string | undefined> {
+  const named = await namedCommand(shellWords(code).slice(1)).catch(() => undefined);
+  if (named?.command === undefined) return `no command: ${code}`;
+  const flags = named.args.filter((word) => word.startsWith('-')).map((word) => word.split('=')[0]!);
+  const options = Object.entries(optionsOf(named.command)).flatMap(([long, { short }]) => [`--${long}`, `-${short}`]);
   const unknown = flags.filter((flag) => !options.includes(flag));
   if (unknown.length > 0) return `no option ${unknown.join()}: ${code}`;
-  const subcommands = SUBCOMMANDS[command.name];
-  const [first] = words;
+  const subcommands = SUBCOMMANDS[named.command.name];
+  const [first] = named.args;
   if (subcommands === undefined || first === undefined || first.startsWith('-')) return undefined;
   return subcommands.includes(first) ? undefined : `no such subcommand: ${code}`;
 }
@@ -85,12 +85,12 @@ const UIDS = dashboards.map(({ uid }) => uid);
 const RECORDED = RECORDING_GROUPS.flatMap(({ rules }) => rules.map(({ record }) => record));
 const ALERTS = ALERT_GROUPS.flatMap(({ rules }) => rules.map(({ alert }) => alert));
 
-function problemsOf(text: string): string[] {
+async function problemsOf(text: string): Promise<string[]> {
   const pieces = codeOf(text);
   const metrics = text.match(/\b(?:opsd|msgsvc)_[a-z0-9_]+/g) ?? [];
   const parts = ['_bucket', '_sum', '_count'].flatMap((part) => METRIC_NAMES.map((name) => `${name}${part}`));
   return [
-    ...pieces.filter((code) => code.startsWith('opsd ')).map(wrongCommand),
+    ...(await Promise.all(pieces.filter((code) => code.startsWith('opsd ')).map(wrongCommand))),
     ...pieces.filter((code) => /^(?:GET|POST|PUT|PATCH|DELETE) /.test(code)).map(wrongRequest),
     ...pieces
       .filter((code) => /^opsd-[a-z-]+$/.test(code))
@@ -111,17 +111,70 @@ function problemsOf(text: string): string[] {
   ].filter((problem) => problem !== undefined);
 }
 
+/** Commands that read, from a running daemon. A first step changes nothing, and writes no file on a volume that fails. */
+const READING = [
+  'status',
+  'incidents',
+  'plan',
+  'audit',
+  'doctor',
+  'dlq list',
+  'messages list',
+  'account stats',
+  'indexes stats',
+  'flow-control list',
+];
+/** Alerts whose daemon may not run: nothing can be asked of it. */
+const WITHOUT_DAEMON = ['OpsdDown', 'OpsdAbsent', 'OpsdRestarting'];
+
+function diagnosisOf(text: string): string {
+  return text.split('## Diagnosis\n')[1]!.split('\n## ')[0]!;
+}
+
+/** Returns the problems of the first step: one read by `opsd`, one query, or commands for a daemon that is down. */
+async function problemsOfFirst(name: string, text: string): Promise<string[]> {
+  const [intro, block] = diagnosisOf(text).split(/```\n/);
+  const lines = (block ?? '').split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  if (lines.length === 0 || intro!.trim().split('\n').length > 1) return ['no first step'];
+  if (WITHOUT_DAEMON.includes(name)) {
+    return lines.filter(
+      (line) => !/^(?:kubectl -n opsd (?:describe|logs) |journalctl |docker compose logs )/.test(line),
+    );
+  }
+  const [line] = lines;
+  if (lines.length > 1) return ['more than one first command'];
+  if (line!.startsWith('curl ')) return name === 'OpsdHeartbeat' ? [] : ['no command or query'];
+  const rules = ALERT_GROUPS.flatMap((group) => group.rules).filter(({ alert }) => alert === name);
+  const known = rules.flatMap(({ expr }) => [...readPromql(expr, labelsOfRules).labels]);
+  const placeholders = line!.match(/\b[A-Z]{4,}\b(?!_)/g)?.filter((word) => !STATES.includes(word)) ?? [];
+  const unknown = placeholders.filter((word) => !known.includes(word.toLowerCase())).map((word) => `unknown: ${word}`);
+  // A query over all series names none.
+  if (line!.includes('__name__')) return unknown;
+  if (!line!.startsWith('opsd ')) return [...unknown, ...readPromql(line!, labelsOfSeries).problems];
+  const { command, args } = await namedCommand(shellWords(line!).slice(1));
+  parseArguments(command!, args);
+  return READING.includes(command!.name) ? unknown : [`${command!.name} may change something`];
+}
+
+/** Values of the service that are no placeholders. */
+const STATES = ['ERROR', 'CALLBACK_FAIL'];
+
 describe.each(readdirSync(FOLDER))('%s', (file) => {
   const text = readFileSync(join(FOLDER, file), 'utf8');
 
-  test('names existing items', () => {
-    expect(problemsOf(text)).toEqual([]);
+  test('names existing items', async () => {
+    expect(await problemsOf(text)).toEqual([]);
   });
 
-  test('has an existing command for Kubernetes', () => {
-    const [, command] = /^kubectl exec deploy\/opsd -- (opsd .*)$/m.exec(text) ?? [];
-    expect(command).toBeDefined();
-    expect(wrongCommand(command!)).toBeUndefined();
+  test('begins with a step that runs as it stands, with the labels of the alert', async () => {
+    expect(await problemsOfFirst(file.replace('.md', ''), text)).toEqual([]);
+  });
+
+  test('lists messages or runs before it shows one', () => {
+    const diagnosis = diagnosisOf(text);
+    const single = /opsd (?:trace show|messages show|explain|dlq show|incidents show) [A-Z]+/.exec(diagnosis);
+    const listed = /opsd (?:messages list|incidents|dlq list|audit|plan)\b|on the page|The list has/.exec(diagnosis);
+    expect(single === null || (listed !== null && listed.index < single.index)).toBe(true);
   });
 
   test('links to existing files', () => {
@@ -143,6 +196,15 @@ test.each([
   ['an alert', '`MsgsvcQueueFull`'],
   ['a metric', 'msgsvc_queue_messages'],
   ['a label', '`rate(msgsvc_message_attempts_total{queue="x"}[5m])`'],
-])('finds %s that does not exist', (_what, text) => {
-  expect(problemsOf(text)).toHaveLength(1);
+])('finds %s that does not exist', async (_what, text) => {
+  expect(await problemsOf(text)).toHaveLength(1);
+});
+
+test.each([
+  ['OpsdDown', 'kubectl exec deployment/opsd -- opsd status'],
+  ['OpsdStoreFailing', 'opsd state backup /var/lib/opsd/now.db'],
+  ['MsgsvcAttemptsSlow', 'opsd messages list --destination QUEUE'],
+  ['MsgsvcAttemptsSlow', 'up > ('],
+])('%s must not begin with %s', async (alert, command) => {
+  expect(await problemsOfFirst(alert, `## Diagnosis\n\n\`\`\`\n${command}\n\`\`\`\n`)).toHaveLength(1);
 });
