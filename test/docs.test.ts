@@ -1,7 +1,7 @@
 /** Compares the documentation with the program. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DAEMON_OPTIONS } from '#operate/cli/daemon-option.ts';
 import { parseArguments } from '#operate/cli/arguments.ts';
@@ -81,6 +81,29 @@ test('every metric that a document names exists', () => {
       file,
     ).toEqual([]);
   }
+});
+
+test('a document says where it names a metric that is not in a default scrape', () => {
+  for (const file of ['README.md', ...PAGES].filter((page) => page !== 'docs/metrics.md')) {
+    for (const name of METRIC_NAMES.filter((one) => specOf(one).debug === true)) {
+      const sentences = read(file).split(/(?<=\.)\s|\n\n/);
+      const silent = sentences.filter((sentence) => sentence.includes(name) && !sentence.includes('metrics.debug'));
+      expect(silent, `${file}: ${name}`).toEqual([]);
+    }
+  }
+});
+
+test('docs/notifications.md has every kind of condition, and its alert', () => {
+  const sources = globSync('src/{app,automate,observe}/**/*.ts', { cwd: ROOT }).map((file) => read(file));
+  const raising = sources.filter((text) => /\braise\(|Key\(|IncidentReport\b/.test(text));
+  const keys = raising.flatMap((text) => [...text.matchAll(/(?:key:|return) [`']([a-z-]+)(?:\/\$\{|',\n)/g)]);
+  const kinds = [...new Set(keys.map(([, kind]) => kind!))];
+  expect(kinds.length).toBeGreaterThan(9);
+  const rows = read('docs/notifications.md').matchAll(
+    /^\| `([a-z-]+)` \| `Opsd(\w+)` \| `(?:info|warning|critical)`/gm,
+  );
+  const documented = [...rows].map(([, kind, alert]) => (kind!.startsWith(alert!.toLowerCase()) ? kind! : alert!));
+  expect(documented.toSorted()).toEqual(kinds.toSorted());
 });
 
 test('docs/policies-actions.md has a row for each action and each outcome of a request', () => {
@@ -365,6 +388,9 @@ test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', ..
       return anchor !== undefined && !anchorsOf(read(path)).includes(anchor);
     });
     expect(broken.map(([link]) => link)).toEqual([]);
+    // A label that names a page names the page that the link opens.
+    const labelled = [...read(file).matchAll(/\[`?([\w-]+\.md)`?\]\((?!https?:)([\w./-]+)/g)];
+    expect(labelled.filter(([, label, target]) => basename(target!) !== label).map(([link]) => link)).toEqual([]);
   },
 );
 

@@ -85,7 +85,7 @@ const EXITS: Readonly<Record<string, Exit>> = {
   'a page': (leak) => html`<p title="${leak}">${[leak]}</p>`.toString(),
   'a notification': posted,
   'an audit record': (leak) =>
-    seal({ type: 'x', reason: leak }, { time: '', store: '', epoch: 1, after: undefined }).line,
+    seal({ type: 'x', reason: leak }, { time: '', store: '', opening: 1, after: undefined }).line,
   'the key of a condition': (leak) => haltKey('p', leak),
   'the output of a command': printed,
   'an excerpt of a configuration': excerpt,

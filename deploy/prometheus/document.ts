@@ -1,4 +1,5 @@
 /** Generates the tables of the alerts' pages from the rules: name, severity, file, duration, and summary. */
+import { labelNamesOf, METRIC_NAMES } from '#observe/catalog/catalog.ts';
 import type { AlertGroup, RecordingGroup } from './rule.ts';
 
 export const DOCUMENT = 'docs/alerts.md';
@@ -40,8 +41,20 @@ function alertTable({ name, rules }: AlertGroup): string {
 
 /** Combines names that differ only in their window into one row, with `WINDOW`. */
 function grouped(names: readonly string[]): Map<string, string> {
-  const level = (name: string): string => name.slice(0, name.indexOf(':')).replaceAll('_', ', ');
+  const level = (name: string): string => labelsIn(name.slice(0, name.indexOf(':'))).join(', ');
   return new Map(names.map((name) => [name.replace(/(?<=:(?:ratio_rate|increase))\d+[mhd]$/, 'WINDOW'), level(name)]));
+}
+
+/** Labels of metrics, of scrapes, and of the rules themselves. */
+const LABELS = new Set(['job', 'instance', 'le', 'quota', ...METRIC_NAMES.flatMap(labelNamesOf)]);
+
+/** Returns the labels of a level such as `job_flow_control_key`: a label can have underscores itself. */
+function labelsIn(level: string): readonly string[] {
+  const [label] = [...LABELS]
+    .filter((one) => `${level}_`.startsWith(`${one}_`))
+    .toSorted((a, b) => b.length - a.length);
+  if (label === undefined) throw new Error(`${level} begins with no label of a metric`);
+  return [label, ...(label === level ? [] : labelsIn(level.slice(label.length + 1)))];
 }
 
 /** Returns the text with DESTINATION for `{{ $labels.destination }}` and N for a value or a query, without optional parts. */

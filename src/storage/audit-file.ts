@@ -109,7 +109,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
       throw new Error(`${path} was moved or removed while the daemon is running: put it back, or restart the daemon`);
     }
     const time = new Date(clock.now()).toISOString();
-    const sealed = seal(entry, { time, store: instance, epoch, after: head });
+    const sealed = seal(entry, { time, store: instance, opening: epoch, after: head });
     // Removes the rest of a failed append.
     if (fstatSync(fd).size > size) ftruncateSync(fd, size);
     if (size >= maxBytes && head !== undefined) rotate(head.sequence);

@@ -45,6 +45,8 @@ test.each(CASE_FILES)('%s has the order of the groups: npm run rules', (path) =>
 test('the tables of docs/alerts.md are those of the rules: npm run rules', () => {
   const document = readFileSync(join(ROOT, DOCUMENT), 'utf8');
   expect(withTables(document, { recording: RECORDING_GROUPS, alerts: ALERT_GROUPS })).toBe(document);
+  // A label with underscores is one label.
+  expect(document).toContain('| job, account, flow_control_key, constraint |');
   for (const { alert, severity } of alerts)
     expect(document).toContain(`| [${alert}](runbooks/${alert}.md) | ${severity} |`);
 });

@@ -119,7 +119,7 @@ test('the chain continues from one opening to the next, and store and file name 
   expect(readHead(store.db)).toEqual(head);
   expect(await audit.verify()).toEqual({ records: 6, head, isTorn: false });
   expect(await verifyAudit(auditPath, { known: head })).not.toHaveProperty('finding');
-  expect((await records()).map(({ epoch }) => epoch)).toEqual([1, 1, 1, 2, 2, 2]);
+  expect((await records()).map(({ opening }) => opening)).toEqual([1, 1, 1, 2, 2, 2]);
   expect(ledger.mustBeAdopted).toBeUndefined();
 });
 

@@ -76,7 +76,7 @@ async function found(reader: AuditReader, query: Partial<AuditQuery> = {}): Prom
 
 const numbers = (records: readonly AuditRecord[]): number[] => records.map(({ sequence }) => sequence);
 
-const POSITION = ['sequence', 'time', 'store', 'epoch', 'previous', 'hash'];
+const POSITION = ['sequence', 'time', 'store', 'opening', 'previous', 'hash'];
 
 /** What a search must find, in other words. */
 function isWanted(record: AuditRecord, { type, policy, account, by, since, text }: Partial<AuditQuery>): boolean {

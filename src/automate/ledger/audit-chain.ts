@@ -10,15 +10,16 @@ interface Place {
   /** ISO 8601. */
   readonly time: string;
   readonly store: string;
-  readonly epoch: number;
+  /** Number of the store's opening. */
+  readonly opening: number;
   /** Last record so far. */
   readonly after: AuditHead | undefined;
 }
 
 /** Returns the line, without its end, of an entry that follows `after`. */
-export function seal(entry: AuditEntry, { time, store, epoch, after }: Place): { line: string; head: AuditHead } {
+export function seal(entry: AuditEntry, { time, store, opening, after }: Place): { line: string; head: AuditHead } {
   const sequence = (after?.sequence ?? 0) + 1;
-  const body = { ...shortened(entry), sequence, time, store, epoch, previous: after?.hash ?? '' };
+  const body = { ...shortened(entry), sequence, time, store, opening, previous: after?.hash ?? '' };
   const hash = sha256(canonical(body));
   return { line: canonical({ ...body, hash }), head: { sequence, hash } };
 }
@@ -97,6 +98,8 @@ function sha256(text: string): string {
 function isRecord(value: unknown): value is AuditRecord {
   if (typeof value !== 'object' || value === null) return false;
   const { sequence, time, store, epoch, previous, hash, type } = value as Partial<Record<string, unknown>>;
+  // Records of early versions have their opening as `epoch`.
+  const { opening = epoch } = value as Partial<Record<string, unknown>>;
   const texts = [time, store, previous, hash, type];
-  return Number.isInteger(sequence) && Number.isInteger(epoch) && texts.every((text) => typeof text === 'string');
+  return Number.isInteger(sequence) && Number.isInteger(opening) && texts.every((text) => typeof text === 'string');
 }

@@ -19,7 +19,7 @@ export interface AuditEntry extends AuditContent {
   readonly sequence?: never;
   readonly time?: never;
   readonly store?: never;
-  readonly epoch?: never;
+  readonly opening?: never;
   readonly previous?: never;
   readonly hash?: never;
 }
@@ -32,7 +32,7 @@ export interface AuditRecord extends AuditContent {
   readonly time: string;
   /** Identity of the store, and the number of its opening that wrote the record. */
   readonly store: string;
-  readonly epoch: number;
+  readonly opening: number;
   /** Hash of the previous record; empty in the first. */
   readonly previous: string;
   /** SHA-256, hexadecimal, of all other fields as canonical JSON. */

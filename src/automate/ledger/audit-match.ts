@@ -41,7 +41,7 @@ function timeOf(line: string): string {
 }
 
 /** Fields about the position in the log. A text search skips them. */
-const PLACE: readonly string[] = ['sequence', 'time', 'store', 'epoch', 'previous', 'hash'];
+const PLACE: readonly string[] = ['sequence', 'time', 'store', 'opening', 'previous', 'hash'];
 
 function says(record: AuditRecord, needle: string): boolean {
   return Object.entries(record).some(([key, value]) => !PLACE.includes(key) && textOf(value).includes(needle));

@@ -33,8 +33,9 @@ function escapeText(text: string): string {
 export function heldText(counters: number, format: Format): string {
   if (counters === 0 || format === 'openmetrics') return '';
   const setting = 'telemetry.metrics.newSeriesZeroFor';
-  if (format === 'current') return `# ${counters} new counters are still exported as 0: ${setting}\n`;
-  return `# ${counters} new counters are exported as 0 until Prometheus has scraped them once: ${setting}\n`;
+  if (format === 'current')
+    return `# ${counters} new counters have their value here and are 0 for scrapers: ${setting}\n`;
+  return `# ${counters} new counters are 0 for a fixed time, then have their value: ${setting}\n`;
 }
 
 /** Returns the header lines above the series of a metric. */

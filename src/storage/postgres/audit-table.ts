@@ -33,7 +33,7 @@ interface Origin {
 /** Appends an entry. The transaction must hold the lock of the log. */
 export function* append(entry: AuditEntry, { instance, epoch, now, after }: Origin): Work<AuditHead> {
   const time = new Date(now).toISOString();
-  const { line, head } = seal(entry, { time, store: instance, epoch, after });
+  const { line, head } = seal(entry, { time, store: instance, opening: epoch, after });
   const { type, account = null, policy = null } = entry;
   const { sequence, hash } = head;
   yield* run(APPEND, `${sequence}:${hash}`, sequence, now, type, account, policy, line, hash);

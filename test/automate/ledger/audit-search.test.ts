@@ -22,7 +22,7 @@ function logOf(files: readonly (readonly AuditEntry[])[]): string {
     for (const entry of entries) {
       const sequence: number = (after?.sequence ?? 0) + 1;
       const time = new Date(START + sequence * 60_000).toISOString();
-      const sealed = seal(entry, { time, store: 's', epoch: 1, after });
+      const sealed = seal(entry, { time, store: 's', opening: 1, after });
       lines.push(`${sealed.line}\n`);
       after = sealed.head;
     }

@@ -270,16 +270,16 @@ describe('a counter that appears while the daemon runs', () => {
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect((await scrape()).get(failures)).toBe(0);
     const note =
-      /^# \d+ new counters are exported as 0 until Prometheus has scraped them once: telemetry\.metrics\.newSeriesZeroFor\n/;
+      /^# \d+ new counters are 0 for a fixed time, then have their value: telemetry\.metrics\.newSeriesZeroFor\n/;
     expect(await text('text')).toMatch(note);
-    expect(await text('openmetrics')).not.toContain('read 0 until');
+    expect(await text('openmetrics')).not.toContain('new counters');
     await clock.advance(89_999);
     await totals.add('prod', [created('a.example', 1)]);
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     await clock.advance(1);
     const samples = await scrape();
     expect([samples.get(createdOf('a.example')), samples.get(failures)]).toEqual([41, 2]);
-    expect(await text('text')).not.toContain('read 0 until');
+    expect(await text('text')).not.toContain('new counters');
     await totals.add('prod', [created('a.example', 1)]);
     const openMetrics = (await text('openmetrics')).split('\n');
     expect(openMetrics).toContain(`${createdOf('a.example')} 42`);
@@ -293,7 +293,9 @@ describe('a counter that appears while the daemon runs', () => {
     await commit(totals, [duration('a.example', 7)], created('a.example', 100));
     expect((await scrape()).get(createdOf('a.example'))).toBe(0);
     expect(await current()).toContain(expected(100));
-    expect((await current())[0]).toBe('# 17 new counters are still exported as 0: telemetry.metrics.newSeriesZeroFor');
+    expect((await current())[0]).toBe(
+      '# 17 new counters have their value here and are 0 for scrapers: telemetry.metrics.newSeriesZeroFor',
+    );
     expect(await current()).toContain(`${DURATION}_count{account="prod",destination="a.example"} 7`);
     // Increments during the hold are shown too: no old text is kept.
     await commit(totals, [duration('a.example', 1)], created('a.example', 1));
@@ -304,7 +306,7 @@ describe('a counter that appears while the daemon runs', () => {
     await clock.advance(90_000);
     expect((await scrape()).get(createdOf('a.example'))).toBe(101);
     expect(await current()).toContain(expected(101));
-    expect(await text('current')).not.toContain('still exported as 0');
+    expect(await text('current')).not.toContain('0 for scrapers');
   });
 
   test('waits for counters of the daemon itself too', async () => {

@@ -213,7 +213,7 @@ describe('/api/v1/audit', () => {
     scope: 'engine',
     token: 'abc',
     store: 's',
-    epoch: 3,
+    opening: 3,
     previous: 'a'.repeat(64),
     hash: 'b'.repeat(64),
   };
@@ -239,7 +239,7 @@ describe('/api/v1/audit', () => {
           by: 'alice',
           reason: HOSTILE,
           hash: 'b'.repeat(64),
-          details: { scope: 'engine', epoch: 3, token: '[secret]' },
+          details: { scope: 'engine', opening: 3, token: '[secret]' },
         },
       ],
       damaged: 0,

@@ -282,7 +282,7 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
     sequence: 812,
     time: '2026-11-18T10:29:00.000Z',
     store: 's',
-    epoch: 1,
+    opening: 1,
     previous: '',
     hash: '9f3c2a'.padEnd(64, '0'),
     type: 'plan.approved',

@@ -92,7 +92,7 @@ const PLACE: readonly string[] = [
   'policy',
   'account',
   'store',
-  'epoch',
+  'opening',
   'previous',
   'hash',
 ];
