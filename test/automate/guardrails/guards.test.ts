@@ -635,7 +635,7 @@ describe('ramp', () => {
     ],
     [
       { ...begun, state: 'halted', until: NOW, reason: 'x' },
-      { allowed: 0, reason: 'halted: x', passed: false, hold: { until: NOW } },
+      { allowed: 0, reason: 'halted: x', passed: false, hold: { remedy: 'find out why the resumed runs fail' } },
     ],
     [
       { ...begun, state: 'audit', reason: 'x' },
