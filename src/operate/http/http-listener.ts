@@ -13,6 +13,7 @@ import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { UNGUARDED, type ListenerSecurity } from './listener-security.ts';
 import { listenTcp, listenUnix } from './listen.ts';
 import { errorReply, HttpError, send, type Reply } from './reply.ts';
+import { PendingResponses } from './pending-responses.ts';
 import { openSecureServer, type Answer } from './secure-server.ts';
 import { SharedBodies } from './shared-body.ts';
 
@@ -48,6 +49,8 @@ export interface ListenerOptions {
   readonly hosts?: () => readonly string[];
   /** Limits of TCP connections, for tests. */
   readonly connections?: PoolLimits;
+  /** Maximum bytes of the responses that clients have not read, for tests. */
+  readonly pendingBytes?: number;
   /** Answers a request. Never rejects. */
   answer(asked: Asked): Promise<Reply>;
 }
@@ -65,7 +68,7 @@ const LIMITS = {
 /** Time without progress during a response after which a TCP connection is closed. */
 const STALLED_MS = 30_000;
 const CONNECTIONS: PoolLimits = { busy: 256, forProbes: 16 };
-/** Maximum number of requests on one connection before the first response: each of them uses memory until then. */
+/** Maximum number of requests on one connection before the first response. They are answered one after the other. */
 const MAX_PIPELINED = 8;
 /**
  * Times of a stop. Plans are aborted after the first one, so that they still get a response; all connections are closed
@@ -79,21 +82,30 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   const { clock, logger, listen } = options;
   const stop: Stop = { asked: false, cutOff: new AbortController() };
   const bodies = new SharedBodies(clock);
-  const waiting = new WeakMap<Socket, number>();
+  const pending = new PendingResponses(options.pendingBytes);
+  const queues = new WeakMap<Socket, { length: number; last: Promise<void> }>();
   const isSocket = 'socketPath' in listen;
   // The unix socket has no limit, since its clients are trusted.
   const pool = isSocket ? undefined : new ConnectionPool(options.connections ?? CONNECTIONS);
   const server = await openServer(options, (request, response) => {
     const { socket } = request;
-    const ahead = waiting.get(socket) ?? 0;
-    if (ahead >= MAX_PIPELINED) socket.destroy();
+    const queue = queues.get(socket) ?? { length: 0, last: Promise.resolve() };
+    if (queue.length >= MAX_PIPELINED) socket.destroy();
     // Node still delivers data that was read before the connection was closed.
     if (socket.destroyed) return;
-    waiting.set(socket, ahead + 1);
-    response.once('close', () => void waiting.set(socket, waiting.get(socket)! - 1));
+    // A socket error during a response concerns only the client.
+    response.on('error', () => undefined);
+    request.on('error', () => undefined);
+    const before = queue.length++ === 0 ? undefined : queue.last;
+    queue.last = new Promise((resolve) => response.once('close', resolve));
+    response.once('close', () => queue.length--);
+    queues.set(socket, queue);
     const room = pool?.begin(socket);
     if (room !== undefined) response.once('close', room.end);
-    void serve({ options, request, response, server, stop, bodies, hasRoom: room?.hasRoom ?? true });
+    const exchange = { options, request, response, server, stop, bodies, pending, hasRoom: room?.hasRoom ?? true };
+    if (before === undefined) void serve(exchange);
+    // A client that does not read has one response in memory, however many it requests.
+    else void before.then(() => (socket.writable ? serve(exchange) : undefined));
   });
   if (!isSocket) server.timeout = STALLED_MS;
   const sockets = new Set<Socket>();
@@ -133,17 +145,15 @@ interface Exchange {
   readonly server: Server;
   readonly stop: Stop;
   readonly bodies: SharedBodies;
+  readonly pending: PendingResponses;
   /** True if a request other than a probe may be answered. */
   readonly hasRoom: boolean;
 }
 
 async function serve(exchange: Exchange): Promise<void> {
-  const { options, request, response, server, stop, bodies } = exchange;
+  const { options, request, response, server, stop, bodies, pending } = exchange;
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client disconnected')));
-  // A socket error during a response concerns only the client.
-  response.on('error', () => undefined);
-  request.on('error', () => undefined);
   try {
     const { path, query } = splitTarget(request.url ?? '/');
     const signal = AbortSignal.any([gone.signal, stop.cutOff.signal]);
@@ -161,7 +171,12 @@ async function serve(exchange: Exchange): Promise<void> {
       if (stop.asked) setImmediate(() => server.closeIdleConnections());
     });
     const headers = options.security?.web.headers ?? {};
-    await send(request, response, reply, { close: unread || stop.asked || !exchange.hasRoom, bodies, headers });
+    await send(request, response, reply, {
+      close: unread || stop.asked || !exchange.hasRoom,
+      bodies,
+      pending,
+      headers,
+    });
   } catch (error) {
     options.logger.error({ err: error }, 'sending a response failed');
     response.destroy();

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { redact, redactData } from '#foundation/domain/redact.ts';
+import type { PendingResponses } from './pending-responses.ts';
 import { byteLength, type SharedBodies, type SharedBody } from './shared-body.ts';
 
 type ReplyHeaders = Readonly<Record<string, string | string[]>>;
@@ -94,6 +95,7 @@ export interface SendOptions {
   /** True if the connection ends with this response. */
   readonly close: boolean;
   readonly bodies: SharedBodies;
+  readonly pending: PendingResponses;
   /** Headers that override those of the response. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -115,6 +117,8 @@ export async function send(
     ...reply.headers,
     ...options.headers,
   };
+  // Counted before it is compressed: both take memory until then.
+  if (typeof reply.body === 'string') options.pending.add(response, Buffer.byteLength(reply.body));
   const { parts, packed } = await encoded(reply, request.headers['accept-encoding']);
   if (packed) headers['Content-Encoding'] = 'gzip';
   headers['Content-Length'] = byteLength(parts);
