@@ -22,6 +22,16 @@ export function checkText(operation: string, name: string, value: unknown): stri
   return value;
 }
 
+/** Returns a header value as it is on the wire: bytes of UTF-8, each as one character, which is how Node sends them. */
+export function checkHeaderValue(operation: string, name: string, value: unknown): string {
+  if (typeof value !== 'string') throw new InvalidRequestError(operation, `the header ${name} must be text`);
+  if (CONTROL.test(value.replaceAll('\t', ''))) {
+    throw new InvalidRequestError(operation, `the header ${name} contains a line break or another control character`);
+  }
+  if (!value.isWellFormed()) throw new InvalidRequestError(operation, `the header ${name} is not well-formed text`);
+  return Buffer.from(value).toString('latin1');
+}
+
 /** Returns the only value of a filter. */
 export function checkFilter(operation: string, name: string, value: unknown): string {
   const text = checkText(operation, name, value);

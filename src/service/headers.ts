@@ -1,6 +1,7 @@
 /** Request headers of publish, trigger and resume (interface 4.1), each value checked. */
 import type { CallbackRequest, FlowControl, PublishRequest, ResumeOverrides, TriggerRequest } from './api.ts';
 import {
+  checkHeaderValue,
   checkInteger,
   checkMembers,
   checkOneOf,
@@ -186,22 +187,4 @@ export function resumeHeaders(operation: string, names: WireNames, overrides: Re
   set.list('Label', overrides.labels);
   set.url('Failure-Callback', overrides.failureCallback);
   return set.headers;
-}
-
-/**
- * Checks a header value. Values are latin1 on the wire; other characters, and characters that could end the line, are
- * rejected.
- */
-function checkHeaderValue(operation: string, name: string, value: unknown): string {
-  if (typeof value !== 'string') throw new InvalidRequestError(operation, `the header ${name} must be text`);
-  if (/[\r\n\0]/.test(value)) {
-    throw new InvalidRequestError(operation, `the header ${name} contains a line break or NUL`);
-  }
-  if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-    throw new InvalidRequestError(
-      operation,
-      `the header ${name} contains a character that is not valid in an HTTP header: encode it`,
-    );
-  }
-  return value;
 }

@@ -3,7 +3,7 @@
  * send it.
  */
 import { filterFault } from '#foundation/domain/filter-value.ts';
-import { checkOneOf, checkUrl } from './arguments.ts';
+import { checkHeaderValue, checkOneOf, checkUrl } from './arguments.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { Operation, OperationKey } from './operations.ts';
 import type { OperationValues } from './operation-values.ts';
@@ -127,13 +127,8 @@ class RequestParts {
     }
   }
 
-  /** Values are latin1 on the wire. Line breaks cannot occur in checked texts. */
   #checked(name: string, text: string): string {
-    if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text;
-    throw new InvalidRequestError(
-      this.#operation.name,
-      `the header ${name} contains a character that is not valid in an HTTP header: encode it`,
-    );
+    return checkHeaderValue(this.#operation.name, name, text);
   }
 
   /** Plan names have the installation's product. The interface's own names are accepted as well. */

@@ -187,7 +187,7 @@ const ROWS: readonly Row[] = [
     url: '/v2/publish/https://billing.example.com/a/../b?x=1,2&y=%2F',
     headers: {
       'content-type': 'application/json',
-      'svc-forward-my-header': 'caf\u00e9',
+      'svc-forward-my-header': Buffer.from('café').toString('latin1'),
       'svc-forward-authorization': 'Bearer of-the-receiver',
       'svc-method': 'PUT',
       'svc-timeout': '30s',

@@ -1,6 +1,7 @@
 /** Responds to one request by a step of a script. */
 import type { ServerResponse } from 'node:http';
 import { nextTurn } from '#foundation/platform/next-turn.ts';
+import { headerValue } from '../state/header-text.ts';
 import type { HeldAttempts } from './held-attempts.ts';
 import type { ScriptedStep } from './scripted-steps.ts';
 
@@ -30,9 +31,12 @@ async function answer(step: ScriptedStep, { attempt, held, response, nonRetryabl
   const body = Buffer.from(step.body ?? '');
   // A response without a body is complete with its headers.
   const bodyMs = body.length === 0 ? 0 : (step.bodyMs ?? 0);
-  response.writeHead(step.status ?? 200, {
+  const given = {
     ...step.headers,
     ...(step.retryAfter !== undefined && { 'Retry-After': String(step.retryAfter) }),
+  };
+  response.writeHead(step.status ?? 200, {
+    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [name, headerValue(value)])),
     ...(step.nonRetryable === true && { [nonRetryableHeader]: 'true' }),
     // One byte more than the body, so that every cut is detectable.
     'Content-Length': body.length + (isCut ? 1 : 0),

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { PortOf } from '../delivery/delivery.ts';
+import { headerTexts } from '../state/header-text.ts';
 import { attemptId } from '../state/message.ts';
 import { HeldAttempts } from './held-attempts.ts';
 import { playStep } from './scripted-answer.ts';
@@ -68,7 +69,7 @@ export function createScriptedDestinations(options: ScriptedDestinationsOptions)
     const host = new URL(`http://${headers.host}`).hostname;
     const body = await buffer(request);
     const step = hosts.take(host, path) ?? { status: 404 };
-    hosts.record(host, { at: clock.now(), method, path, headers, body });
+    hosts.record(host, { at: clock.now(), method, path, headers: headerTexts(headers), body });
     const attempt = attemptId(String(headers[idHeader]), Number(headers[retriedHeader]) + 1);
     response.on('close', () => held.release(attempt));
     await playStep(step, { attempt, held, response, nonRetryableHeader: names.nonRetryable });

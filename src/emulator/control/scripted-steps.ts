@@ -95,5 +95,5 @@ function isHeaders(value: unknown): boolean {
 }
 
 function isHeaderValue(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+  return !/\p{Cc}/u.test(text.replaceAll('\t', ''));
 }

@@ -1,5 +1,6 @@
 /** Callbacks (interface, section 6): separate messages that report an attempt of another message. */
 import type { CallbackSetting, Delivery, Message, Outcome } from '../state/message.ts';
+import { headerTexts, headerValue } from '../state/header-text.ts';
 import { headersAsArrays, withContentType, type DeliveryHeaderNames } from './wire-names.ts';
 
 /** Builds the delivery of a callback. Without its own retry setting it uses that of the source message. */
@@ -26,7 +27,10 @@ export function callbackDelivery(setting: CallbackSetting, source: Message, body
  */
 export function failureFunctionOf({ url, workflow }: Message, names: DeliveryHeaderNames): CallbackSetting | undefined {
   if (workflow === undefined) return undefined;
-  const headers = [[names.workflowFailure, 'true'] as const, [names.workflowRunId, workflow.runId] as const];
+  const headers = [
+    [names.workflowFailure, 'true'] as const,
+    [names.workflowRunId, headerValue(workflow.runId)] as const,
+  ];
   return { url, headers, method: 'POST', delayMs: 0 };
 }
 
@@ -46,7 +50,7 @@ export function callbackBody(source: Message, outcome: Outcome, dlqId?: string):
       endpointName: source.endpointName,
       url: source.url,
       method: delivery.method,
-      sourceHeader: Object.fromEntries(delivery.headers),
+      sourceHeader: headerTexts(Object.fromEntries(delivery.headers)),
       sourceBody: Buffer.from(delivery.body).toString('base64'),
       notBefore: String(source.notBefore),
       createdAt: String(source.createdAt),

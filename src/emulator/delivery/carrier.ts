@@ -5,6 +5,7 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Delivered, Deliverer } from './delivery.ts';
 import { alteredBody, connectionFailure, reportedOutcome, type DeliveryFaults } from './delivery-faults.ts';
+import { headerValue } from '../state/header-text.ts';
 import { attemptId, type HeaderPair, type Message } from '../state/message.ts';
 import { signDelivery } from './signature.ts';
 import type { SigningKeyRing } from '../state/signing-keys.ts';
@@ -65,7 +66,7 @@ export class Carrier {
       [names.messageId, message.id],
       [names.retried, String(message.attempts - 1)],
       [names.signature, this.#signature(message, body)],
-      ...(message.workflow === undefined ? [] : [[names.workflowRunId, message.workflow.runId] as const]),
+      ...(message.workflow === undefined ? [] : [[names.workflowRunId, headerValue(message.workflow.runId)] as const]),
     ];
   }
 

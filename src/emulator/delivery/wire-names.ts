@@ -1,4 +1,5 @@
 /** Header names of an installation, all with one prefix (`Svc`), and their form in JSON. */
+import { headerTexts } from '../state/header-text.ts';
 import type { HeaderPair } from '../state/message.ts';
 
 export interface DeliveryHeaderNames {
@@ -46,7 +47,7 @@ export function headersAsArrays(
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): Record<string, readonly string[]> {
   return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
+    Object.entries(headerTexts(headers)).map(([name, value]) => [
       canonicalHeaderName(name),
       typeof value === 'string' ? [value] : value,
     ]),

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import type { DeadLetter } from '../state/dlq.ts';
+import { headerText } from '../state/header-text.ts';
 import { failureFunctionState } from '../state/failure-function-state.ts';
 import type { LogEntry } from '../state/log-chunk.ts';
 import type { HeaderPair, Message, Redaction } from '../state/message.ts';
@@ -95,7 +96,9 @@ function headersJson(message: Message, style: JsonStyle): Record<string, string[
 function pairsJson(pairs: readonly HeaderPair[], redaction: Redaction | undefined): Record<string, string[]> {
   const isHidden = (name: string): boolean =>
     redaction !== undefined && (redaction.headers === true || redaction.headers.has(name.toLowerCase()));
-  return Object.fromEntries(pairs.map(([name, value]) => [name, [isHidden(name) ? redacted(value) : value]]));
+  return Object.fromEntries(
+    pairs.map(([name, value]) => [name, [isHidden(name) ? redacted(Buffer.from(value, 'latin1')) : headerText(value)]]),
+  );
 }
 
 function bodyJson({ delivery }: Message): { readonly body?: string; readonly bodyBase64?: string } {
@@ -109,7 +112,7 @@ function labelsJson({ delivery }: Message): { readonly label?: string; readonly 
   return label === undefined ? {} : { label, labels: delivery.labels };
 }
 
-function redacted(value: string | Uint8Array): string {
+function redacted(value: Uint8Array): string {
   return `REDACTED:${createHash('sha256').update(value).digest('hex')}`;
 }
 

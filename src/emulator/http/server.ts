@@ -14,6 +14,7 @@ import { checkRequestLine, refuseBadHttp } from './bad-http.ts';
 import { refuseOtherSites } from './other-sites.ts';
 import { CONNECTION_TIMEOUTS, Connections, type ConnectionTimeouts } from './connections.ts';
 import { ApiError } from '../state/api-error.ts';
+import { headerTexts } from '../state/header-text.ts';
 import { CONTROL_PATH, responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 import type { MatchRoute } from './router.ts';
 
@@ -113,7 +114,7 @@ async function answer(options: ServerOptions, message: IncomingMessage): Promise
       method: message.method ?? '',
       target: message.url ?? '',
       operation: seen.route?.operation,
-      headers: message.headers,
+      headers: headerTexts(message.headers),
       bodyBytes: seen.bodyBytes,
       response,
     });

@@ -9,6 +9,7 @@ import { HTTP_URL } from '../openapi/json-schema.ts';
 import { METHODS, type HeaderPair, type Method, type RetryDelayExpression } from '../state/message.ts';
 import { compileRetryDelay, ExpressionError } from '../state/retry-delay.ts';
 import { ApiError } from '../state/api-error.ts';
+import { headerText } from '../state/header-text.ts';
 import { canonicalHeaderName, ownHeaderNames } from '../delivery/wire-names.ts';
 
 /** Headers that cannot be forwarded: those of the connection, and those that the service sets on a delivery. */
@@ -125,7 +126,7 @@ export class ServiceHeaders {
       .filter((part) => part !== '');
   }
 
-  /** Returns headers named `<group>-<Name>`, as `<Name>`. */
+  /** Returns headers named `<group>-<Name>`, as `<Name>`, with their values as received. */
   forwarded(group: string): readonly HeaderPair[] {
     const start = this.#reads(group, 'forward');
     const pairs: HeaderPair[] = [];
@@ -153,8 +154,8 @@ export class ServiceHeaders {
   }
 
   #text(name: string, kind: HeaderParameter['kind']): string | undefined {
-    const value = this.#values.get(this.#reads(name, kind))?.trim();
-    return value === '' ? undefined : value;
+    const value = this.#values.get(this.#reads(name, kind));
+    return value === undefined ? undefined : headerText(value).trim() || undefined;
   }
 
   #reads(name: string, kind?: HeaderParameter['kind']): string {

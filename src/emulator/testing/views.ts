@@ -1,6 +1,7 @@
 /** The emulator's records in the form of the public types. */
 import type { DeadLetterQueue } from '../state/dlq.ts';
 import { failureFunctionState } from '../state/failure-function-state.ts';
+import { headerText } from '../state/header-text.ts';
 import type { Message, Outcome } from '../state/message.ts';
 import type { ScriptedRequest } from '../control/scripted-hosts.ts';
 import type { DeadLetter, DeliveredRequest, EmulatorMessage } from './api.ts';
@@ -13,7 +14,7 @@ export function messageOf(message: Message): EmulatorMessage {
     state,
     url,
     method,
-    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), headerText(value)])),
     body: text(body),
     bodyBytes: Uint8Array.from(body),
     attempts,

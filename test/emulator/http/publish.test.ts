@@ -10,6 +10,71 @@ interface Result {
   readonly url?: string;
 }
 
+describe('header values are UTF-8', () => {
+  /** Returns the value as Node sends it: one character for each byte. */
+  const wire = (text: string): string => Buffer.from(text).toString('latin1');
+  const text = (value: unknown): string => Buffer.from(String(value), 'latin1').toString();
+
+  test('labels, keys, ids, and forwarded headers', async () => {
+    const sink = await httpSink((_request, response) => void response.setHeader('X-Ort', wire('Köln')).end());
+    const service = await world();
+    const headers = {
+      'Svc-Label': wire('Rückläufer à, 返金'),
+      'Svc-Flow-Control-Key': wire('zürich'),
+      'Svc-Flow-Control-Value': 'parallelism=1',
+      'Svc-Forward-X-Name': wire('Jürgen'),
+      'Svc-Callback': `${sink.url}/callback`,
+      'Svc-Callback-Forward-X-Grund': wire('Mahnung für €'),
+      'Svc-Redact-Fields': 'header[X-Name]',
+    };
+    const { status } = await service.call('POST', `/v2/publish/${sink.url}/`, { headers });
+    expect(status).toBe(200);
+    await service.drain();
+
+    for (const label of ['Rückläufer à', '返金']) {
+      const [entry] = await allLogs(service, `label=${encodeURIComponent(label)}`);
+      expect(entry, label).toMatchObject({
+        labels: ['Rückläufer à', '返金'],
+        header: {
+          'X-Name': [`REDACTED:${createHash('sha256').update('Jürgen').digest('hex')}`],
+          'Svc-Flow-Control-Key': ['zürich'],
+        },
+        callbackHeaders: { 'X-Grund': ['Mahnung für €'] },
+        responseHeaders: { 'X-Ort': ['Köln'] },
+      });
+    }
+    const { json } = await service.call('GET', `/v2/flowControl/${encodeURIComponent('zürich')}`);
+    expect(json).toMatchObject({ flowControlKey: 'zürich', parallelismMax: 1 });
+    const [delivered, callback] = sink.requests;
+    expect(text(delivered!.headers['x-name'])).toBe('Jürgen');
+    expect(text(callback!.headers['x-grund'])).toBe('Mahnung für €');
+    expect(JSON.parse(callback!.body.toString())).toMatchObject({
+      header: { 'X-Ort': ['Köln'] },
+      sourceHeader: { 'X-Name': 'Jürgen' },
+    });
+  });
+
+  test('a run id reaches the workflow', async () => {
+    const sink = await httpSink();
+    const service = await world();
+    const headers = { 'Svc-Workflow-RunId': wire('Überweisung-1') };
+    const { json } = await service.call('POST', `/v2/trigger/${sink.url}/`, { headers });
+    expect(json).toMatchObject({ workflowRunId: 'Überweisung-1' });
+    await service.drain();
+    expect(text(sink.requests[0]!.headers['svc-workflow-runid'])).toBe('Überweisung-1');
+  });
+
+  test('other bytes are Latin-1, and are forwarded unchanged', async () => {
+    const sink = await httpSink();
+    const service = await world();
+    const headers = { 'Svc-Label': 'R\u00fcckl\u00e4ufer', 'Svc-Forward-X-Name': 'J\u00fcrgen' };
+    await service.call('POST', `/v2/publish/${sink.url}/`, { headers });
+    await service.drain();
+    expect((await allLogs(service))[0]).toMatchObject({ labels: ['Rückläufer'], header: { 'X-Name': ['Jürgen'] } });
+    expect(sink.requests[0]!.headers['x-name']).toBe('J\u00fcrgen');
+  });
+});
+
 describe('refusals', () => {
   test.each([
     ['Retries', '-1', /whole number/],

@@ -216,6 +216,20 @@ test('a port in use is an error', async () => {
   await expect(startEmulator({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
 });
 
+test('texts of headers are UTF-8 in messages, deliveries, and requests', async () => {
+  const emulator = await started({ time: 'virtual' });
+  await emulator.destinations.script('shop.example', [{ status: 200, headers: { 'X-Ort': 'Köln €' } }]);
+  const sent = { 'Svc-Label': 'Rückläufer', 'Svc-Forward-X-Name': 'Jürgen €' };
+  const wire = Object.entries(sent).map(([name, value]) => [name, Buffer.from(value).toString('latin1')]);
+  expect(await post(emulator, 'publish/https://shop.example/orders', Object.fromEntries(wire) as typeof sent)).toBe(
+    200,
+  );
+  await emulator.clock.advance(0);
+  expect(emulator.messages()).toMatchObject([{ labels: ['Rückläufer'], headers: { 'x-name': 'Jürgen €' } }]);
+  expect(emulator.destinations.requests('shop.example')).toMatchObject([{ headers: { 'x-name': 'Jürgen €' } }]);
+  expect(emulator.requests()).toMatchObject([{ headers: { 'svc-label': 'Rückläufer' } }]);
+});
+
 test('hosts are delivered to a local port', async () => {
   const sink = await httpSink();
   const emulator = await started({ hosts: { 'shop.example': Number(new URL(sink.url).port) }, refusePrivate: true });
