@@ -1,6 +1,5 @@
 /** Accounts of the configuration: their connections and credentials, and the embedded service. */
 import { randomBytes } from 'node:crypto';
-import { canaryUrl } from '#foundation/domain/canary.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
 import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
@@ -54,8 +53,7 @@ export async function connectAccounts(config: Config, deps: AccountsDeps, parts:
   const requestUse = await loadUse(deps.requestUse);
   const clients = new Map<string, AccountClient>();
   const answers = new AnswerMemory();
-  const { publicUrl } = config.hooks;
-  const connections = config.accounts.map((account) => connection(account, { embedded, events, publicUrl }));
+  const connections = config.accounts.map((account) => connection(account, { embedded, events }));
   for (const { account, client: settings } of connections) {
     const lease = leaseOf(account.name, settings, deps.replica);
     const client = createClient(lease.settings, { clock, events, random, requestUse, answers, holds, ...lease.deps });
@@ -84,12 +82,10 @@ function leaseOf(account: string, settings: ClientOptions, replica: AccountsDeps
 interface ConnectionDeps {
   readonly embedded: Embedded | undefined;
   readonly events: EventBus;
-  /** Address under which the service reaches the hooks listener. */
-  readonly publicUrl: string | undefined;
 }
 
 /** Connection of an account, and the target of its collectors. */
-function connection(account: Account, { embedded, events, publicUrl }: ConnectionDeps): Connection {
+function connection(account: Account, { embedded, events }: ConnectionDeps): Connection {
   const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
     if (value !== undefined) return Secret.of(value);
     if (file === undefined) return undefined;
@@ -136,7 +132,6 @@ function connection(account: Account, { embedded, events, publicUrl }: Connectio
       searchIndexes: account.searchIndexes,
       vectorIndexes: account.vectorIndexes,
       ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
-      ...(account.canaries.length > 0 && publicUrl !== undefined && { canaryUrl: canaryUrl(publicUrl, account.name) }),
       settings: account.collectors,
     },
   };

@@ -58,6 +58,8 @@ export interface CanaryVia {
 
 /** Label of every message that a canary publishes. */
 export const CANARY_LABEL = 'opsd-canary';
+/** Path of canaries below the public URL of the hooks. ACCOUNT/NAME follows. */
+const CANARY_PATH = '/hooks/canary/';
 
 export interface CanaryVerdictReason {
   readonly verdict: CanaryVerdict;
@@ -114,5 +116,11 @@ export interface Canaries {
 
 /** Returns the start of the URLs of an account's canaries at the hooks listener. */
 export function canaryUrl(publicUrl: string, account: string): string {
-  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/hooks/canary/${account}/`;
+  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}${CANARY_PATH}${account}/`;
+}
+
+/** Returns true for the URL of a canary of any daemon, or of its callback, which has no label. */
+export function isCanaryUrl(url: string): boolean {
+  const at = url.lastIndexOf(CANARY_PATH);
+  return at !== -1 && /^[^/?#]+\/[^/?#]+(?:\/callback)?$/.test(url.slice(at + CANARY_PATH.length));
 }

@@ -7,7 +7,7 @@
  * and no later entry. A message has exactly one end, whichever entries report it and whether they are in one window or
  * two.
  */
-import { CANARY_LABEL } from '#foundation/domain/canary.ts';
+import { CANARY_LABEL, isCanaryUrl } from '#foundation/domain/canary.ts';
 import type { EndedAttempts, ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { newestStamp } from '#foundation/domain/lineage.ts';
 import { STATE_ORDER, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
@@ -60,8 +60,6 @@ export interface LogWindow {
    * min.
    */
   readonly readAgainMs?: number;
-  /** Start of the URLs of canaries. Their callbacks have no label. */
-  readonly canaryUrl?: string;
 }
 
 export interface FinishOptions {
@@ -181,7 +179,7 @@ export class WindowAggregation {
     }
     this.#fresh += 1;
     this.#countHour(time, state);
-    group.isCanary ||= this.#isOfCanary(entry);
+    group.isCanary ||= isOfCanary(entry);
     if (!group.isCanary) {
       this.#countValue(entry);
       if (isOutcome(state)) this.#attempts.add(entry);
@@ -299,11 +297,6 @@ export class WindowAggregation {
     this.#counts.add('opsd_log_unjoined_attempts_total', attempts);
   }
 
-  #isOfCanary({ labels, url }: StatedEntry): boolean {
-    const { canaryUrl } = this.#window;
-    return labels.includes(CANARY_LABEL) || (canaryUrl !== undefined && url?.startsWith(canaryUrl) === true);
-  }
-
   #countHour(time: number, state: MessageState): void {
     const hour = Math.floor(time / HOUR_MS) * HOUR_MS;
     let counts = this.#hours.get(hour);
@@ -358,4 +351,9 @@ function openMessage(
 function dueOf({ steps }: MessageRecord): number {
   const step = steps.findLast(({ state, nextDeliveryTime }) => state === 'CREATED' || nextDeliveryTime !== undefined);
   return step === undefined ? steps[0]!.time : dueAfter(step);
+}
+
+/** Returns true for canaries of any daemon: a second one may observe the account. */
+function isOfCanary({ labels, url }: StatedEntry): boolean {
+  return labels.includes(CANARY_LABEL) || (url !== undefined && isCanaryUrl(url));
 }

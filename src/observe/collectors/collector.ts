@@ -25,8 +25,6 @@ export interface CollectorTarget {
   readonly vectorIndexes: readonly string[];
   /** Milliseconds that the service keeps dead letters; absent if unknown. */
   readonly dlqRetentionMs?: number;
-  /** Start of the URLs of the account's canaries; absent without canaries. */
-  readonly canaryUrl?: string;
   readonly settings: CollectorsSettings;
 }
 

@@ -60,7 +60,7 @@ export async function readWindow(
   span: Span,
   { budget, limits, isSweep, known }: ReadOptions,
 ): Promise<WindowRead | WindowBroken> {
-  const { account, settings, canaryUrl } = context.target;
+  const { account, settings } = context.target;
   const aggregation = new WindowAggregation({
     account,
     from: span.from,
@@ -69,7 +69,6 @@ export async function readWindow(
     isSweep,
     dimension: settings.logs.dimension,
     readAgainMs: readAgainMs(settings),
-    ...(canaryUrl !== undefined && { canaryUrl }),
   });
   const memory = new RowMemory(MOST_ROW_BYTES / AT_ONCE);
   const reader = new Reader({ api, context, budget, memory, limits }, span);

@@ -618,8 +618,9 @@ describe('messages of a canary', () => {
   test.each([
     ['with its label', { labels: ['opsd-canary', 'opsd-canary-1'], url: `${url}home` }],
     ['without a label, a callback', { url: `${url}home/callback` }],
+    ['of another daemon, a callback', { url: 'https://other.example/opsd/hooks/canary/eu/away/callback' }],
   ])('%s count by state only', async (_title, more) => {
-    const dimension = { dimension: 'label' as const, canaryUrl: url };
+    const dimension = { dimension: 'label' as const };
     const labeled = ordinary.map((one) => ({ ...one, labels: ['billing'] }));
     const alone = await aggregation(memoryStores(), labeled, dimension);
     const both = await aggregation(memoryStores(), [...labeled, ...canary(more)], dimension);
@@ -644,9 +645,12 @@ describe('messages of a canary', () => {
     expect(opened[0]).not.toHaveProperty('createdAt');
   });
 
-  test('of another account, to a path with the same name, are ordinary messages', async () => {
-    const other = 'https://app.example.com/hooks/canary/build';
-    const { attempts } = await aggregation(memoryStores(), canary({ url: other }), { canaryUrl: url });
-    expect(attempts).toMatchObject([{ host: 'app.example.com', failed: 1, lost: 1 }]);
-  });
+  test.each(['build', 'build/', 'a/b/c', 'a/b/callback/more', 'a/b/callback?to=x'])(
+    'to /hooks/canary/%s are ordinary messages',
+    async (path) => {
+      const other = `https://app.example.com/hooks/canary/${path}`;
+      const { attempts } = await aggregation(memoryStores(), canary({ url: other }));
+      expect(attempts).toMatchObject([{ host: 'app.example.com', failed: 1, lost: 1 }]);
+    },
+  );
 });
