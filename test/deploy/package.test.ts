@@ -123,6 +123,7 @@ function launch(node: string, { home = tempDir(), env = {}, uid = process.getuid
   };
   const process = {
     versions: { node },
+    argv: ['node', 'opsd', 'version'],
     env,
     getuid: () => uid,
     stderr: { write: (text: string) => (stderr += text) },

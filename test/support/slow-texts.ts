@@ -57,11 +57,11 @@ const PARTS = [
 ].flat();
 
 const SHORT = 2_000;
-const LONG = 16_000;
-/** A linear function needs 8 times as long, a quadratic one 64 times. */
-const MOST_GROWTH = 24;
-/** Time below which the growth says nothing, in milliseconds. */
-const LEAST_MS = 30;
+const LONG = 32_000;
+/** A linear function needs 16 times as long, a quadratic one 256 times. */
+const MOST_GROWTH = 64;
+/** Time that harms nobody, in milliseconds. Compilation and garbage collection disturb the growth of shorter times. */
+const LEAST_MS = 100;
 
 export interface SlowText {
   readonly reader: string;

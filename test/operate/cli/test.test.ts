@@ -169,4 +169,4 @@ describe('opsd test', () => {
 });
 
 const overrides =
-  '{ labels: [opsd:test:f333ed1ac89276b1:1], retries: 0, flowControl: { key: opsd-resume, parallelism: 2, rate: 5, period: 1 } }';
+  '{ labels: [opsd:test:9b2d1998bbf993d1:1], retries: 0, flowControl: { key: opsd-resume, parallelism: 2, rate: 5, period: 1 } }';

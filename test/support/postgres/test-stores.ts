@@ -50,7 +50,7 @@ async function openPostgresOn(server: ServerName): Promise<TestStore> {
 }
 
 /** Fields of a record that its entry does not have. */
-const POSITION = ['sequence', 'time', 'store', 'epoch', 'previous', 'hash'];
+const POSITION = ['sequence', 'time', 'store', 'opening', 'previous', 'hash'];
 
 function entryOf({ record }: Row): AuditEntry {
   const fields = Object.entries(JSON.parse(String(record)) as AuditEntry);
