@@ -7,7 +7,11 @@ import { printable } from './output.ts';
 const MAX_ANSWER_BYTES = 64 * 1_048_576;
 
 export type DaemonCall = (
-  | { readonly socketPath: string }
+  | {
+      readonly socketPath: string;
+      /** Option that selected the socket; absent if none was given. */
+      readonly named?: 'socket' | 'config';
+    }
   | {
       readonly url: URL;
       /** Complete header; never shown. */
@@ -131,11 +135,19 @@ function open(request: typeof http.request, call: DaemonCall, { method, path }: 
   return request(target, target.protocol === 'https:' ? { ...options, ...call.tls } : options);
 }
 
+/** What to do if no daemon listens on the socket, by the option that selected it. */
+const WITHOUT_DAEMON = {
+  nothing: 'Start the daemon, or set its configuration with --config or its socket with --socket.',
+  config:
+    'Start the daemon with this configuration. If it runs with another store, its socket is next to that: --socket PATH.',
+  socket: 'Start the daemon, or look for its socket next to its store: the path of the store with .sock at its end.',
+} as const;
+
 function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
   const place = placeOf(call);
   const how =
     'socketPath' in call
-      ? 'Start the daemon, or set its configuration with --config or its socket with --socket.'
+      ? WITHOUT_DAEMON[call.named ?? 'nothing']
       : 'Check that it is the address of server.listen and reachable from here.';
   switch (error.code ?? '') {
     case 'ENOENT':
@@ -150,12 +162,17 @@ function explain(error: NodeJS.ErrnoException, call: DaemonCall): CommandError {
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-      return new CommandError(`the certificate of ${place} has no trusted issuer: add --ca-file FILE.`, {
+      return new CommandError(`the certificate of ${place} has no trusted issuer: ${issuerHelp(call)}.`, {
         cause: error,
       });
     default:
       return new CommandError(`the daemon on ${place} did not respond: ${whyNot(error, call)}`, { cause: error });
   }
+}
+
+function issuerHelp(call: DaemonCall): string {
+  const isGiven = 'url' in call && call.tls?.ca !== undefined;
+  return isGiven ? 'the given CA file does not have it' : 'add --ca-file FILE';
 }
 
 /** Explains a wrong scheme: the libraries' messages do not name the right one. */

@@ -88,10 +88,12 @@ export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<Daemo
   const place = await findPlace(call, needs !== undefined);
   if (place === undefined) return undefined;
   const { socketPath, config } = place;
-  if (needs === undefined || config === undefined) return { socketPath, signal, command };
+  const named = (['socket', 'config'] as const).find((name) => given.includes(name));
+  const daemon = { socketPath, signal, command, ...(named !== undefined && { named }) };
+  if (needs === undefined || config === undefined) return daemon;
   const { startDirectly } = await import('./direct.ts');
   const direct = await startDirectly(call, { ...needs, socketPath, config });
-  return { socketPath: direct?.socketPath ?? socketPath, signal, command };
+  return { ...daemon, socketPath: direct?.socketPath ?? socketPath };
 }
 
 interface Place {

@@ -4,8 +4,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
-import type { DirectNeeds } from '#operate/cli/command.ts';
+import { parseArguments } from '#operate/cli/arguments.ts';
+import type { Call, DirectNeeds } from '#operate/cli/command.ts';
 import { exchange } from '#operate/cli/daemon-exchange.ts';
+import { ALL_COMMANDS } from '#operate/cli/help.ts';
 import { findDaemon } from '#operate/cli/daemon-option.ts';
 import { auditPathOf, readAudit } from '#automate/ledger/audit-reader.ts';
 import { openStore } from '#storage/sqlite.ts';
@@ -13,6 +15,7 @@ import { httpSink } from '../../support/http-sink.ts';
 import { putEndpoints, TEST_TOKEN } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testEmulator } from '../../support/test-emulator.ts';
+import { shellWords } from './shell-words.ts';
 import { terminal } from './terminal.ts';
 
 const READS: DirectNeeds = { writes: false, collectors: ['urlGroups'] };
@@ -135,4 +138,34 @@ test('the embedded service needs a daemon', async () => {
   writeFileSync(config, 'storage: { sqlite: { path: other.db } }\naccounts: [{ name: here, url: embedded }]\n');
   const { call } = command({ config });
   await expect(findDaemon(call, READS)).rejects.toThrow(/account here uses the embedded service.*opsd run/);
+});
+
+test('docs/commands.md lists the commands that work without a daemon', async () => {
+  const { config, folder } = await world();
+  writeFileSync(join(folder, 'payload.json'), '{}');
+  const direct: string[] = [];
+  for (const listed of ALL_COMMANDS) {
+    const loaded = await listed.load();
+    if (loaded.options['socket'] === undefined) continue;
+    const example = shellWords(loaded.examples[0]).slice(1 + loaded.name.split(' ').length);
+    const args = example.map((word) => word.replace('payload.json', join(folder, 'payload.json')));
+    const { values, positionals } = parseArguments(loaded, args);
+    const { call } = command({});
+    const programs = { ...call.programs, direct: () => Promise.reject(new Error('direct')) };
+    const shown = terminal({ clock: systemClock, answers: ['yes', 'production'], input: '{}' });
+    const asked: Call = {
+      ...call,
+      io: shown.io,
+      programs,
+      values: { ...values, config, reason: 'x', yes: true },
+      positionals,
+    };
+    const error: unknown = await loaded.run(asked).catch((thrown: unknown) => thrown);
+    if (error instanceof Error && error.message === 'direct') direct.push(loaded.name);
+  }
+  const text = readFileSync(join(import.meta.dirname, '../../../docs/commands.md'), 'utf8');
+  const [, list] = /these commands work\s+directly: (.*?)\. /s.exec(text)!;
+  const named = [...list!.matchAll(/`([^`]+)`/g)].map((match) => match[1]!);
+  const noun = (name: string): string => (named.includes(name) ? name : name.split(' ')[0]!);
+  expect([...new Set(direct.map(noun))].toSorted()).toEqual(named.toSorted());
 });

@@ -213,8 +213,15 @@ describe('without a daemon', () => {
     const { code, stderr } = await opsd(['plan', 'p', '--socket', socket]);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `opsd: no daemon listens on ${socket}. Start the daemon, or set its configuration with --config or its socket with --socket.\n`,
+      `opsd: no daemon listens on ${socket}. Start the daemon, or look for its socket next to its store: the path of the store with .sock at its end.\n`,
     );
+  });
+
+  test('that listens, it advises no option that was given', async () => {
+    const config = join(tempDir(), 'config.yaml');
+    writeFileSync(config, 'accounts: [{ name: a, url: "http://127.0.0.1:9", token: t }]\n');
+    expect((await opsd(['plan', 'p', '--config', config])).stderr).not.toContain('--config');
+    expect((await opsd(['plan', 'p'], { env: { OPSD_CONFIG: config } })).stderr).toContain('--config');
   });
 
   async function impostor(answer: RequestListener): Promise<{ server: Server; path: string }> {

@@ -138,6 +138,27 @@ describe('opsd audit', () => {
     });
   });
 
+  test('reads the log of a configuration that has become invalid, and names the problem', async () => {
+    const { open, close, args, path } = installed();
+    await intentFor((await open()).ledger, 'dlq-1');
+    close();
+    const config = args[1]!;
+    writeFileSync(config, `acounts: []\nstorage: { sqlite: { path: ${path} } }\n`);
+    for (const command of [['audit'], ['audit', 'verify']]) {
+      const { code, stdout, stderr } = await opsd([...command, ...args]);
+      expect(stderr).toContain(`${config}:1:1:`);
+      expect(stderr).toContain(`This configuration is invalid; reading the audit log of ${path} anyway.`);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/target=dlq-1|is intact/)]);
+    }
+    for (const command of [['audit'], ['audit', 'verify'], ['trace', 'show', 'msg_1'], ['trace', 'id', 'msg_1']]) {
+      const missing = await opsd([...command, '--config', `${config}.typo`]);
+      expect(missing).toMatchObject({ code: 1, stdout: '' });
+      expect(missing.stderr).toContain(`${config}.typo:1:1: the file does not exist`);
+    }
+    const traced = await opsd(['trace', 'show', 'msg_1', ...args]);
+    expect(traced).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`${config}:1:1:`) as string });
+  });
+
   test.each([
     [['audit', '--since', 'yesterday'], 64, "--since must be such as 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
     [['audit', 'verfy'], 64, "the operand of audit must be verify or absent, not 'verfy'"],

@@ -51,10 +51,23 @@ async function findStore({ io, values, parts }: Call): Promise<string | AuditSou
     path = await requestConfigFile({ socketPath: socket, signal: io.signal, command: commandOf({ io, values }) });
   }
   const config = await readConfig(io, path, { secrets: false });
-  if (config === undefined) return undefined;
+  if (config === undefined) return storeOfInvalid(path, io);
   const { localPath, storage } = config;
   if (storage.postgres === undefined) return localPath;
   return { log: await openAuditTable(storage.postgres, { io, parts }), socketPath: socket ?? socketPathOf(localPath) };
+}
+
+/** Path of the store of an invalid configuration, which was reported: its audit log must stay readable. */
+async function storeOfInvalid(path: string, { env, stderr }: Call['io']): Promise<string | undefined> {
+  const { auditPathOf } = await import('#automate/ledger/audit-reader.ts');
+  const { storePathOf } = await import('#config/store-path.ts');
+  const store = existsSync(path) ? storePathOf(path, env) : undefined;
+  if (store !== undefined && existsSync(auditPathOf(store))) {
+    stderr.write(`This configuration is invalid; reading the audit log of ${store} anyway.\n`);
+    return store;
+  }
+  stderr.write('  help: name the audit log with --file FILE\n');
+  return undefined;
 }
 
 async function openAuditTable(
@@ -64,6 +77,9 @@ async function openAuditTable(
   const { createAuditTableReader } = await import('#storage/postgres/audit-table-reader.ts');
   const { urlOf } = await import('#storage/postgres/connection-uri.ts');
   const { openPostgres } = await import('#storage/postgres/postgres-database.ts');
+  const { urlFile } = settings;
+  if (urlFile !== undefined && !existsSync(urlFile))
+    throw new CommandError(`${urlFile}, the file of storage.postgres.urlFile, does not exist here`);
   const database = openPostgres({ url: urlOf(settings), name: 'opsd audit', poolSize: 2, clock: io.clock });
   parts.use(database);
   return createAuditTableReader(database, `table audit of ${database.place}`);
