@@ -31,6 +31,8 @@ export interface BrokenCost extends WindowCost {
   readonly coveredMs: number;
   /** True if the window reached its limits, false if a request failed. */
   readonly isFull: boolean;
+  /** True if a response did not arrive in time. */
+  readonly isTimeout: boolean;
 }
 
 /** Growth factor of an easily read window. */
@@ -39,8 +41,8 @@ const GROWTH = 1.5;
 const FULL_SHRINKAGE = 4;
 const FAILED_SHRINKAGE = 2;
 /**
- * Divisor for a failure before the first page. Such a failure rarely depends on the width if that width was read
- * earlier in this run.
+ * Divisor for a failure before the first page. Such a failure rarely depends on the width, unless it is a timeout of a
+ * width that was not read in this run.
  */
 const UNANSWERED_SHRINKAGE = 1.1;
 
@@ -89,12 +91,16 @@ export class Pace {
   }
 
   /** Learns from a window that broke off. */
-  shrink({ widthMs, pages, longest, coveredMs, isFull }: BrokenCost): void {
+  shrink({ widthMs, pages, longest, coveredMs, isFull, isTimeout }: BrokenCost): void {
+    this.#isProven = false;
+    if (pages === 0 && !isTimeout) {
+      this.#widthMs = atLeastOne((Number.isFinite(this.#widthMs) ? this.#widthMs : widthMs) / UNANSWERED_SHRINKAGE);
+      return;
+    }
     const fitting = coveredMs > 0 ? coveredMs * Math.min(1, this.limits.pages / 2 / longest) : Infinity;
     const smaller = Math.min(widthMs / (isFull ? FULL_SHRINKAGE : FAILED_SHRINKAGE), fitting);
     const floor = pages === 0 ? this.#readMs / UNANSWERED_SHRINKAGE : 0;
     this.#widthMs = atLeastOne(Math.min(this.#widthMs, Math.max(smaller, floor)));
-    this.#isProven = false;
   }
 }
 

@@ -1,6 +1,7 @@
 /**
  * Reads a section of the log window by window. Windows are read in parallel and committed in order. A window that
- * breaks off is divided and read again; later windows are kept.
+ * breaks off is divided and read again; later windows are kept. A burst within one moment is divided from the rest at
+ * once, so that it is not read again with every smaller window.
  */
 import type { LogContext, Span, WindowBroken, WindowRead } from './log-window.ts';
 import { AT_ONCE, type Pace } from './log-pace.ts';
@@ -62,6 +63,8 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
   let at = walk.from;
   /** Service failure since the last commit. */
   let failure: unknown;
+  /** Windows without a page since the last commit. */
+  let unanswered = 0;
 
   /** Returns true for the first window. Its first moment is already counted and does not make it divisible. */
   const isFirst = (span: Span): boolean => span.from === walk.from;
@@ -71,6 +74,10 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
   /** Returns true if the oldest uncommitted window is not being read. */
   const lacksOldest = (): boolean =>
     todo.length > 0 && (underWay.length === 0 || todo[0]!.from < underWay[0]!.span.from);
+
+  /** Returns true if this run can read the pages of a window again. Otherwise the next run must begin with a smaller one. */
+  const mayReadAgain = ({ pages }: WindowBroken): boolean =>
+    budget.left - walk.reserve > pages && context.clock.monotonic() < walk.until;
 
   /** Requests windows, oldest first, while pages and time remain. */
   const request = (): void => {
@@ -101,8 +108,13 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
       const read = await reading;
       if ('error' in read) {
         const { aborted, reason } = context.signal;
+        const isEnding = !read.isFull && ENDING.has(serviceErrorCode(read.error));
+        if (read.pages === 0) unanswered += 1;
+        // A window without a page says nothing about its width, unless that repeats or a timeout ended it.
+        const isAccident = read.pages === 0 && !read.isTimeout && (unanswered === 1 || isEnding);
+        const isBurst = read.burstAt !== undefined && !isMoment(span) && mayReadAgain(read);
         if (!aborted || reason instanceof TimeoutError) {
-          pace.shrink(read);
+          if (!isBurst && !isAccident) pace.shrink(read);
           await walk.onBroken();
         }
         if (aborted) break;
@@ -110,10 +122,9 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
         if (isMoment(span) && pages > 0) return { isDone: false, at, error: momentError(context, span, error) };
         if (!isFull) failure = error;
         else if (budget.left <= walk.reserve) return { isDone: false, at, error: failure };
-        // A smaller window is worth a request in this run only if the service responds and does not ask for fewer
-        // requests.
-        if (pages === 0 || (!isFull && ENDING.has(serviceErrorCode(error)))) return { isDone: false, at, error };
-        todo.unshift(span);
+        // Another request in this run is worth it only if the service responds and does not ask for fewer requests.
+        if (isEnding || (pages === 0 && !isAccident)) return { isDone: false, at, error };
+        todo.unshift(...(isBurst ? aroundMoment(span, read.burstAt) : [span]));
         request();
         continue;
       }
@@ -125,6 +136,7 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
       await walk.commit(read);
       at = read.to;
       failure = undefined;
+      unanswered = 0;
       if (read.to < span.to) return { isDone: true, at };
     }
     context.signal.throwIfAborted();
@@ -133,6 +145,16 @@ export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> 
     stop.abort(new Error('the run has ended'));
     await Promise.all(underWay.map(({ reading }) => reading));
   }
+}
+
+/** Returns the parts of a span before a moment, the moment, and the part after it. */
+function aroundMoment({ from, to }: Span, at: number): Span[] {
+  const parts = [
+    { from, to: at - 1 },
+    { from: at, to: at },
+    { from: at + 1, to },
+  ];
+  return parts.filter((part) => part.from <= part.to);
 }
 
 /**

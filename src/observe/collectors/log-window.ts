@@ -3,6 +3,8 @@
  * the window was read completely and committed.
  */
 import type { LogPage, LogQuery, MessageApi } from '#service/api.ts';
+import { serviceErrorCode } from '#foundation/domain/service-error.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import {
   assignStates,
@@ -51,6 +53,8 @@ export interface WindowRead extends WindowCost {
 /** Window that was not read completely. None of it is counted. */
 export interface WindowBroken extends BrokenCost {
   readonly error: unknown;
+  /** Moment of more than half of the entries received, if there is one. */
+  readonly burstAt: number | undefined;
 }
 
 /** Reads all entries of a window. Never rejects. */
@@ -77,7 +81,8 @@ export async function readWindow(
     return { ...reader.cost(), to, aggregation, provenAt: reader.isDated ? to : reader.latest };
   } catch (error) {
     const isFull = error instanceof ListingError && error.code === 'budget';
-    return { ...reader.cost(), error, coveredMs: reader.coveredMs, isFull };
+    const isTimeout = error instanceof TimeoutError || serviceErrorCode(error) === 'timeout';
+    return { ...reader.cost(), error, coveredMs: reader.coveredMs, burstAt: reader.burstAt, isFull, isTimeout };
   }
 }
 
@@ -134,6 +139,9 @@ class Reader {
   readonly #startedAt: number;
   #earliest = Infinity;
   #longest = 1;
+  #entries = 0;
+  /** Candidate for the moment of most entries: other entries take one vote each. */
+  readonly #burst = { at: 0, votes: 0 };
   readonly span: Span;
   /** Epoch milliseconds of the newest entry received. */
   latest = -Infinity;
@@ -146,6 +154,10 @@ class Reader {
     this.#reading = reading;
     this.span = span;
     this.#startedAt = reading.context.clock.monotonic();
+  }
+
+  get burstAt(): number | undefined {
+    return this.#burst.votes * 2 > this.#entries ? this.#burst.at : undefined;
   }
 
   get coveredMs(): number {
@@ -195,11 +207,18 @@ class Reader {
         if (time < this.#earliest) this.#earliest = time;
         if (time > this.latest) this.latest = time;
         within.push(entry);
+        this.#vote(time);
         if (entry.flowControlKey !== undefined) this.#saw(entry.flowControlKey);
       }
       // If the service's clock is behind ours, only entries that are certainly past there count.
       take(within, Math.min(to, (page.servedAt ?? Infinity) - settings.logs.lag), page);
     }
+  }
+
+  #vote(time: number): void {
+    this.#entries += 1;
+    if (this.#burst.votes === 0) this.#burst.at = time;
+    this.#burst.votes += this.#burst.at === time ? 1 : -1;
   }
 
   #saw(flowControlKey: string): void {

@@ -115,11 +115,38 @@ test('windows grow again when the service recovers', async () => {
     await w.slowRun();
     await w.clock.advance(30 * SECOND);
   }
-  expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBe(1);
+  expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBeLessThan(600 * SECOND);
   expect(w.created()).toBe(0);
   w.log.beforeAnswer = () => undefined;
   expect((await w.countAll()).runs).toBeLessThan(10);
   expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBeGreaterThan(60 * SECOND);
+});
+
+test.each(['newest first', 'oldest first'] as const)(
+  'a burst within one moment is not read again with each smaller window (%s)',
+  async (order) => {
+    const w = world({ pageSize: 10, pageBudget: 200, answerMs: 100, order });
+    await w.slowRun();
+    for (let n = 0; n < 40; n += 1) w.log.entries.push(entry(n * 60 * SECOND));
+    for (let n = 0; n < 300; n += 1) w.log.entries.push(entry(1_200 * SECOND, { messageId: `burst-${n}` }));
+    await w.clock.advance(2_500 * SECOND);
+    const before = w.log.queries.length;
+    await w.slowRun();
+    expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(340);
+    // The window that broke off, and the burst alone: 25 and 30 pages.
+    expect(w.log.queries.length - before).toBeLessThan(90);
+  },
+);
+
+test('a first page that fails hardly narrows the windows: the failure does not depend on the width', async () => {
+  const w = await behind({ answerMs: 500 });
+  await w.slowRun();
+  const { windowMs } = await w.stores.log.loadLogState(ACCOUNT);
+  w.log.beforeAnswer = () => {
+    throw new FakeServiceError('server_error');
+  };
+  for (let n = 0; n < 3; n += 1) await w.slowRun();
+  expect((await w.stores.log.loadLogState(ACCOUNT)).windowMs).toBeGreaterThan(0.7 * windowMs!);
 });
 
 describe('a time whose entries cannot be read completely', () => {
