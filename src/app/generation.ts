@@ -14,6 +14,7 @@ import type { Metrics } from '#observe/metrics/metrics.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import type { KnownAttempts } from '#foundation/domain/ended-attempts.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
@@ -135,6 +136,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   hearing.use(hearDepartures(deps, board));
   const scheduler = new Scheduler({ clock, events, random, graceMs: READ_GRACE_MS });
   const attempts = new RecentAttempts(clock);
+  for (const [account, known] of stored.attempts) attempts.restore(account, known);
   const canaries = post?.start({ config, accounts, scheduler }, parts);
   const states = canaries && { canaries: () => canaries.states() };
   const resumeEnds = new ResumeEnds();
@@ -206,7 +208,13 @@ function hasCanaries({ whole, options }: GenerationDeps): boolean {
 async function load(deps: GenerationDeps) {
   const { config, storage } = deps;
   await deps.markStart(config, storage.incidents);
+  const attempts = new Map<string, KnownAttempts>();
+  for (const { name } of config.accounts) {
+    const known = await storage.aggregations.log.attempts(name);
+    if (known !== undefined) attempts.set(name, known);
+  }
   return {
+    attempts,
     notifications: await storage.notifications.load(),
     metrics: await loadMetrics(storage, config.accounts),
   };

@@ -17,6 +17,7 @@ import {
 } from '#observe/aggregation/log-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { all, each, get, run, type Dialect, type Row, type Work } from './database.ts';
+import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
 import type { OutboxWrite } from './outbox-write.ts';
 import { PART_ROWS, paged } from './paged.ts';
@@ -82,17 +83,20 @@ export function createLogAggregationStore(
       );
     },
     hourCounts: async (account) => hoursOf(await database.read(all(SELECT_HOURS, account))),
+    attempts: (account) => database.read(loadAttempts(account)),
   };
 }
 
 const SELECT_STATE = `SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_aggregation
   WHERE account = ?`;
 const PUT_STATE = `INSERT INTO log_aggregation
-  (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at, attempts_since)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (account) DO UPDATE SET watermark = excluded.watermark, kept_from = excluded.kept_from,
   swept_at = coalesce(excluded.swept_at, log_aggregation.swept_at),
   entry_mode = coalesce(excluded.entry_mode, log_aggregation.entry_mode),
-  window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at`;
+  window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at,
+  attempts_since = coalesce(log_aggregation.attempts_since, excluded.attempts_since)`;
 
 const SELECT_OPEN = `SELECT message_id, destination, created, due FROM log_open
   WHERE account = ? AND message_id > ? ORDER BY message_id LIMIT ${PART_ROWS}`;
@@ -144,6 +148,7 @@ function statementsOf(dialect: Dialect) {
     yield* saveKeys(commit, 'ended', memory.ended.sliceMs);
     yield* saveOpen(commit, memory);
     yield* saveHours(commit);
+    yield* saveAttempts(commit.account, commit.watermark, commit.attempts?.attempts ?? []);
   }
 
   return { save, selectRecords: `SELECT message_id, record FROM log_open WHERE ${isListed}` };
@@ -152,7 +157,8 @@ function statementsOf(dialect: Dialect) {
 function* saveState({ account, watermark, keptFrom, sweep, ...commit }: LogCommit): Work<void> {
   const { sweptAt = null, entryMode = null, windowMs = null, provenAt = null } = commit;
   const sweepRecord = sweep === undefined ? null : JSON.stringify(sweep);
-  yield* run(PUT_STATE, account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt);
+  const since = commit.attempts?.from ?? null;
+  yield* run(PUT_STATE, account, watermark, keptFrom, sweptAt, entryMode, windowMs, sweepRecord, provenAt, since);
 }
 
 function* saveKeys(commit: LogCommit, kind: 'seen' | 'ended', sliceMs: number): Work<void> {

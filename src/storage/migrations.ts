@@ -284,4 +284,11 @@ export const MIGRATIONS: readonly string[] = [
   UPDATE notification_queue SET uuid = id;
   CREATE UNIQUE INDEX notification_queue_uuid ON notification_queue (uuid);
   `,
+  `
+  -- Ended delivery attempts of a minute by destination, as JSON. All attempts after attempts_since are counted.
+  CREATE TABLE log_attempts (
+    account TEXT NOT NULL, minute INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, minute)
+  ) STRICT, WITHOUT ROWID;
+  ALTER TABLE log_aggregation ADD COLUMN attempts_since INTEGER;
+  `,
 ];

@@ -8,7 +8,12 @@ export const SCHEMA = `
   -- window_ms and sweep: width of the next window, and the current sweep for late entries.
   CREATE TABLE log_aggregation (
     account TEXT PRIMARY KEY, watermark INTEGER NOT NULL, kept_from INTEGER NOT NULL, swept_at INTEGER, entry_mode TEXT,
-    window_ms INTEGER, sweep TEXT, proven_at INTEGER
+    window_ms INTEGER, sweep TEXT, proven_at INTEGER, attempts_since INTEGER
+  ) STRICT, WITHOUT ROWID;
+
+  -- Ended delivery attempts of a minute by destination, as JSON. All attempts after attempts_since are counted.
+  CREATE TABLE log_attempts (
+    account TEXT NOT NULL, minute INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, minute)
   ) STRICT, WITHOUT ROWID;
 
   CREATE TABLE log_keys (account TEXT NOT NULL, kind TEXT NOT NULL, slice INTEGER NOT NULL, keys BLOB NOT NULL) STRICT;

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { KeySlices, setTextKey, emptyKey } from '#observe/aggregation/keys.ts';
 import type { LogCommit, OpenMessage } from '#observe/aggregation/log-store.ts';
@@ -7,9 +8,12 @@ import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
 import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
 import { createTotals } from '#storage/totals.ts';
+import { openMemoryStore } from '#storage/memory-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { heldBack } from '../support/held-back.ts';
 import { memoryStore } from '../support/memory-store.ts';
+import { SERVERS } from '../support/postgres/servers.ts';
+import { postgresStore } from '../support/postgres/test-databases.ts';
 import { storedCounters } from '../support/stored-totals.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -221,4 +225,70 @@ test('spans and lines of a commit take their room at once, and give it back if t
   expect([spans.queued(), deliveries.queued, dropped]).toEqual([{ spans: 40, oldestAt: 7 }, 1, [1]]);
   await spans.settle([(await spans.next())!.id]);
   expect(spans.queued()).toEqual({ spans: 0 });
+});
+
+const STORES = [
+  ['SQLite', async () => openMemoryStore().database],
+  ...SERVERS.map((server) => [server, () => postgresStore(server)] as const),
+] as const;
+
+describe.each(STORES)('attempts by destination in %s', (_name, databaseOf) => {
+  const HOURS_6 = 360 * MINUTE;
+  const attempt = (minute: number, failed: number, change: Partial<EndedAttempts> = {}): EndedAttempts => ({
+    host: 'crm.example',
+    minute,
+    delivered: 1,
+    failed,
+    failedFrom: failed === 0 ? Infinity : minute + 5,
+    lost: failed,
+    reasons: new Map(failed === 0 ? [] : [['HTTP 503', failed]]),
+    ...change,
+  });
+
+  test('survive a reopening, added up by minute, and are forgotten after six hours', async () => {
+    const database = await databaseOf();
+    const opened = () => createLogAggregationStore({ database }, createTotals({ database }));
+    const log = opened();
+    expect(await log.attempts('production')).toBeUndefined();
+    const commits = [
+      { watermark: MINUTE, attempts: { from: 7, attempts: [attempt(0, 2), attempt(0, 0, { host: 'b.example' })] } },
+      {
+        watermark: 2 * MINUTE,
+        attempts: {
+          from: MINUTE,
+          attempts: [attempt(0, 3, { failedFrom: 2, reasons: new Map([['timeout', 3]]) }), attempt(MINUTE, 0)],
+        },
+      },
+    ];
+    for (const change of commits) await log.commitLog(commit(change));
+    expect(await opened().attempts('production')).toEqual({
+      watermark: 2 * MINUTE,
+      from: 7,
+      attempts: [
+        attempt(0, 5, {
+          delivered: 2,
+          failedFrom: 2,
+          reasons: new Map([
+            ['HTTP 503', 2],
+            ['timeout', 3],
+          ]),
+        }),
+        attempt(0, 0, { host: 'b.example' }),
+        attempt(MINUTE, 0),
+      ],
+    });
+    const last = HOURS_6 + MINUTE;
+    await log.commitLog(commit({ watermark: last, attempts: { from: 2 * MINUTE, attempts: [attempt(last, 1)] } }));
+    expect((await opened().attempts('production'))?.attempts.map(({ minute }) => minute)).toEqual([MINUTE, last]);
+    expect(await opened().attempts('other')).toBeUndefined();
+  });
+
+  test('are bounded: beyond 500 destinations of a minute, the rest is unknown, not zero', async () => {
+    const database = await databaseOf();
+    const log = createLogAggregationStore({ database }, createTotals({ database }));
+    const many = Array.from({ length: 501 }, (_, n) => attempt(MINUTE, n === 500 ? 9 : 0, { host: `h${n}.example` }));
+    await log.commitLog(commit({ watermark: 2 * MINUTE, attempts: { from: 0, attempts: many } }));
+    const known = await log.attempts('production');
+    expect([known?.from, known?.attempts.length, known?.attempts[0]?.host]).toEqual([2 * MINUTE, 500, 'h500.example']);
+  });
 });

@@ -1,8 +1,8 @@
+import { DESTINATION_RULES, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
 import type { Hold } from '#foundation/domain/hold.ts';
 import type { Deliveries, GroupFacts, GroupVerdict } from './guard.ts';
 
-const LEAST_SAMPLE = 20;
-const WINDOW_MS = 900_000;
+const { leastSample: LEAST_SAMPLE, windowMs: WINDOW_MS } = DESTINATION_RULES;
 /** Minimum attempts of each half of the window, and minimum difference of their shares, of a trend. */
 const LEAST_HALF = 5;
 const LEAST_CHANGE = 0.05;
@@ -16,7 +16,7 @@ export function destination(facts: GroupFacts): GroupVerdict {
   if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
   if (deliveries === undefined) return little(facts, 'unknown', true);
   const { delivered, all, isPartial = false } = deliveries;
-  const isHealthy = delivered * 10 >= all * 9;
+  const isHealthy = isDelivering(deliveries);
   // Data for a part of the window can show that a destination fails, but not that it delivers.
   if (isPartial && (isHealthy || !(all >= LEAST_SAMPLE))) return little(facts, 'unknown', isHealthy);
   if (!(all >= LEAST_SAMPLE)) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
@@ -31,7 +31,7 @@ function holdOf({ group, destination: host = group }: GroupFacts, deliveries: De
   const trend = trendOf(deliveries);
   return {
     measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last 15 minutes`,
-    needed: 'resumes begin at 90 %',
+    needed: `resumes begin at ${DESTINATION_RULES.healthyPercent} %`,
     windowMs: WINDOW_MS,
     ...(trend !== undefined && { trend }),
     remedy: 'repair the destination',

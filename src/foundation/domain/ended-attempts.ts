@@ -27,12 +27,16 @@ export interface ResumeEnd extends ResumedMessage {
   readonly end: 'failed' | 'delivered';
 }
 
-/** Ended attempts that one commit of the log reading counted. */
-export interface EndedAttemptsRead {
+/** Ended attempts of the counted log. */
+export interface KnownAttempts {
   /** End of the counted log, in epoch milliseconds. */
   readonly watermark: number;
-  /** Start of the window that was read, in epoch milliseconds. */
+  /** Time since when all attempts are counted, in epoch milliseconds. */
   readonly from: number;
   readonly attempts: readonly EndedAttempts[];
+}
+
+/** Ended attempts that one commit of the log reading counted. `from` is the start of the window that was read. */
+export interface EndedAttemptsRead extends KnownAttempts {
   readonly resumeEnds: readonly ResumeEnd[];
 }

@@ -5,6 +5,7 @@
  * State that every entry needs is in memory (`LogMemory`) and equals the stored state. `remember` updates it after the
  * commit.
  */
+import type { KnownAttempts } from '#foundation/domain/ended-attempts.ts';
 import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { KeySlices } from './keys.ts';
 import type { SpansOfCommit } from './span-batch.ts';
@@ -91,6 +92,8 @@ export interface LogCommit extends LogAggregationState {
   readonly spans?: SpansOfCommit;
   /** Delivery events to write to the log. */
   readonly lines?: readonly string[];
+  /** Ended attempts of the entries. `from` is the start of the window. */
+  readonly attempts?: Pick<KnownAttempts, 'from' | 'attempts'>;
 }
 
 /** In-memory part of an open message. */
@@ -144,6 +147,8 @@ export interface LogAggregationStore {
    * the hour by the maximum lateness of entries. Hours older than 72 hours are missing.
    */
   hourCounts(account: string): Promise<HourCounts>;
+  /** Returns the ended attempts of the last hours. Undefined if none were counted. */
+  attempts(account: string): Promise<KnownAttempts | undefined>;
 }
 
 export type ExpiredMessage = Pick<OpenMessage, 'messageId' | 'record'>;

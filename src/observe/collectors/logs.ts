@@ -278,6 +278,7 @@ class Run {
     const lines = linesOf?.(news);
     await this.#save({
       ...added,
+      attempts: { from: before.watermark, attempts },
       ...(spans !== undefined && { spans }),
       ...(lines !== undefined && { lines }),
       increments: [...added.increments, ...this.#ownIncrements()],

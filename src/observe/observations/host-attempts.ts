@@ -1,4 +1,11 @@
-/** Attempts to one host by minute, and the decision if the host is down. */
+/** Attempts to one host by minute. */
+import {
+  destinationOf,
+  failureOf,
+  type AttemptFacts,
+  type AttemptMinute,
+  type DestinationStatus,
+} from '#foundation/domain/destination-state.ts';
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
 import type { Outage } from '#foundation/domain/outage.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -7,19 +14,6 @@ export const MINUTE_MS = 60_000;
 /** Maximum window in minutes. */
 export const MINUTES = 360;
 
-/** Conditions of an outage: minimum number of attempts, and an upper limit of the share delivered. */
-const FEWEST_ATTEMPTS = 10;
-const MOST_DELIVERED = 0.1;
-/**
- * Minimum duration in minutes: retries take minutes, so a brief failure is not an outage. It does not apply if enough
- * messages failed finally.
- */
-const FEWEST_MINUTES = 3;
-const FEWEST_LOST = 10;
-/** Maximum age of an attempt that still shows the current state of the host. */
-const LATELY_MS = 60 * MINUTE_MS;
-/** Silence before the first failure after which that failure is treated as the start of the outage. */
-const SILENT_MS = 5 * MINUTE_MS;
 /** Maximum number of reasons per host; further reasons count as `other`. */
 const MOST_REASONS = 8;
 
@@ -75,41 +69,31 @@ export class HostAttempts {
   }
 
   /**
-   * Returns the outage that the attempts show. It starts after the last minute when half of them were delivered.
+   * Returns the outage that the attempts show.
    *
    * @param watermark end of the counted log, in epoch milliseconds
    */
   outage(watermark: number): Omit<Outage, 'host'> | undefined {
-    const newest = minuteOf(watermark);
-    const oldest = Math.max(minuteOf(this.since), newest - (MINUTES - 1) * MINUTE_MS);
-    const sum = { delivered: 0, failed: 0, lost: 0, minutes: 0, since: newest, lastAt: 0 };
-    let isStartSeen = false;
-    let recent: AttemptCounts | undefined;
-    for (let minute = newest; minute >= oldest; minute -= MINUTE_MS) {
+    const failure = failureOf(this.#facts(watermark));
+    return failure && { ...failure, reasons: this.#reasonsFrom(minuteOf(failure.since)) };
+  }
+
+  status(watermark: number): DestinationStatus {
+    return destinationOf(this.#facts(watermark));
+  }
+
+  #facts(until: number): AttemptFacts {
+    const from = Math.max(this.since, minuteOf(until) - (MINUTES - 1) * MINUTE_MS);
+    return { minutes: () => this.#newestFirst(from, until), from, until };
+  }
+
+  *#newestFirst(from: number, until: number): Generator<AttemptMinute> {
+    for (let minute = minuteOf(until); minute >= minuteOf(from); minute -= MINUTE_MS) {
       const place = placeOf(minute);
       if (this.#minutes[place] !== minute) continue;
-      const [delivered, failed] = [this.#delivered[place]!, this.#failed[place]!];
-      if (delivered + failed > 0 && delivered >= failed) {
-        isStartSeen = true;
-        break;
-      }
-      sum.delivered += delivered;
-      sum.failed += failed;
-      sum.lost += this.#lost[place]!;
-      if (failed === 0) continue;
-      sum.minutes += 1;
-      sum.since = this.#failedFrom[place]!;
-      sum.lastAt ||= minute;
-      if (sum.delivered + sum.failed >= FEWEST_ATTEMPTS) {
-        recent ??= { delivered: sum.delivered, all: sum.delivered + sum.failed };
-      }
+      const [delivered, failed, lost] = [this.#delivered[place]!, this.#failed[place]!, this.#lost[place]!];
+      yield { minute, delivered, failed, failedFrom: this.#failedFrom[place]!, lost };
     }
-    const { minutes, ...found } = sum;
-    const isDown = recent !== undefined && isMostlyFailed(recent) && isMostlyFailed(countsOf(found));
-    const isLasting = minutes >= FEWEST_MINUTES || found.lost >= FEWEST_LOST;
-    if (!isDown || !isLasting || newest - found.lastAt > LATELY_MS) return undefined;
-    const isSinceKnown = isStartSeen || found.since - oldest >= SILENT_MS;
-    return { ...found, isSinceKnown, reasons: this.#reasonsFrom(minuteOf(found.since)) };
   }
 
   #reasonsFrom(first: number): Outage['reasons'] {
@@ -129,12 +113,4 @@ function minuteOf(time: number): number {
 
 function placeOf(minute: number): number {
   return (minute / MINUTE_MS) % MINUTES;
-}
-
-function countsOf({ delivered, failed }: { readonly delivered: number; readonly failed: number }): AttemptCounts {
-  return { delivered, all: delivered + failed };
-}
-
-function isMostlyFailed({ delivered, all }: AttemptCounts): boolean {
-  return delivered < MOST_DELIVERED * all;
 }

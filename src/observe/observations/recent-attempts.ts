@@ -1,9 +1,10 @@
 /**
  * Recent delivery attempts by account and host: counts from the log for the last hours, per minute of the entries' own
- * time. Missing data is unknown, never 0. Data is missing until the process has observed the whole window, and while
+ * time. Missing data is unknown, never 0. Data is missing until the daemon has observed the whole window, and while
  * the log is read with a lag. It is also missing for hosts that were forgotten because of the limit.
  */
-import type { EndedAttemptsRead } from '#foundation/domain/ended-attempts.ts';
+import { DESTINATION_RULES, type DestinationStatus } from '#foundation/domain/destination-state.ts';
+import type { EndedAttemptsRead, KnownAttempts } from '#foundation/domain/ended-attempts.ts';
 import type { Outage } from '#foundation/domain/outage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
@@ -33,9 +34,16 @@ export class RecentAttempts {
     this.#clock = clock;
   }
 
+  /** Restores what an earlier process or generation counted. Must be called before the first `take`. */
+  restore(account: string, known: KnownAttempts): void {
+    this.#accounts.set(account, new AccountAttempts(known));
+  }
+
   /** Adds a commit of the log reading. Must be called once per commit, in order. */
   take(account: string, read: EndedAttemptsRead): void {
-    getOrAdd(this.#accounts, account, () => new AccountAttempts(read.from)).take(read);
+    const known = this.#accounts.get(account);
+    if (known === undefined) this.#accounts.set(account, new AccountAttempts(read));
+    else known.take(read);
   }
 
   /** Returns the attempts that ended within the last `windowMs` milliseconds. At most one extra minute is included. */
@@ -43,9 +51,20 @@ export class RecentAttempts {
     return this.#current(account)?.of(host, this.#clock.now() - windowMs);
   }
 
-  /** Returns the attempts of the known part of the window. Attempts that were not seen may be missing. */
+  /**
+   * Returns the attempts of the known part of the window. Attempts that were not seen may be missing. While the reading
+   * of the log is behind, the window ends where it stopped: what failed then does not become unknown at once.
+   */
   seen(account: string, host: string, windowMs: number): AttemptCounts | undefined {
-    return this.#current(account)?.seen(host, this.#clock.now() - windowMs);
+    const known = this.#accounts.get(account);
+    const now = this.#clock.now();
+    if (known === undefined || now - known.watermark > DESTINATION_RULES.latelyMs) return undefined;
+    return known.seen(host, (isBehind(known, now) ? known.watermark : now) - windowMs);
+  }
+
+  /** Returns the state of a destination. Undefined if the log is not counted far enough. */
+  destination(account: string, host: string): DestinationStatus | undefined {
+    return this.#current(account)?.destination(host);
   }
 
   /** Returns destinations that fail nearly all attempts, most failures first. Undefined if unknown. */
@@ -92,12 +111,13 @@ class AccountAttempts {
   #since: number;
   readonly #hosts = new Map<string, HostAttempts>();
 
-  constructor(since: number) {
-    this.#since = since;
-    this.watermark = since;
+  constructor(known: KnownAttempts) {
+    this.#since = known.from;
+    this.watermark = known.from;
+    this.take(known);
   }
 
-  take({ watermark, attempts }: EndedAttemptsRead): void {
+  take({ watermark, attempts }: KnownAttempts): void {
     this.watermark = watermark;
     for (const ended of attempts) {
       getOrAdd(this.#hosts, ended.host, () => new HostAttempts(this.#since)).add(ended);
@@ -107,6 +127,10 @@ class AccountAttempts {
 
   of(host: string, from: number): AttemptCounts | undefined {
     return this.#isComplete(from, this.#hosts.get(host)?.since ?? this.#since) ? this.seen(host, from) : undefined;
+  }
+
+  destination(host: string): DestinationStatus {
+    return (this.#hosts.get(host) ?? new HostAttempts(this.#since)).status(this.watermark);
   }
 
   #isComplete(from: number, since: number): boolean {

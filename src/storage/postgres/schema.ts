@@ -280,4 +280,12 @@ const FIRST = `
   CREATE TABLE command_keys (account TEXT PRIMARY KEY, epoch BIGINT NOT NULL, key BYTEA NOT NULL);
 `;
 
-export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST].map(orderedByBytes);
+const ATTEMPTS = `
+  -- Ended delivery attempts of a minute by destination, as JSON. All attempts after attempts_since are counted.
+  CREATE TABLE log_attempts (
+    account TEXT NOT NULL, minute BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, minute)
+  );
+  ALTER TABLE log_aggregation ADD COLUMN attempts_since BIGINT;
+`;
+
+export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, ATTEMPTS].map(orderedByBytes);

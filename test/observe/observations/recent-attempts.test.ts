@@ -101,3 +101,16 @@ test('of too many hosts the silent ones are removed, and their history becomes u
   expect(of(60, 'old.example.com')).toBeUndefined();
   expect(of(9, 'old.example.com')).toEqual({ delivered: 2, all: 2 });
 });
+
+test('a failing destination is known as failing while the log is read up, also after a restart', async () => {
+  const { clock, recent, take } = world();
+  take(at(3, 0, 30));
+  await clock.advance(20 * MINUTE);
+  expect(recent.of('prod', HOST, 15 * MINUTE)).toBeUndefined();
+  expect(recent.seen('prod', HOST, 15 * MINUTE)).toEqual({ delivered: 0, all: 30 });
+  const restarted = new RecentAttempts(clock);
+  restarted.restore('prod', { from: NOW - HOUR, watermark: NOW, attempts: [at(3, 0, 30)] });
+  expect(restarted.seen('prod', HOST, 15 * MINUTE)).toEqual({ delivered: 0, all: 30 });
+  await clock.advance(40 * MINUTE + 1);
+  expect(restarted.seen('prod', HOST, 15 * MINUTE)).toBeUndefined();
+});

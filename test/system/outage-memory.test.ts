@@ -1,0 +1,62 @@
+/** What is known about a destination survives `kill -9` and a reload. */
+import { expect, test } from 'vitest';
+import type { OutageView } from '#operate/situation/outages.ts';
+import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { publish } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+interface Shown {
+  readonly verdict: { readonly level: string };
+  readonly outages: readonly OutageView[];
+}
+
+interface Policies {
+  readonly policies: readonly { readonly held?: { readonly guard: string } }[];
+}
+
+test('a failing destination stays failing, since the same time, and gets no canary', async () => {
+  const world = await daemonWorld();
+  const read = async <T>(url: string, path: string) => (await fetch(`${url}/api/v1/${path}`)).json() as Promise<T>;
+  const shown = async (url: string): Promise<Shown> => read(url, 'status');
+  const titles = async (url: string) =>
+    (await read<{ incidents: readonly { title: string }[] }>(url, 'incidents')).incidents.map(({ title }) => title);
+
+  const first = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
+  const url = await addressOf(first);
+  await until({ what: 'the first readings are done' }, async () => (await shown(url)).verdict.level === 'ok');
+  for (let n = 0; n < 25; n++) await publish(world.service, `${world.destination.url}/hook`, { 'Svc-Retries': '0' });
+  const outage = await until({ what: 'the outage is known', timeoutMs: 60_000 }, async () => {
+    const [one] = (await shown(url)).outages;
+    return one?.failed === 25 && one;
+  });
+  await until({ what: 'the incident counts them' }, async () =>
+    (await titles(url)).some((title) => title.includes('25 delivery attempts')),
+  );
+  first.kill('SIGKILL');
+  await first.ended;
+
+  // One old run: only the state of its destination keeps the policy from resuming it.
+  await world.failRuns(1, 'billing');
+  const second = world.run(repairConfig(world, { mode: 'enforce', every: '1s' }));
+  const again = await addressOf(second);
+  const isSame = ({ outages: [one] }: Shown) => one?.since === outage.since && one.failed >= 25;
+  expect(isSame(await shown(again))).toBe(true);
+  // The old run was one more attempt.
+  expect((await titles(again)).join('\n')).toMatch(/2[56] delivery attempts/);
+  await until({ what: 'the policy is held' }, async () => {
+    const { policies } = await read<Policies>(again, 'policies');
+    return policies[0]?.held?.guard === 'destination';
+  });
+
+  world.write(repairConfig(world, { mode: 'enforce', every: '2s' }));
+  second.kill('SIGHUP');
+  await until(
+    { what: 'the new configuration runs' },
+    () => second.log().filter(({ msg }) => msg === 'daemon running').length === 2,
+  );
+  expect(isSame(await shown(again))).toBe(true);
+  const resumes = world.proxy.passed.filter(({ url: path }) => path.startsWith('/v2/workflows/dlq/resume'));
+  expect(resumes).toEqual([]);
+  second.kill('SIGTERM');
+  expect((await second.ended).code).toBe(0);
+}, 120_000);
