@@ -36,7 +36,7 @@ const store = openStore(join(folder, 'opsd.db'));
 const watch = new IncidentWatch({
   book: await IncidentBook.open(createIncidentStore(store)),
   board,
-  attempts: { outages: () => [], of: () => undefined },
+  attempts: { outages: () => [], of: () => undefined, destination: () => undefined },
   clock,
   events: new EventBus(),
   accounts: [{ name: 'main', dlqRetentionMs: 7 * DAY }],

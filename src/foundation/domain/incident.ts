@@ -11,7 +11,7 @@ const ONSET_GAP_MS = 30 * 60_000;
 const QUIET_MS = 24 * 3_600_000;
 
 export const INCIDENT_STATES = ['open', 'acknowledged', 'recovering', 'resolved'] as const;
-/** `recovering`: resumed runs of the incident are not verified yet. */
+/** `recovering`: resumed runs are not verified yet, or the destination delivers again and is not healthy yet. */
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 export const DEAD_LETTER_QUEUES = ['workflow', 'message'] as const;
@@ -38,6 +38,24 @@ export interface FailingDeliveries {
   readonly lastAt: number;
   /** False if the destination delivers again. */
   readonly isFailing: boolean;
+  /** Time since when it delivers again. Absent while it fails, and once it is healthy. */
+  readonly recoveringSince?: number;
+  /** Part of the counts from failures that had ended before the present one began. */
+  readonly earlier?: { readonly failed: number; readonly lost: number };
+}
+
+/** Returns the counts of an incident with a new reading of its destination. They never fall. */
+export function withDeliveries(before: FailingDeliveries | undefined, read: FailingDeliveries): FailingDeliveries {
+  if (before === undefined) return read;
+  const hasEnded = !before.isFailing && read.since > before.lastAt;
+  const { failed, lost } = (hasEnded ? before : before.earlier) ?? { failed: 0, lost: 0 };
+  return {
+    ...read,
+    since: Math.min(before.since, read.since),
+    failed: Math.max(before.failed, failed + read.failed),
+    lost: Math.max(before.lost, lost + read.lost),
+    ...(failed > 0 && { earlier: { failed, lost } }),
+  };
 }
 
 export interface Acknowledgment {
@@ -148,8 +166,9 @@ export function withCampaigns(known: readonly string[], added: readonly string[]
 
 /** Returns the state of an incident. @param isVerifying true if resumed runs of the incident are not verified yet */
 export function stateOf(incident: Omit<Incident, 'state'>, isVerifying: boolean, at: number): IncidentState {
-  if (isVerifying) return 'recovering';
-  const isGone = membersNow(incident) === 0 && incident.deliveries?.isFailing !== true;
+  const { isFailing = false, recoveringSince } = incident.deliveries ?? {};
+  if (isVerifying || recoveringSince !== undefined) return 'recovering';
+  const isGone = membersNow(incident) === 0 && !isFailing;
   const isQuiet = incident.acknowledged !== undefined && at - incident.lastAt >= QUIET_MS;
   if (isGone || isQuiet) return 'resolved';
   return incident.acknowledged === undefined ? 'open' : 'acknowledged';

@@ -11,6 +11,7 @@ import {
   splitAtGaps,
   stateOf,
   touches,
+  withDeliveries,
   withCampaigns,
   withMembers,
   type Acknowledgment,
@@ -64,6 +65,9 @@ export interface DeadLetterReading<Row> {
 export interface FailingDestination extends IncidentKind {
   readonly deliveries: FailingDeliveries;
 }
+
+/** Epoch milliseconds since when a destination delivers again. */
+export type Recovery = number | 'healthy' | undefined;
 
 interface Failure {
   readonly dlqId: string;
@@ -248,24 +252,23 @@ export class IncidentBook {
   }
 
   /**
-   * Takes the destinations that fail now. A destination of an incident that is not among them has recovered if `isKnown`
-   * says that its attempts are known for long enough.
+   * Takes the destinations that fail now. `recoveryOf` returns the recovery of one that is not among them: the time since
+   * when it delivers again, `healthy`, or undefined if unknown, which changes nothing.
    */
   takeDestinations(
     account: string,
     failing: readonly FailingDestination[],
-    { at, isKnown }: { readonly at: number; readonly isKnown: (host: string) => boolean },
+    { at, recoveryOf }: { readonly at: number; readonly recoveryOf: (host: string) => Recovery },
   ): Promise<void> {
     return this.#change((change) => {
-      const active = [...this.#set.all()].filter(
-        (incident) => incident.account === account && incident.deliveries?.isFailing === true,
-      );
-      for (const { deliveries, ...kind } of failing) {
-        const span = { firstAt: deliveries.since, lastAt: deliveries.lastAt };
+      const active = [...this.#set.all()].filter((incident) => incident.account === account && isWatched(incident));
+      for (const { deliveries: read, ...kind } of failing) {
+        const span = { firstAt: read.since, lastAt: read.lastAt };
         // The most frequent reason can change during an outage.
         const known = active.find((incident) => incident.place === kind.place && touches(incident, span));
         const incident = known ?? this.#incidentFor(change, kind, span, { isRefailed: false, at });
         const present = change.get(incident.id) ?? incident;
+        const deliveries = withDeliveries(present.deliveries, read);
         if (isSameDeliveries(present.deliveries, deliveries)) continue;
         change.put({
           ...present,
@@ -276,8 +279,13 @@ export class IncidentBook {
       }
       const hosts = new Set(failing.map(({ place }) => place));
       for (const incident of active) {
-        if (hosts.has(incident.place) || !isKnown(incident.place)) continue;
-        change.put({ ...incident, deliveries: { ...incident.deliveries!, isFailing: false } });
+        const recovery = hosts.has(incident.place) ? undefined : recoveryOf(incident.place);
+        if (recovery === undefined) continue;
+        const { recoveringSince: before, ...deliveries } = incident.deliveries!;
+        const isSame = recovery === before && !deliveries.isFailing;
+        if (isSame) continue;
+        const recovering = recovery === 'healthy' ? {} : { recoveringSince: before ?? recovery };
+        change.put({ ...incident, deliveries: { ...deliveries, isFailing: false, ...recovering } });
       }
     });
   }
@@ -354,6 +362,11 @@ export class IncidentBook {
     this.#marks = await this.#store.marks();
     this.#mustLoad = false;
   }
+}
+
+/** Returns true if the incident follows the deliveries of its destination. */
+function isWatched({ deliveries }: Incident): boolean {
+  return deliveries !== undefined && (deliveries.isFailing || deliveries.recoveringSince !== undefined);
 }
 
 /** Divides failures at gaps, and into parts of one commit. */

@@ -3,6 +3,7 @@
  * the outages that the log shows. Reads nothing from the service.
  */
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
+import { DESTINATION_RULES } from '#foundation/domain/destination-state.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { INCIDENT_STATES, type Incident, type IncidentState } from '#foundation/domain/incident.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
@@ -15,7 +16,7 @@ import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { RecentAttempts } from '../observations/recent-attempts.ts';
-import type { DeadLetterReading, IncidentBook } from './incident-book.ts';
+import type { DeadLetterReading, IncidentBook, Recovery } from './incident-book.ts';
 import { kindOfDeadLetter, kindOfOutage, kindOfRun } from './incident-kinds.ts';
 import { IncidentLookup } from './incident-lookup.ts';
 import { IncidentReports, reportTexts } from './incident-reports.ts';
@@ -23,8 +24,6 @@ import type { IncidentMark } from './incident-store.ts';
 
 /** Maximum number of dead letters per account, newest first. The policies use the same number. */
 const MOST_DEAD_LETTERS = 10_000;
-/** A destination counts as recovered only if the attempts of this time are known. */
-const RECOVERED_MS = 30 * 60_000;
 
 /** Resume of a failed run whose outcome is not verified yet. */
 export interface OpenResume {
@@ -40,7 +39,7 @@ export interface IncidentWatchDeps {
   /** Outlives the watch. */
   readonly book: IncidentBook;
   readonly board: ObservationBoard;
-  readonly attempts: Pick<RecentAttempts, 'outages' | 'of'>;
+  readonly attempts: Pick<RecentAttempts, 'outages' | 'of' | 'destination'>;
   readonly clock: Clock;
   readonly events: EventBus;
   readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
@@ -242,9 +241,21 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
           isFailing: true,
         },
       }));
-      const isKnown = (host: string) => attempts.of(account, host, RECOVERED_MS) !== undefined;
-      await this.#book.takeDestinations(account, failing, { at: clock.now(), isKnown });
+      await this.#book.takeDestinations(account, failing, {
+        at: clock.now(),
+        recoveryOf: (host) => this.#recoveryOf(account, host),
+      });
     }
+  }
+
+  #recoveryOf(account: string, host: string): Recovery {
+    const { attempts } = this.#deps;
+    const found = attempts.destination(account, host);
+    if (found === undefined || found.state === 'failing') return undefined;
+    if (found.state === 'healthy') return 'healthy';
+    if (found.state !== 'unknown') return found.since;
+    // Nobody delivers to it any more: the attempts are known, and none failed for long.
+    return attempts.of(account, host, DESTINATION_RULES.latelyMs)?.all === 0 ? 'healthy' : undefined;
   }
 
   /** Incidents whose resumed runs are not verified yet, with their campaigns. */

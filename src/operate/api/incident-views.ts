@@ -51,7 +51,7 @@ export interface IncidentView {
     readonly workflow: number;
     readonly message: number;
   };
-  readonly deliveries?: FailingDeliveries;
+  readonly deliveries?: Omit<FailingDeliveries, 'earlier'>;
   /** Members over time, at most 24 steps. */
   readonly rate?: FailureRate;
   /** Absent if the retention is not configured, or without members. */
@@ -163,14 +163,22 @@ function byUrgency(a: Incident, b: Incident): number {
 }
 
 export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: Incident): IncidentView {
-  const { now, ever, expired, aliases: _aliases, campaigns: _campaigns, reportedAs: _key, ...rest } = incident;
+  const { now, ever, expired, deliveries, aliases: _aliases, campaigns: _ids, reportedAs: _key, ...rest } = incident;
   const firstExpiresAt = deps.incidents.firstExpiresAt(incident);
   return {
     ...rest,
+    ...(deliveries !== undefined && { deliveries: shownDeliveries(deliveries) }),
     title: incidentTitle(incident),
     members: { now: membersNow(incident), ever, expired, ...now },
     ...(firstExpiresAt !== undefined && { firstExpiresAt }),
   };
+}
+
+function shownDeliveries({
+  earlier: _earlier,
+  ...deliveries
+}: FailingDeliveries): NonNullable<IncidentView['deliveries']> {
+  return deliveries;
 }
 
 /** @throws {HttpError} 404 */

@@ -1,9 +1,11 @@
 /** The next step for a thing, computed once; pages, API, command line and notifications show it. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
+import { DESTINATION_RULES } from '#foundation/domain/destination-state.ts';
 import type { Incident } from '#foundation/domain/incident.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { formatTime } from '#foundation/domain/time-text.ts';
 
 export interface NextStep {
   /** What is to be done, as sentences. */
@@ -46,9 +48,12 @@ export function commandOfAction(action: NextAction): string {
   }
 }
 
+const { healthyPercent, settleMs } = DESTINATION_RULES;
+const HEALTHY = `${healthyPercent} % of its attempts succeed for ${settleMs / 60_000} minutes`;
+
 /** Facts about an incident. */
 export interface IncidentFacts {
-  readonly incident: Pick<Incident, 'id' | 'state' | 'cause' | 'kind'>;
+  readonly incident: Pick<Incident, 'id' | 'state' | 'cause' | 'kind' | 'deliveries'>;
   readonly membersNow: number;
   /** Policies that select members, with their number of members. */
   readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode'> & { readonly selects: number })[];
@@ -58,12 +63,17 @@ export interface IncidentFacts {
 }
 
 export function incidentNextStep({ incident, membersNow, policies, plans, campaigns }: IncidentFacts): NextStep {
-  const { id, state, cause, kind } = incident;
+  const { id, state, cause, kind, deliveries } = incident;
   if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.', by: 'nobody' };
   const pending = plans.find((plan) => plan.state === 'pending');
   if (pending !== undefined) {
     const text = `Plan ${pending.id} of ${pending.policy} waits for an approval.`;
     return { text, by: 'operator', action: { kind: 'approve', plan: pending.id } };
+  }
+  if (deliveries?.recoveringSince !== undefined) {
+    const since = formatTime(deliveries.recoveringSince);
+    const text = `Wait: the destination delivers again since ${since}. The incident ends when it is healthy: ${HEALTHY}.`;
+    return { text, by: 'nobody' };
   }
   if (state === 'recovering') {
     return { text: 'Wait: the daemon verifies resumed runs before it resumes more.', by: 'policy' };

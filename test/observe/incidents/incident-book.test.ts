@@ -353,7 +353,7 @@ describe('failing destinations', async () => {
     cause: 'transient',
   } as const;
   const deliveries = { failed: 20, lost: 3, since: START, lastAt: START + MINUTE, isFailing: true };
-  const at = { at: START, isKnown: () => true };
+  const at = { at: START, recoveryOf: () => 'healthy' as const };
 
   test('dead letters and failing deliveries of a destination are one incident', async () => {
     const { book } = await world();
@@ -379,7 +379,7 @@ describe('failing destinations', async () => {
     await book.takeDestinations('production', [{ ...kind, deliveries }], at);
     await book.review(START, new Map());
     expect(only(book).state).toBe('open');
-    await book.takeDestinations('production', [], { at: START, isKnown: () => false });
+    await book.takeDestinations('production', [], { at: START, recoveryOf: () => undefined });
     await book.review(START, new Map());
     expect(only(book).state).toBe('open');
     await book.takeDestinations('production', [], at);

@@ -1,5 +1,6 @@
 /** Incidents from the board, the ledger and the log: states, reports, and restarts. */
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { DestinationStatus } from '#foundation/domain/destination-state.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Outage } from '#foundation/domain/outage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
@@ -8,6 +9,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Conditions } from '#automate/engine/conditions.ts';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
+import type { AttemptCounts } from '#observe/observations/host-attempts.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { createNotificationStore } from '#storage/notification-store.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
@@ -19,6 +21,8 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 interface Facts {
+  destination: DestinationStatus | undefined;
+  attempts: AttemptCounts | undefined;
   deadLetters: readonly DeadLetter[];
   outages: readonly Outage[] | undefined;
   openResumes: readonly OpenResume[];
@@ -28,7 +32,7 @@ interface Facts {
 function world() {
   const store = openMemoryStore('here');
   const clock = new ManualClock(START);
-  const facts: Facts = { deadLetters: [], outages: [], openResumes: [] };
+  const facts: Facts = { destination: undefined, attempts: undefined, deadLetters: [], outages: [], openResumes: [] };
   const told: string[] = [];
 
   async function start(account = 'production') {
@@ -62,7 +66,7 @@ function world() {
     const watch = new IncidentWatch({
       book: await IncidentBook.open(createIncidentStore(store)),
       board,
-      attempts: { outages: () => facts.outages, of: () => ({ delivered: 0, all: 0 }) },
+      attempts: { outages: () => facts.outages, of: () => facts.attempts, destination: () => facts.destination },
       clock,
       events,
       accounts: [{ name: account, dlqRetentionMs: DAY }],
@@ -278,8 +282,64 @@ describe('sources', () => {
     await review();
     expect(watch.all()[0]!.state).toBe('open');
     facts.outages = [];
+    facts.destination = { state: 'unknown', delivered: 1, all: 3, since: START };
+    facts.attempts = { delivered: 1, all: 3 };
+    await review();
+    expect(watch.all()[0]!.state).toBe('open');
+    facts.attempts = { delivered: 0, all: 0 };
     await review();
     expect(watch.all()[0]!.state).toBe('resolved');
+  });
+
+  test('recovering from the first delivery until the destination is healthy, also after a restart', async () => {
+    const { start, facts } = world();
+    const { review, watch } = await start();
+    facts.outages = [outage];
+    await review();
+    facts.outages = [];
+    facts.destination = { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE };
+    await review();
+    expect(watch.all()).toMatchObject([
+      { state: 'recovering', deliveries: { isFailing: false, recoveringSince: START + 9 * MINUTE } },
+    ]);
+    await watch[Symbol.asyncDispose]();
+    const again = await start();
+    facts.destination = { state: 'degraded', delivered: 5, all: 9, since: START + 12 * MINUTE };
+    await again.review();
+    expect(again.watch.all()).toMatchObject([
+      { state: 'recovering', deliveries: { recoveringSince: START + 9 * MINUTE } },
+    ]);
+    facts.destination = { state: 'healthy', delivered: 9, all: 9, since: START + 12 * MINUTE };
+    await again.review();
+    expect(again.watch.all()[0]!.state).toBe('resolved');
+    expect(again.watch.all()[0]!.deliveries).toEqual({
+      failed: 50,
+      lost: 4,
+      since: START,
+      lastAt: START,
+      isFailing: false,
+    });
+  });
+
+  test('the counts of a destination that fails again are added, and never fall', async () => {
+    const { start, facts } = world();
+    const { review, watch } = await start();
+    facts.outages = [outage];
+    await review();
+    facts.outages = [{ ...outage, failed: 10, since: START + MINUTE }];
+    await review();
+    expect(watch.all()).toMatchObject([{ deliveries: { failed: 50, lost: 4, since: START } }]);
+    facts.outages = [];
+    facts.destination = { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE };
+    await review();
+    const later = { since: START + 20 * MINUTE, lastAt: START + 21 * MINUTE };
+    facts.outages = [{ ...outage, ...later, failed: 10, lost: 2 }];
+    await review();
+    facts.outages = [{ ...outage, ...later, failed: 12, lost: 2 }];
+    await review();
+    expect(watch.all()).toMatchObject([
+      { state: 'open', deliveries: { failed: 62, lost: 6, since: START, isFailing: true } },
+    ]);
   });
 
   test('a dead letter expires without an event', async () => {

@@ -1,11 +1,6 @@
 /** Schemas of incidents and dead letters. */
 import type { FailureRate } from '#foundation/domain/failure-rate.ts';
-import {
-  DEAD_LETTER_QUEUES,
-  INCIDENT_STATES,
-  type Acknowledgment,
-  type FailingDeliveries,
-} from '#foundation/domain/incident.ts';
+import { DEAD_LETTER_QUEUES, INCIDENT_STATES, type Acknowledgment } from '#foundation/domain/incident.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
@@ -156,12 +151,13 @@ function incidentFields() {
       message: count(),
     }),
     deliveries: opt(
-      objectOf<FailingDeliveries>({
+      objectOf<NonNullable<IncidentView['deliveries']>>({
         failed: count(),
         lost: count(),
         since: time(),
         lastAt: time(),
         isFailing: flag(),
+        recoveringSince: opt(time('Absent while the destination fails, and once it is healthy.')),
       }),
     ),
     rate: opt(
