@@ -43,7 +43,7 @@ export const automationAlerts: AlertGroup = {
       extended: true,
       summary: '{{ $labels.job }}: {{ $labels.scope }} paused for over 12 h',
       description:
-        'Paused policies repair nothing. Only an operator can end a pause. Find out who paused it and why, then run opsd unpause.',
+        'Paused policies repair nothing. Only an operator can end a pause. Find out who paused it and why, then run opsd unpause, which names a kill switch file.',
     },
     {
       alert: 'OpsdPolicyHeld',
