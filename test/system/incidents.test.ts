@@ -163,7 +163,7 @@ test(
     const [pending] = await stage.ledger.storedPlans(['pending'], stage.now());
     expect(pending?.plan).toMatchObject({ policy: 'raise-budget', chosen: [{ fromUsd: 60 }] });
     const { reason } = pending!.plan.needsApproval!;
-    expect(reason).toContain('more than 2.5 times the usual');
+    expect(reason).toContain('at most 2.5 times the usual');
     const hours = Number(/([\d.]+) hours left/.exec(reason)![1]);
     expect(hours).toBeGreaterThan(2);
     expect(hours).toBeLessThan(14);
