@@ -28,6 +28,8 @@ export interface Peers extends Disposable {
   readonly requests: Pick<CommandRequests, 'send' | 'post'>;
   /** Calls the listener when another replica may have changed pauses or plans. */
   onLedgerChange(listener: () => void): Disposable;
+  /** Replaces the connection of the notices. */
+  renew(): void;
   /** Runs the commands of other replicas until disposal. @param handle never rejects */
   serve(handle: (command: Command, signal: AbortSignal) => Promise<unknown>): AsyncDisposable;
 }
@@ -43,6 +45,7 @@ export function connectPeers({ url, name, database, clock, replica, epoch, onFai
       notices.listen((notice) => {
         if (notice === undefined || (notice.topic === 'ledger' && notice.key !== String(epoch))) listener();
       }),
+    renew: () => notices.renew(),
     serve(handle) {
       const owned = () =>
         new Map([...replica.owners()].flatMap(([account, { epoch, isOwn }]) => (isOwn ? [[account, epoch]] : [])));

@@ -18,6 +18,8 @@ interface ReplicaDeps {
   readonly clock: Clock;
   readonly table: LeaseTable;
   readonly connect: () => Promise<LeaseConnection>;
+  /** Called before this replica takes accounts again after it has lost all of them. */
+  readonly onReturn: () => void;
   readonly events: Pick<EventBus, 'emit'>;
 }
 

@@ -69,6 +69,10 @@ export async function openShared(
       events,
       table: createLeaseTable(),
       connect: () => openLeaseConnection(leaseConnection),
+      onReturn() {
+        pooled.renew();
+        peers.renew();
+      },
     },
     config,
   );

@@ -45,6 +45,7 @@ class World {
         clock: this.clock,
         events: new EventBus(),
         table: this.#table(),
+        onReturn: () => undefined,
         connect: async () => ({
           run: async (work) => {
             this.onStatement();

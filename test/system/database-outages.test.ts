@@ -1,20 +1,46 @@
-/** A daemon whose PostgreSQL server ends and starts again. */
+/** A daemon whose PostgreSQL server ends and starts again, or is behind a network that loses everything. */
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
+import { cuttingProxy } from '../support/postgres/cutting-proxy.ts';
 import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
 import { failedRuns } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has, and continues by itself', async () => {
-  const server = await ownServer();
+/** Opens a database of its own. */
+async function databaseOn(server: { readonly url: string }): Promise<string> {
   const client = new pg.Client(`${server.url}/postgres`);
   await client.connect();
   await client.query('CREATE DATABASE opsd');
   await client.end();
+  return `${server.url}/opsd`;
+}
+
+test.each(OWN_SERVERS)('%s loses all bytes for longer than the lease: the daemon continues by itself', async () => {
+  const proxy = await cuttingProxy(await databaseOn(await ownServer()));
   const world = await daemonWorld();
-  const storage = `postgres: { url: "${server.url}/opsd", leaseFor: 6s, replica: one }`;
+  const storage = `postgres: { url: "${proxy.url}", leaseFor: 5s, replica: one }`;
+  const config = repairConfig(world, { mode: 'enforce', every: '1s' }).replace('sqlite: { path: opsd.db }', storage);
+  const daemon = world.run(config);
+  const url = await addressOf(daemon);
+  await daemon.logged('this replica owns the account');
+  proxy.isSilent = true;
+  await daemon.logged('this replica owns the account no longer');
+  proxy.isSilent = false;
+  const epoch = async () => (await scrape(url)).value('opsd_lease_epoch', { account: 'production' });
+  await until({ what: 'it owns the account again' }, async () => (await epoch()) === 2);
+  await world.failRuns(1, 'billing');
+  await daemon.logged('action');
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+});
+
+test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has, and continues by itself', async () => {
+  const server = await ownServer();
+  const database = await databaseOn(server);
+  const world = await daemonWorld();
+  const storage = `postgres: { url: "${database}", leaseFor: 6s, replica: one }`;
   const config = repairConfig(world, { mode: 'enforce', every: '1s' }).replace('sqlite: { path: opsd.db }', storage);
   const daemon = world.run(config);
   const url = await addressOf(daemon);

@@ -23,6 +23,8 @@ export interface ConnectionSettings {
 
 export interface Connections {
   connect(): Promise<PoolClient>;
+  /** Cuts all connections of now. Their statements fail at once, and the next ones get new connections. */
+  renew(): void;
   end(): Promise<void>;
 }
 
@@ -35,16 +37,29 @@ const CONNECT_MS = 10_000;
  * @param size maximum number of connections
  */
 export function openPool(settings: ConnectionSettings, size: number): Connections {
-  const { client, connected } = connector(settings);
+  const live = new Set<pg.Client>();
+  const { client, connected } = connector(settings, (created) => {
+    live.add(created);
+    // A lost connection is an error of the next statement. Without a listener, it would end the process.
+    created.on('error', () => undefined).once('end', () => live.delete(created));
+  });
   const pool = new pg.Pool({
     Client: client as unknown as new () => pg.Client,
     max: size,
     connectionTimeoutMillis: settings.timeoutMs,
   });
-  // A lost connection is an error of the next statement. Without a listener, it would end the process.
   pool.on('error', () => undefined);
-  pool.on('connect', (created) => created.on('error', () => undefined));
-  return { connect: () => connected(() => pool.connect()), end: () => pool.end() };
+  return {
+    connect: () => connected(() => pool.connect()),
+    renew() {
+      for (const created of live) {
+        // The pool drops an unused connection at this event; the end of its socket would be later.
+        created.emit('error', new Error('Connection terminated'));
+        created.connection.stream.destroy();
+      }
+    },
+    end: () => pool.end(),
+  };
 }
 
 /** Opens one connection outside of the pool. Each statement is a transaction of its own. */
@@ -86,7 +101,7 @@ export function placeOf(url: Secret): string {
   return connectionUri(url).place;
 }
 
-function connector({ url, name, timeoutMs }: ConnectionSettings) {
+function connector({ url, name, timeoutMs }: ConnectionSettings, onCreated?: (client: pg.Client) => void) {
   /** True after the server declined TLS, which `sslmode=prefer` accepts. */
   let isPlain = false;
 
@@ -111,6 +126,7 @@ function connector({ url, name, timeoutMs }: ConnectionSettings) {
       const created = new pg.Client(config());
       // Otherwise, the driver looks for a password in files.
       created.password ??= '';
+      onCreated?.(created);
       return created;
     } catch (error) {
       // The pool also creates clients in its timers, where nothing would catch this error.

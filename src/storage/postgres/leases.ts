@@ -50,6 +50,11 @@ export interface LeaseDeps {
    * again.
    */
   readonly onLost: (account: string, reason: LossReason) => Promise<void>;
+  /**
+   * Called before this replica takes accounts again after it has lost all of them: only the connection of the heartbeat
+   * is known to be alive.
+   */
+  readonly onReturn: () => void;
   /** Called after each successful heartbeat. */
   readonly onBeat?: () => void;
 }
@@ -85,6 +90,8 @@ export class Leases {
   #expiry: Timer | undefined;
   #beat: Timer | undefined;
   #isBeating = false;
+  /** True after the loss of all leases, until the next successful heartbeat. */
+  #isAway = false;
   #isDraining = false;
   #isStopped = false;
   #turn: Promise<void> = Promise.resolve();
@@ -181,6 +188,8 @@ export class Leases {
     const { table, connect } = this.#deps;
     const connection = (this.#connection ??= await connect());
     const replica = await this.#extend(connection);
+    if (this.#isAway) this.#deps.onReturn();
+    this.#isAway = false;
     const { replicas, leases } = await connection.run(
       table.survey(replica.accounts, this.#deps.clock.monotonic() >= this.#unsteadyUntil),
     );
@@ -278,6 +287,7 @@ export class Leases {
   }
 
   #loseAll(reason: LossReason): void {
+    if (this.#held.size > 0) this.#isAway = true;
     for (const account of this.#held.keys()) this.#lose(account, reason);
   }
 

@@ -46,6 +46,7 @@ export class Notices implements Disposable {
   readonly #listeners = new Set<Listener>();
   #connection: NoticeConnection | undefined;
   #timer: Timer | undefined;
+  #end: ((error: unknown) => void) | undefined;
   #retryMs = FIRST_RETRY_MS;
   #isDisposed = false;
   #problem: string | undefined = 'not connected yet';
@@ -87,10 +88,16 @@ export class Notices implements Disposable {
     }
     if (isOver || this.#isDisposed) return connection.close();
     this.#connection = connection;
+    this.#end = end;
     this.#problem = undefined;
     this.#retryMs = FIRST_RETRY_MS;
     this.#tell(undefined);
     this.#checkLater(connection, end);
+  }
+
+  /** Replaces the connection, which may be dead without an error. */
+  renew(): void {
+    this.#end?.('the connection was replaced');
   }
 
   [Symbol.dispose](): void {

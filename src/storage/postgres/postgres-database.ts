@@ -25,6 +25,8 @@ export interface PostgresOptions {
 export interface PostgresDatabase extends Database, AsyncDisposable {
   /** Host, port and database, for messages. */
   readonly place: string;
+  /** Replaces all connections, which may be dead without an error. Their transactions fail at once. */
+  renew(): void;
 }
 
 /** Maximum duration of a statement. The driver waits longer, so that the server reports the error. */
@@ -125,6 +127,7 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
         return result;
       }),
     transaction,
+    renew: () => pool.renew(),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await pool.end();

@@ -7,6 +7,7 @@ import { StoreError } from '#storage/store-error.ts';
 import { freePort } from '../../support/free-port.ts';
 import { cuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
+import { until } from '../../support/until.ts';
 import { emptyDatabase, opened, postgresStore } from '../../support/postgres/test-databases.ts';
 
 const insert = () => run(`INSERT INTO delivery_lines (line) VALUES ('a')`);
@@ -100,6 +101,25 @@ describe.each(SERVERS)('%s', (server) => {
     proxy.cut('SELECT 7', 'before');
     await expect(database.read(all('SELECT 7'))).rejects.toThrow('unavailable');
     expect(await database.read(all('SELECT 7 AS n'))).toEqual([{ n: 7 }]);
+  });
+
+  test('after a black hole, renewed connections work at once, and no statement waits for the dead ones', async () => {
+    const proxy = await cuttingProxy(await emptyDatabase(server));
+    const database = opened(proxy.url, { poolSize: 2 });
+    const one = () => database.read(all('SELECT 7 AS n'));
+    await Promise.all([one(), one()]);
+    proxy.isSilent = true;
+    // Two have a connection that lost their statement, and the third waits for one.
+    const waiting = [one(), one(), one()].map((work) => work.catch((error: Error) => error.message));
+    await until({ what: 'the statements are lost' }, () => proxy.lost >= 2);
+    proxy.isSilent = false;
+    database.renew();
+    const [first, second, third] = await Promise.all(waiting);
+    expect([first, second]).toEqual([expect.stringContaining('cut'), expect.stringContaining('cut')]);
+    expect(third).toEqual([{ n: 7 }]);
+    // Unused connections are replaced as well.
+    database.renew();
+    expect(await one()).toEqual([{ n: 7 }]);
   });
 
   test('a change of an account fails once another replica owns it', async () => {

@@ -179,8 +179,12 @@ describe.each(SERVERS)('%s', (server) => {
     await world.advance(20_000);
     expect(ownedBy(one)).toEqual([]);
     one.line = 'good';
+    expect(one.returns).toEqual([]);
     await one.beat();
     expect(ownedBy(one)).toEqual(ACCOUNTS);
+    await one.beat();
+    // Before it takes the first account again.
+    expect(one.returns).toEqual([3]);
     expect(one.taken.slice(3).map(({ epoch, before }) => [epoch, before])).toEqual(ACCOUNTS.map(() => [2, 'died']));
     expect(one.leases.problem).toBeUndefined();
     await world.close();
@@ -255,6 +259,7 @@ describe.each(SERVERS)('%s', (server) => {
       session: 'session',
       leaseMs: 3_600_000,
       accounts: () => ACCOUNTS,
+      onReturn: () => undefined,
       onTaken: () => undefined,
       onLost: async () => undefined,
     });
@@ -438,6 +443,7 @@ describe.each(SERVERS)('%s', (server) => {
       session: 'session',
       leaseMs: LEASE_MS,
       accounts: () => ACCOUNTS,
+      onReturn: () => undefined,
       onTaken: () => undefined,
       onLost: async () => undefined,
     });

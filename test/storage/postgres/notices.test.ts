@@ -66,6 +66,19 @@ describe.each(SERVERS.filter((name) => name === 'PostgreSQL'))('%s', () => {
     expect(heard).toEqual(['anything', 'anything']);
   });
 
+  test('a connection can be replaced before it is known to be dead', async () => {
+    const { database, proxy, notices, heard, reconnected } = await world();
+    await notices.start();
+    await reconnected();
+    proxy.isSilent = true;
+    notices.renew();
+    proxy.isSilent = false;
+    await reconnected();
+    await database.transaction(notify('ledger', '7'));
+    await until({ what: 'a notice arrives' }, () => heard.length > 2);
+    expect(heard.at(-1)).toEqual({ topic: 'ledger', key: '7' });
+  });
+
   test('a half-open connection is replaced', async () => {
     const { database, proxy, clock, notices, heard, reconnected } = await world();
     await notices.start();

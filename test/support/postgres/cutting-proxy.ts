@@ -9,6 +9,8 @@ interface CuttingProxy {
   delayMs: number;
   /** Loses all bytes of all connections, which stay open. */
   isSilent: boolean;
+  /** Number of requests that it has lost. */
+  lost: number;
   /**
    * Cuts the next connection that sends this text: before the server gets it, or after the server's response to it,
    * which is lost.
@@ -33,7 +35,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     open.add(end);
     for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
     client.on('data', (bytes) => {
-      if (proxy.isSilent) return;
+      if (proxy.isSilent) return void (proxy.lost += 1);
       if (planned !== undefined && bytes.includes(planned.text)) {
         const { when } = planned;
         planned = undefined;
@@ -60,6 +62,7 @@ export async function cuttingProxy(target: string): Promise<CuttingProxy> {
     url: url.href,
     delayMs: 0,
     isSilent: false,
+    lost: 0,
     cut: (text, when) => void (planned = { text, when }),
     follow: (other) => void ({ hostname, port } = new URL(other)),
   };

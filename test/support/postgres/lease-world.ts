@@ -126,6 +126,8 @@ export class LeaseWorld {
 export class Replica {
   readonly leases: Leases;
   readonly taken: Taken[] = [];
+  /** Number of accounts that it had taken before each return. */
+  readonly returns: number[] = [];
   /** Name of the replica, and number of the process. */
   readonly label: string;
   readonly name: string;
@@ -172,6 +174,7 @@ export class Replica {
       session: this.session,
       leaseMs: LEASE_MS,
       accounts: () => this.accounts ?? world.accounts,
+      onReturn: () => void this.returns.push(this.taken.length),
       onTaken: (taken) => void this.taken.push(taken),
       onLost: (account) => this.#drained(account),
     });
