@@ -73,6 +73,7 @@ function createEngine(frame: ServiceFrame, state: ServiceState, { headerNames, p
   const maxDeliveries = options.maxDeliveries ?? 128;
   return new Engine({
     clock,
+    realTime: options.clock,
     random: options.random,
     deliverer: new Deliverer({
       clock,

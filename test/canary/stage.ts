@@ -83,7 +83,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       accounts: [{ id: ACCOUNT_ID, token: TOKEN, signingKeys: { current: SIGNING_KEY, next: `${SIGNING_KEY}-next` } }],
       management: MANAGEMENT,
       enforceLimits: false,
-      switches: options.switches,
+      // A skewed clock of the service is in its signatures too.
+      switches: { ...options.switches, signatureTime: 'virtual' },
     }),
   );
   const toService = parts.use(await openRoad(clock));

@@ -30,6 +30,7 @@ export const BEHAVIOUR_ROWS: readonly Row[] = [
     'B.play.count': ['a count above 100 rejected or clamped', 'countAboveMaximum'],
     'B.play.dlq-count': ['failed runs included in the count of the DLQ, or not', 'dlqMessageCount'],
     'B.play.private': ['private destinations allowed or rejected', 'privateDestinations'],
+    'B.play.signature-time': ['signatures in real or virtual time', 'signatureTime'],
     'B.play.failure-function': ['a failure function of workflows, or none', 'failureFunction'],
     'B.play.transitions': ['an entry for each transition, or one for each message', 'logEntries'],
     'B.play.time': ['with one entry for each message: its time is the creation, or not', 'logEntries'],

@@ -14,6 +14,8 @@ import type { DeliveryHeaderNames } from './wire-names.ts';
 
 export interface CarrierOptions {
   readonly clock: Clock;
+  /** Time of receivers, which check signatures by it. */
+  readonly realTime: Clock;
   readonly deliverer: Deliverer;
   readonly headerNames: DeliveryHeaderNames;
   readonly switches: Switches;
@@ -71,13 +73,14 @@ export class Carrier {
   }
 
   #signature({ accountId, id, url, attempts }: Message, body: Uint8Array): string {
-    const { issuer, keys } = this.#options.signing;
+    const { signing, switches, clock, realTime } = this.#options;
+    const { issuer, keys } = signing;
     return signDelivery(keys.of(accountId).current, {
       issuer,
       url,
       id: attemptId(id, attempts),
       body,
-      now: this.#options.clock.now(),
+      now: (switches.signatureTime === 'real' ? realTime : clock).now(),
     });
   }
 

@@ -33,6 +33,8 @@ export const SWITCH_VALUES = {
   failureFunction: ['off', 'on'],
   /** Destinations that only this machine or its network can reach. `hosts` and scripted ones are not private. */
   privateDestinations: ['allowed', 'refused'],
+  /** Clock of the times in a signature: that of receivers, or that of the service, which tests move. */
+  signatureTime: ['real', 'virtual'],
   canceledSpelling: ['CANCELLED', 'CANCELED'],
   /** Handling of query parameters that an operation does not know. */
   unknownFilter: ['refused', 'ignored'],

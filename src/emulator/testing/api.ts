@@ -31,6 +31,8 @@ export interface EmulatorOptions {
   readonly product?: string | undefined;
   /** Issuer in the signatures of deliveries. Default: `product`. */
   readonly issuer?: string | undefined;
+  /** Time in the signatures of deliveries: the machine's, or the emulator's with `virtual`. Default `real`. */
+  readonly signatureTime?: 'real' | 'virtual' | undefined;
   /** Keys that sign deliveries. Default: random keys. */
   readonly signingKeys?: Partial<SigningKeys> | undefined;
   /** Local ports of host names: deliveries to `https://shop.example/…` go to `{ 'shop.example': 3000 }`. Default: none. */

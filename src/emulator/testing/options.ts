@@ -33,6 +33,7 @@ const OPTIONS = z.strictObject({
   headerPrefix: z.string().regex(HEADER_PREFIX.form, `must be ${HEADER_PREFIX.expected}`).default('Svc'),
   product: z.string().regex(PRODUCT.form, `must be ${PRODUCT.expected}`).default('msgsvc'),
   issuer: text.optional(),
+  signatureTime: z.enum(['real', 'virtual']).default('real'),
   signingKeys: z.strictObject({ current: text.exactOptional(), next: text.exactOptional() }).default({}),
   hosts: z.record(text, port.min(1)).default({}),
   failureFunction: z.boolean().default(false),
@@ -89,6 +90,7 @@ export function serviceOptions(settings: Settings): ServiceOptions {
     enforceLimits: settings.enforceLimits,
     switches: {
       failureFunction: settings.failureFunction ? 'on' : 'off',
+      signatureTime: settings.signatureTime,
       privateDestinations: settings.refusePrivate ? 'refused' : 'allowed',
     },
     onError: settings.onError,

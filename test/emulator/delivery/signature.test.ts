@@ -10,6 +10,7 @@ import { httpSink, type SunkRequest } from '../../support/http-sink.ts';
 import { ACCOUNT, START, TOKEN, world } from '../world.ts';
 
 const KEYS = { current: 'key-of-now', next: 'key-of-then' };
+const DAY_SECONDS = 86_400;
 const accounts = [{ id: ACCOUNT, token: TOKEN, signingKeys: KEYS }];
 
 interface Claims {
@@ -101,6 +102,18 @@ describe('a delivery', () => {
       const claims = claimsOf(request, KEYS.current);
       expect(claims).toMatchObject({ iss: 'acme', sub: sink.url + request.url, body: hashOf(request.body) });
     }
+  });
+
+  test.each([
+    ['real', 0],
+    ['virtual', DAY_SECONDS],
+  ] as const)('in %s time, a delayed message is valid at its time', async (signatureTime, lead) => {
+    const sink = await httpSink();
+    const service = await world({ accounts, time: 'virtual', startAt: START, switches: { signatureTime } });
+    await service.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'Svc-Delay': '1d' } });
+    await service.emulator.advance(DAY_SECONDS * 1_000);
+    // The machine's clock is at the start of the test.
+    expect(claimsOf(sink.requests[0]!, KEYS.current).nbf).toBe(START / 1_000 + lead);
   });
 
   test('the issuer can be another than the product', async () => {

@@ -183,6 +183,18 @@ const PROBES: { readonly [K in Names]: Probe<Switches[K]> } = {
     { off: undefined, on: 'CALLBACK_FAIL' },
   ],
   privateDestinations: [async (of) => (await publish(of, '/ok')).status, { allowed: 200, refused: 400 }],
+  signatureTime: [
+    async ({ service: { call, emulator } }) => {
+      await emulator.destinations.script('signed.example', [200]);
+      await call('POST', '/v2/publish/https://signed.example/');
+      await emulator.idle();
+      const [, claims] = String(emulator.destinations.requests('signed.example')[0]!.headers['svc-signature']).split(
+        '.',
+      );
+      return (JSON.parse(Buffer.from(claims!, 'base64url').toString()) as Json)['iat'] === START / 1_000;
+    },
+    { real: false, virtual: true },
+  ],
   canceledSpelling: [
     async (of) => {
       const { json } = await publish(of, '/ok', { 'Svc-Delay': '1h' });
