@@ -18,6 +18,8 @@ import { EventBus } from '#foundation/events/events.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
 import { createLogger } from '#foundation/platform/logger.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import { maskedJson } from '#service/mask-secrets.ts';
+import { redact } from '#foundation/domain/redact.ts';
 import { html } from '#operate/pages/html.ts';
 import { errorReply, HttpError, json, text, type Reply } from '#operate/http/reply.ts';
 
@@ -98,6 +100,47 @@ test.each(Object.entries(EXITS))('%s has no canary, and names the host', async (
     // In an excerpt, and in a URL of a label, the hidden part may be the whole value.
     if (exit !== excerpt) expect(shown).toContain('db.example');
   }
+});
+
+/** Credentials of other accounts and receivers, echoed by a service without a name that reveals them. */
+const KNOWN = 'qK9/2+sL"7é-vX4m';
+Secret.of(KNOWN);
+Secret.of('postgres://opsd:dB_pw%2F81x@db.internal/opsd');
+Secret.of('Basic b3BzOnh5eno5ODc=');
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const ECHOES: readonly (readonly [string, string])[] = [
+  ['plain', KNOWN],
+  ['in JSON', JSON.stringify({ said: KNOWN })],
+  ['in JSON twice', JSON.stringify({ said: JSON.stringify({ said: KNOWN }) })],
+  ['percent-encoded', encodeURIComponent(KNOWN)],
+  ['percent-encoded twice', encodeURIComponent(encodeURIComponent(KNOWN))],
+  ...['', 'u', 'us', 'ops:'].map((user) => [`in base64 after ${user}`, base64(`${user}${KNOWN}`)] as const),
+  ['in base64 for URLs', Buffer.from(`ops:${KNOWN}`).toString('base64url')],
+  ['a password of a URL', 'dB_pw/81x'],
+  ['a password of a URL, encoded', 'dB_pw%2F81x'],
+  ['a header', 'b3BzOnh5eno5ODc='],
+];
+
+test.each(ECHOES)('nothing shows a known credential: %s', async (_how, echo) => {
+  const inner = echo.slice(4, 12);
+  for (const [name, exit] of Object.entries(EXITS)) {
+    // The key of a JSON echo is no secret, so the last part is compared.
+    for (const text of [`db.example said <${echo}>`, `xx${echo}`]) {
+      const shown = await exit(text);
+      const part = echo.startsWith('{') ? echo.slice(-14, -6) : inner;
+      expect(shown, name).not.toContain(part);
+    }
+  }
+});
+
+test('a body of a rotation shows its new token in no field', () => {
+  const body = Buffer.from('{"token":"nEw-t0ken-93x","note":"use nEw-t0ken-93x now","id":"1"}');
+  expect(maskedJson(body).toString()).toBe('{"token":"[secret]","note":"use [secret] now","id":"1"}');
+});
+
+test('a word is not masked because someone has it as a password', () => {
+  Secret.of('production');
+  expect(redact('account production')).toBe('account production');
 });
 
 test('a label, a span and a delivery line have no canary', () => {

@@ -1,4 +1,5 @@
 /** Check of a file against its schema. Every fault has its place. */
+import { isSecretKey } from './secret-keys.ts';
 import * as z from 'zod/mini';
 import { explain } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
@@ -149,7 +150,10 @@ function unknownKey(key: string, path: readonly PropertyKey[], { schema, root, m
   else if (isOfAnother(key, path, schema)) help = `not valid here; the keys here are ${allowed.join(', ')}`;
   else if (elsewhere.length > 0) help = `it belongs to ${owners(elsewhere)}; check the indentation`;
   else help = `the keys here are ${allowed.join(', ')}`;
-  return { ...(place?.key ?? mark(place, true)), path: pathText([...path, key]), message: 'unknown key', help };
+  const fault = { ...(place?.key ?? mark(place, true)), path: pathText([...path, key]), message: 'unknown key', help };
+  // A misspelt key beside the keys of secrets may be one of them.
+  const isHidden = place !== undefined && allowed.some(isSecretKey);
+  return isHidden ? { ...fault, hidden: { start: place.start, end: place.end } } : fault;
 }
 
 /** Allowed keys at a path. */

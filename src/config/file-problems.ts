@@ -10,6 +10,7 @@ export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] 
   const isSound = brokenAt === Infinity;
   const lastSure = isSound ? Infinity : source.text.lastIndexOf('\n', brokenAt - 1);
   const sure = faults.filter((fault) => isSound || (fault.until ?? fault.end) <= lastSure);
+  for (const { hidden } of sure) if (hidden !== undefined) source.mask(hidden.start, hidden.end);
   return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
 }
 

@@ -12,6 +12,8 @@ export interface Fault {
   readonly message: string;
   readonly help?: string;
   readonly severity?: 'error' | 'warning';
+  /** Value that may be a secret. No excerpt shows it. */
+  readonly hidden?: { readonly start: number; readonly end: number };
   /** End of the whole subject, if that is more than the marked part. */
   readonly until?: number;
 }

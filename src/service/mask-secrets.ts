@@ -1,5 +1,5 @@
 /** Masks secrets in a response body. All other bytes stay as they are. */
-import { MASK } from '#foundation/domain/redact.ts';
+import { knownSpans, MASK, replaced } from '#foundation/domain/credential-spans.ts';
 
 const SECRET_FIELD = /token|secret|password|credential|api_?key/i;
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
@@ -15,17 +15,38 @@ export function maskedJson(body: Buffer): Buffer {
     return text.trim() === '' ? Buffer.from(body) : Buffer.from(MASK);
   }
   // Such a value has no text of its own that could be replaced.
-  if (hasNestedSecret(value)) return Buffer.from(JSON.stringify(withoutSecrets(value)));
-  return Buffer.from(replaceSecrets(text));
+  const masked = hasNestedSecret(value) ? JSON.stringify(withoutSecrets(value)) : replaceSecrets(text);
+  // Another field may repeat the secret.
+  return maskedTexts(Buffer.from(masked), textsOf(value, false));
 }
 
-/** Returns the body without these texts. */
-export function maskedTexts(body: Buffer, secrets: readonly string[]): Buffer {
-  const found = secrets.filter((secret) => secret.length >= SHORTEST && body.includes(secret));
-  if (found.length === 0) return body;
-  let text = body.toString('utf8');
-  for (const secret of found) text = text.replaceAll(secret, MASK);
-  return Buffer.from(text);
+/**
+ * Returns the body without these texts, and without any credential that the process knows.
+ *
+ * @param own texts of this exchange
+ */
+export function maskedTexts(body: Buffer, own: readonly string[]): Buffer {
+  const found = own.filter((secret) => secret.length >= SHORTEST && body.includes(secret));
+  const text = body.toString('utf8');
+  const known = knownSpans(text);
+  if (found.length === 0 && known.length === 0) return body;
+  const shown = replaced(text, known);
+  return Buffer.from(found.reduce((masked, secret) => masked.replaceAll(secret, MASK), shown));
+}
+
+/** Returns the texts of the fields with secret names in a JSON body. */
+export function secretTexts(body: Buffer): readonly string[] {
+  try {
+    return textsOf(JSON.parse(body.toString('utf8')), false);
+  } catch {
+    return [];
+  }
+}
+
+function textsOf(value: unknown, isSecret: boolean): readonly string[] {
+  if (typeof value === 'string') return isSecret ? [value] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => textsOf(inner, isSecret || SECRET_FIELD.test(key)));
 }
 
 /** Minimum length of a text that is masked wherever it occurs. */

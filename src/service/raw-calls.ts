@@ -1,6 +1,7 @@
 /** Raw calls: an operation by its name, and the service's response unchanged. */
 import type { ApiConnection, Parsed } from './connection.ts';
-import { maskedJson, maskedTexts } from './mask-secrets.ts';
+import { rememberSecret } from '#foundation/domain/known-secrets.ts';
+import { maskedJson, maskedTexts, secretTexts } from './mask-secrets.ts';
 import { operationNamed, type Operation } from './operations.ts';
 import { readValues, type OperationValues } from './operation-values.ts';
 import { rawRequest } from './raw-request.ts';
@@ -56,9 +57,10 @@ export function createRawCalls({ message, management, names }: RawConnections): 
       const connection = connectionOf(operation);
       const parse: Parameters<ApiConnection['read']>[0]['parse'] = (body, _drops, { status, contentType, secrets }) => {
         onBody?.(body.toString('utf8'));
+        const credentials = secrets.filter((secret) => !request.hidden.includes(secret));
+        if (name === 'rotate-token') for (const created of secretTexts(body)) rememberSecret(created);
         // The connection frees the body after this call.
         const masked = api === 'management' ? maskedJson(body) : Buffer.from(body);
-        const credentials = secrets.filter((secret) => !request.hidden.includes(secret));
         return { status, contentType, body: maskedTexts(masked, credentials) };
       };
       const call = { operation: name, ...request, parse };

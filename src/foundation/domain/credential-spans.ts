@@ -5,6 +5,7 @@
  * texts, and a slow one would block the event loop. No position is the start of an unlimited search twice. Names,
  * schemes and logins are therefore found from the character that ends them, backward.
  */
+import { knownSecrets } from './known-secrets.ts';
 import { HINT, isCredentialName, mayNameCredential } from './credential-names.ts';
 
 export const MASK = '[secret]';
@@ -19,6 +20,8 @@ export interface CredentialSpan {
 /** Characters and forms that most texts lack. A text without them is not searched further. */
 const OTHER_HINT = /@|:[\\/]|hawk|digest|basic|negotiate/i;
 const SUSPECT = /[=:@]/;
+/** Cheap parts of the forms below. */
+const FORM_HINT = /\$2|eyJ|-----B|[a-z]_|t-|xox|AKIA|AIza/;
 const FORM_START = /\$2|eyJ|-----BEGIN|[srp]k_(?:live|test)_|gh[pousr]_|github_pat_|xox|glpat-|sig_|AKIA|AIza/;
 const SCHEME_WORD = /\b(bearer|hawk|digest|basic|negotiate|token)\s{1,3}(?=\S)/gi;
 
@@ -29,12 +32,23 @@ export function credentialSpans(text: string): readonly CredentialSpan[] {
 }
 
 function directSpans(text: string): readonly CredentialSpan[] {
-  if (!HINT.test(text) && !OTHER_HINT.test(text) && !FORM_START.test(text)) return [];
+  return merged([...knownSpans(text), ...telltaleSpans(text)]);
+}
+
+/** Finds the credentials that this process knows, in order and without overlap. */
+export function knownSpans(text: string): readonly CredentialSpan[] {
+  return merged(knownSecrets(text).map(({ start, end }) => span(start, end)));
+}
+
+/** Finds credentials by the text around them, or by their form. */
+function telltaleSpans(text: string): readonly CredentialSpan[] {
+  const isSuspect = SUSPECT.test(text);
+  const hasForm = FORM_HINT.test(text) && FORM_START.test(text);
+  if (isSuspect && !hasForm && !HINT.test(text) && !OTHER_HINT.test(text)) return [];
   const spans = schemeSpans(text);
-  if (FORM_START.test(text)) spans.push(...formSpans(text));
-  if (SUSPECT.test(text)) spans.push(...urlSpans(text), ...pairSpans(text));
-  if (text.includes('@')) spans.push(...loginSpans(text));
-  return merged(spans);
+  if (hasForm) spans.push(...formSpans(text));
+  if (isSuspect) spans.push(...urlSpans(text), ...pairSpans(text), ...loginSpans(text));
+  return spans;
 }
 
 /** Returns the text with the spans replaced. */

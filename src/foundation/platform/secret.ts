@@ -1,6 +1,7 @@
 /** Secret that cannot be printed by accident and is read again when its file changes. */
 import { readFileSync, statSync } from 'node:fs';
 import { inspect } from 'node:util';
+import { rememberSecret } from '../domain/known-secrets.ts';
 
 const HIDDEN = '[secret]';
 
@@ -12,6 +13,7 @@ export interface SecretRead {
   readonly isReplaced: boolean;
 }
 
+/** Its text is masked wherever it leaves the process, from its creation or its first reading on. */
 export class Secret {
   readonly #read: () => string;
 
@@ -20,6 +22,7 @@ export class Secret {
   }
 
   static of(value: string): Secret {
+    rememberSecret(value);
     return new Secret(() => value);
   }
 
@@ -44,6 +47,7 @@ export class Secret {
         const isNew = text !== value;
         identity = seen;
         value = text;
+        rememberSecret(text);
         if (isNew) onRead({ writtenAt: Number(stat.mtimeMs), isReplaced });
       }
       return value;

@@ -1,5 +1,6 @@
 /** Endpoint for spans: from the configuration, else from the environment variables that OpenTelemetry defines. */
 import { readFileSync } from 'node:fs';
+import { rememberSecrets } from '#foundation/domain/known-secrets.ts';
 import type { TraceSettings } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -27,7 +28,7 @@ export function otlpEndpoint(settings: TraceSettings, env: Env): OtlpEndpoint | 
   return {
     url,
     protocol: settings.otlp?.protocol ?? protocolFromEnv(env),
-    headers: { ...headersFromEnv(env), ...lowerCased(settings.otlp?.headers ?? {}) },
+    headers: rememberSecrets({ ...headersFromEnv(env), ...lowerCased(settings.otlp?.headers ?? {}) }),
     compression: valueOf(env, 'COMPRESSION')?.value === 'gzip' ? 'gzip' : 'none',
     timeoutMs: timeoutFromEnv(env),
     tls: tlsFromEnv(env),

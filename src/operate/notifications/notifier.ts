@@ -2,6 +2,7 @@
  * Sends `notification` events as notifications: by a webhook, by Alertmanager, or both. It never delays the sender of an
  * event, and notifications survive a restart.
  */
+import { rememberSecrets } from '#foundation/domain/known-secrets.ts';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -113,6 +114,6 @@ function receiverOf(name: string, settings: ReceiverSettings): Receiver {
     url: url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url),
     ...(token !== undefined && { token: Secret.of(token) }),
     ...(tokenFile !== undefined && { token: Secret.fromFile(tokenFile) }),
-    headers,
+    headers: rememberSecrets(headers),
   };
 }

@@ -2,6 +2,7 @@
  * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
  * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
+import { countSecrets } from '#foundation/domain/known-secrets.ts';
 import { redact, startOf } from '#foundation/domain/redact.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
 
@@ -32,7 +33,14 @@ export function constantMarkup(markup: string): Html {
 }
 
 /** Rows show the same texts at each refresh, and a page shows thousands. */
-const redacted = memoByText(4_000, (text) => redact(text), 1_100);
+const memo = () => memoByText(4_000, (text) => redact(text), 1_100);
+let remembered = { by: memo(), secrets: 0 };
+
+function redacted(text: string): string {
+  // A text may contain a credential that the daemon learned later.
+  if (remembered.secrets !== countSecrets()) remembered = { by: memo(), secrets: countSecrets() };
+  return remembered.by(text);
+}
 
 /** Returns the redacted text, cut to `most` characters. The rest of a long text costs nothing. */
 export function cutText(text: string, most: number): string {
