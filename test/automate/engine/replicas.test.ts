@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
+import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { NO_CAPS, planOf as storedPlanOf, resumeOf } from '../../support/ledger-facts.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -181,6 +182,22 @@ describe('pauses', () => {
     await ledger.unpause({ at: START, reason: 'go', by: 'ann' });
     await run(w);
     expect(w.runs()).toEqual(['held', 'acted']);
+  });
+
+  test('by the kill switch is recorded by each replica for its own file', async () => {
+    const audit = memoryAudit();
+    const ledger = memoryLedger('here', audit);
+    const stopped = replica({ ledger });
+    const other = replica({ ledger, deps: { shared: { ...shared(), name: 'opsd-1' } } });
+    stopped.pause = 'PAUSE exists';
+    for (const w of [stopped, other, stopped]) await w.engine.settle(NEVER);
+    expect([activeKeys(stopped), activeKeys(other)]).toEqual([['paused'], []]);
+    stopped.pause = undefined;
+    await stopped.engine.settle(NEVER);
+    expect(audit.entries).toMatchObject([
+      { type: 'pause', scope: 'kill_switch/opsd-0' },
+      { type: 'unpause', scopes: ['kill_switch/opsd-0'] },
+    ]);
   });
 });
 
