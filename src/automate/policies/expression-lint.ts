@@ -6,6 +6,7 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { nearest } from '#foundation/domain/suggest.ts';
 import type { FactField } from './fact-field.ts';
 import { FACT_FUNCTIONS, TRIGGER_FIELDS, type Fields } from './environments.ts';
+import { constantFault, type Evaluate } from './expression-constants.ts';
 import { patternFault } from './text-patterns.ts';
 
 interface Complaint {
@@ -59,6 +60,7 @@ export interface NamedCanary {
 interface State extends Readable {
   readonly reads: Set<string>;
   readonly canaries: NamedCanary[];
+  readonly evaluate: Evaluate;
 }
 
 export interface LintResult {
@@ -73,19 +75,31 @@ export interface LintResult {
   readonly canaries: readonly NamedCanary[];
 }
 
-/** Walks the expression in source order; `has()` applies to the code after it. */
-export function lint(ast: ASTNode, { variables, hasFacts }: Readable): LintResult {
+/**
+ * Walks the expression in source order; `has()` applies to the code after it.
+ *
+ * @param evaluate evaluates constant parts
+ */
+export function lint(ast: ASTNode, { variables, hasFacts }: Readable, evaluate: Evaluate): LintResult {
   const state: State = {
     variables: { ...variables, trigger: TRIGGER_FIELDS },
     hasFacts,
     reads: new Set(),
     canaries: [],
+    evaluate,
   };
   const complaint = visit(ast, { present: new Set(), nesting: 0 }, state);
   return { reads: state.reads, canaries: state.canaries, ...(complaint !== undefined && { complaint }) };
 }
 
 function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined {
+  const complaint = visitParts(node, scope, state);
+  if (complaint !== undefined) return complaint;
+  const fault = constantFault(node, state.evaluate);
+  return fault && complain(fault.node, fault.message);
+}
+
+function visitParts(node: ASTNode, scope: Scope, state: State): Complaint | undefined {
   const all = (nodes: readonly ASTNode[], inner: Scope = scope): Complaint | undefined => {
     for (const child of nodes) {
       const complaint = visit(child, inner, state);

@@ -12,6 +12,7 @@ import {
   type Fields,
   type FieldValues,
 } from './environments.ts';
+import { withoutDays } from './expression-constants.ts';
 import { lint, type NamedCanary } from './expression-lint.ts';
 import type { PreconditionFacts } from './facts.ts';
 import type { Where } from './policy.ts';
@@ -48,7 +49,7 @@ export function compileExpression<Facts>(
     return hintOf(error, source) ?? refused(error, environment.name);
   }
   // The lint runs first, since its messages say more than the type checker's.
-  const { complaint, reads, canaries } = lint(parsed.ast, environment);
+  const { complaint, reads, canaries } = lint(parsed.ast, environment, (text) => language.environment.parse(text)({}));
   if (complaint !== undefined) return { ok: false, ...complaint };
   const checked = parsed.check();
   if (!checked.valid) return refused(checked.error, environment.name);
@@ -63,6 +64,7 @@ export function compileExpression<Facts>(
   if (reads.size === 0) {
     return { ok: false, message: 'calls no fact: it would always be true or always be false', offset: 0 };
   }
+  const program = language.environment.parse(withoutDays(parsed.ast, { start: 0, end: source.length }));
   return {
     ok: true,
     source,
@@ -70,7 +72,7 @@ export function compileExpression<Facts>(
     evaluate(facts, trigger) {
       try {
         const values = language.values(environment.valuesOf(facts), trigger);
-        const result = language.asking(environment.factsOf(facts), () => parsed(values) as unknown);
+        const result = language.asking(environment.factsOf(facts), () => program(values) as unknown);
         if (typeof result !== 'boolean') return 'error';
         return result ? 'match' : 'no';
       } catch {
@@ -189,11 +191,15 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   budget: '`budget` does not exist here; only `where` of budget.raise has it',
 };
 
-/** Explains two frequent mistakes. The parser reports only a character for them. */
+/** Explains frequent mistakes. The parser reports only a character for them. */
 function hintOf(error: unknown, source: string): RefusedExpression | undefined {
   const offset = (error as { readonly range?: { readonly start: number } }).range?.start;
   if (offset === undefined) return undefined;
   if (source[offset] === '=') return { ok: false, message: '= does not compare; write ==', offset };
+  const word = /^(?:and|or)\b/i.exec(source.slice(offset))?.[0];
+  if (word !== undefined) return { ok: false, message: `write ${word.toLowerCase() === 'and' ? '&&' : '||'}`, offset };
+  const not = /\bnot\s+$/i.exec(source.slice(0, offset));
+  if (not !== null) return { ok: false, message: 'write ! instead of not', offset: not.index };
   const unit = /^(?:ms|s|m|h|d)\b/.exec(source.slice(offset))?.[0];
   const number = /(?:^|[^\w.])(\d+(?:\.\d+)?)$/.exec(source.slice(0, offset))?.[1];
   if (unit === undefined || number === undefined) return undefined;

@@ -34,6 +34,47 @@ function verdict(source: string, over: Partial<WorkflowDlqEntry> = {}): string {
   return where.evaluate(entryFacts(entry(over), { attempts: 2 }, NOW));
 }
 
+describe('constant parts are evaluated at load', () => {
+  const window = (text: string) => `successRatio("a.example", ${text}) > 0.9`;
+
+  test.each([
+    ['entry.age > duration("90")', '"90" is not a duration; write a number with a unit, such as duration("90s")', 12],
+    ['entry.failedAt > timestamp("2026-03-02")', 'write timestamp("2026-03-02T00:00:00Z")', 17],
+    ['entry.failedAt > timestamp("2026-02-31T00:00:00Z")', 'this day does not exist', 17],
+    ['entry.failedAt.getHours("Europe/Berln") == 1', 'unknown time zone', 24],
+    ['entry.attempts % 0 == 1', 'modulo by zero', 17],
+    ['entry.attempts / (1 - 1) == 1', 'division by zero', 18],
+    ['entry.attempts > int("x")', 'int() type error', 17],
+    ['entry.reason == "abc".substring(5)', 'out of range', 16],
+    ['entry.attempts > 1 and entry.age > duration("1h")', 'write &&', 19],
+    ['entry.attempts > 1 or entry.age > duration("1h")', 'write ||', 19],
+    ['not has(entry.status)', 'write ! instead of not', 0],
+  ])('%s is refused', (source, message, offset) => {
+    const compiled = compileWhere(source);
+    expect(compiled).toMatchObject({ ok: false, message: expect.stringContaining(message) });
+    expect(compiled).toHaveProperty('offset', offset);
+  });
+
+  test.each([
+    [window('duration("7h")'), 'the window of successRatio() must be at most 6h'],
+    [window('duration("0s")'), 'the window of successRatio() must be longer than 0'],
+    [window('duration("-5m")'), 'must be longer than 0'],
+    ['arrivals("a", duration("0s")) > 1', 'the window of arrivals() must be longer than 0'],
+  ])('%s is refused', (source, message) => {
+    expect(compileExpression(source, PRECONDITION)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('a duration may have days, as everywhere else', () => {
+    expect(verdict('entry.age < duration("1d") && entry.age > duration("1d") - duration("23h30m")')).toBe('match');
+    expect(verdict('duration("1d") == duration("24h") && entry.attempts == 2')).toBe('match');
+    expect(verdict('entry.workflowUrl == "duration(1d)" || entry.age < duration(\'1d\')')).toBe('match');
+    expect(compileExpression(window('duration("1d") - duration("18h")'), PRECONDITION).ok).toBe(true);
+  });
+});
+
 describe('an expression that compiles', () => {
   test.each([
     ['entry.cause == "transient"', 'match'],
