@@ -122,6 +122,7 @@ policies:
   await post('pause', { reason: 'maintenance' });
   await post('unpause', { reason: 'done' });
   await post('state/adopt', { reason: 'test' });
+  await post('state/reset-counter', { account: 'production', metric: 'msgsvc_log_events_total', reason: 'ruined' });
   await post('state/backup', { file: join(world.folder, 'copy.db') });
   await call('POST', '/-/reload');
   await post('operations/get-flow-control', { flowControlKey: 'emails' });

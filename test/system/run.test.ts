@@ -136,7 +136,8 @@ test('an operator plans, applies, pauses, explains and lifts the pause', async (
   expect(paused).toMatchObject({ code: 0, stderr: '' });
   const held = await run('plan', 'resume-billing');
   expect(held.code).toBe(3);
-  expect(held.stdout).toContain('kill_switch: to look; `opsd unpause --policy resume-billing --reason TEXT --config ');
+  expect(held.stdout).toContain('kill_switch: to look; ');
+  expect(held.stdout).toContain('`opsd unpause --policy resume-billing --reason TEXT --config ');
   expect((await run('unpause', '--policy', 'resume-billing', '--reason', 'looked')).code).toBe(1);
   expect(await run('unpause', '--policy', 'resume-billing', '--reason', 'looked', '--yes')).toMatchObject({
     code: 0,
