@@ -22,6 +22,13 @@ const RANGES: readonly (readonly [kind: string, address: string, prefix: number]
   ['reserved', '100.64.0.0', 10],
   ['reserved', '192.0.0.0', 24],
   ['reserved', '198.18.0.0', 15],
+  ['reserved', '192.88.99.0', 24],
+  // Documentation.
+  ['reserved', '192.0.2.0', 24],
+  ['reserved', '198.51.100.0', 24],
+  ['reserved', '203.0.113.0', 24],
+  ['reserved', '2001:db8::', 32],
+  ['reserved', '3fff::', 20],
   // Multicast, future use, and broadcast.
   ['reserved', '224.0.0.0', 3],
   ['reserved', 'ff00::', 8],

@@ -131,7 +131,7 @@ export function readRedaction(headers: ServiceHeaders): Redaction | undefined {
   const names = new Set<string>();
   for (const field of fields) {
     if (field === 'body' || field === 'headers') continue;
-    const name = /^header\[([^\]]+)\]$/.exec(field)?.[1];
+    const name = /^header\[ *([\w!#$%&'*+.^`|~-]+) *\]$/.exec(field)?.[1];
     if (name === undefined) {
       throw new ApiError(
         400,

@@ -78,9 +78,11 @@ export class ServiceHeaders {
 
   boolean(name: string): boolean {
     const text = this.#text(name, 'boolean');
-    if (text === undefined || text === 'false') return false;
-    if (text === 'true') return true;
-    throw this.#wrong(name, text, 'true or false');
+    // Clients in Python send `True`.
+    const value = text?.toLowerCase();
+    if (value === undefined || value === 'false') return false;
+    if (value === 'true') return true;
+    throw this.#wrong(name, text!, 'true or false');
   }
 
   /** Returns milliseconds. */

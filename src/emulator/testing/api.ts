@@ -58,6 +58,7 @@ export interface SigningKeys {
 export interface Emulator extends AsyncDisposable {
   /** Base URL of both APIs, such as `http://127.0.0.1:40123`. */
   readonly url: string;
+  /** Present bearer token of the message API; a rotation replaces it. */
   readonly token: string;
   readonly accountId: string;
   readonly username: string;

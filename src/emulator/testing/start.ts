@@ -21,12 +21,14 @@ export const startEmulator: StartEmulator = async (options = {}) => {
   return emulatorOf(await startService(serviceOptions(settings)), settings);
 };
 
-function emulatorOf(service: Service, { token, accountId, username, password, product }: Settings): Emulator {
+function emulatorOf(service: Service, { accountId, username, password, product }: Settings): Emulator {
   const { url, control } = service;
   const clock = clockOf(control);
   return {
     url,
-    token,
+    get token() {
+      return service.accounts.byId(accountId)!.token;
+    },
     accountId,
     username,
     password,

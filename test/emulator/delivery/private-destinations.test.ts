@@ -41,6 +41,12 @@ describe('addresses', () => {
     ['192.0.0.8', 'reserved'],
     ['198.18.0.1', 'reserved'],
     ['198.19.255.255', 'reserved'],
+    ['192.0.2.1', 'reserved'],
+    ['192.88.99.1', 'reserved'],
+    ['198.51.100.255', 'reserved'],
+    ['203.0.113.7', 'reserved'],
+    ['2001:db8::1', 'reserved'],
+    ['3fff::1', 'reserved'],
     ['224.0.0.1', 'reserved'],
     ['255.255.255.255', 'reserved'],
     ['ff02::1', 'reserved'],
@@ -206,7 +212,7 @@ describe('at the connection', () => {
   });
 
   test('of several addresses only the public ones are tried', () => {
-    const open = { address: '192.0.2.1', family: 4 };
+    const open = { address: '93.184.215.14', family: 4 };
     const lookup = publicLookup(resolving([loopback, open, { address: 'fd00::1', family: 6 }]));
     const found: unknown[] = [];
     lookup('both.example', { all: true }, (error, addresses) => found.push(error, addresses));

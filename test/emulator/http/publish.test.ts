@@ -75,6 +75,20 @@ describe('header values are UTF-8', () => {
   });
 });
 
+test('spaces in a redaction are not part of the name', async () => {
+  const service = await world();
+  const headers = { 'Svc-Redact-Fields': 'header[ X-Secret ]', 'Svc-Forward-X-Secret': 'hidden', 'Svc-Delay': '1h' };
+  await service.call('POST', '/v2/publish/http://a.example/', { headers });
+  expect(JSON.stringify(await allLogs(service))).toMatch(/"X-Secret":\["REDACTED:/);
+});
+
+test.each(['True', 'TRUE', 'true'])('%s is true', async (value) => {
+  const service = await world();
+  const headers = { 'Svc-Content-Based-Deduplication': value, 'Svc-Delay': '1h' };
+  const publish = () => service.call<Result>('POST', '/v2/publish/http://a.example/', { headers, body: 'same' });
+  expect([(await publish()).json.deduplicated, (await publish()).json.deduplicated]).toEqual([false, true]);
+});
+
 describe('refusals', () => {
   test.each([
     ['Retries', '-1', /whole number/],
@@ -94,6 +108,9 @@ describe('refusals', () => {
     ['Callback-Retries', '1', /needs Svc-Callback/],
     ['Failure-Callback-Forward-X', '1', /needs Svc-Failure-Callback/],
     ['Redact-Fields', 'body,url', /takes body/],
+    ['Redact-Fields', 'header[X Secret]', /takes body/],
+    ['Redact-Fields', 'header[ ]', /takes body/],
+    ['Redact-Fields', 'Body', /takes body/],
     ['Forward-Content-Length', '3', /cannot be forwarded/],
     ['Forward-Proxy-Authorization', 'x', /Proxy-Authorization cannot be forwarded/],
     ['Forward-Svc-Signature', 'x', /Svc-Signature cannot be forwarded/],

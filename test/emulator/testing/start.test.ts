@@ -230,6 +230,16 @@ test('texts of headers are UTF-8 in messages, deliveries, and requests', async (
   expect(emulator.requests()).toMatchObject([{ headers: { 'svc-label': 'Rückläufer' } }]);
 });
 
+test('the token is that of the last rotation', async () => {
+  const emulator = await started({ token: 'first' });
+  await emulator.destinations.script('shop.example', [200]);
+  const authorization = `Basic ${Buffer.from('user:password').toString('base64')}`;
+  const rotate = `${emulator.url}/v2/msgsvc/rotate-token/${emulator.accountId}`;
+  expect((await fetch(rotate, { method: 'POST', headers: { authorization } })).status).toBe(200);
+  expect(emulator.token).not.toBe('first');
+  expect(await post(emulator, 'publish/https://shop.example/orders')).toBe(200);
+});
+
 test('hosts are delivered to a local port', async () => {
   const sink = await httpSink();
   const emulator = await started({ hosts: { 'shop.example': Number(new URL(sink.url).port) }, refusePrivate: true });
