@@ -1,5 +1,5 @@
 /** Plans that were displayed or are pending approval, one per hash. */
-import type { Plan } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { Plans, StoredPlan } from '#automate/ledger/plans.ts';
 import { all, run, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
@@ -48,7 +48,7 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
   return {
     savePlan: ({ plan, targets, savedAt, expiresAt, state, by, reason }) =>
       write(function* (tell) {
-        const { hash, id, policy, account, matched, chosen, manual } = plan;
+        const { hash, id, policy, account, chosen, manual } = plan;
         const [asText, covered] = [JSON.stringify(plan), JSON.stringify(targets)];
         const values = [hash, id, state, savedAt, expiresAt, by ?? null, reason ?? null, asText, covered];
         if ((yield* run(PUT, ...values)) === 0) return false;
@@ -59,7 +59,7 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
           plan: id,
           planHash: hash,
           state,
-          matched,
+          matched: allowedOf(plan),
           chosen: chosen.length,
           covers: targets.length,
           expiresAt,

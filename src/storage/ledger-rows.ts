@@ -36,6 +36,20 @@ export function actionOf(row: Row): ActionRecord {
   };
 }
 
+/** Number in the store that is not known. */
+export const UNKNOWN = -1;
+
+/** Returns the numbers that are known. */
+export function numbersOf({
+  matched = UNKNOWN,
+  backlog = UNKNOWN,
+}: {
+  readonly matched?: number | undefined;
+  readonly backlog?: number | undefined;
+}): { readonly matched?: number; readonly backlog?: number } {
+  return { ...(matched !== UNKNOWN && { matched }), ...(backlog !== UNKNOWN && { backlog }) };
+}
+
 export function runOf(row: Row): RunRecord {
   return {
     id: Number(row['id']),
@@ -46,9 +60,8 @@ export function runOf(row: Row): RunRecord {
     planId: String(row['plan_id']),
     ...(row['finished_at'] != null && { finishedAt: Number(row['finished_at']) }),
     ...(row['outcome'] != null && { outcome: String(row['outcome']) as RunOutcome }),
-    matched: Number(row['matched']),
     acted: Number(row['acted']),
-    backlog: Number(row['backlog']),
+    ...numbersOf({ matched: Number(row['matched']), backlog: Number(row['backlog']) }),
     ...(row['detail'] != null && { detail: String(row['detail']) }),
   };
 }

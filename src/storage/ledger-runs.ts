@@ -3,7 +3,7 @@ import type { Reports } from '#automate/ledger/reports.ts';
 import type { Runs } from '#automate/ledger/runs.ts';
 import { all, get } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { runOf } from './ledger-rows.ts';
+import { numbersOf, runOf, UNKNOWN } from './ledger-rows.ts';
 
 /** Query that finds the policies by index seeks instead of reading every run. */
 export const LAST_RUNS = `
@@ -46,9 +46,18 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
       }, account),
     finishRun: async (run, account, { at, outcome, matched, acted, backlog, detail, stoppedBy }) =>
       write(function* (tell) {
-        const values = [at, outcome, matched, acted, backlog, detail ?? null, stoppedBy ?? null, run];
+        const values = [
+          at,
+          outcome,
+          matched ?? UNKNOWN,
+          acted,
+          backlog ?? UNKNOWN,
+          detail ?? null,
+          stoppedBy ?? null,
+          run,
+        ];
         const policy = String((yield* get(UPDATE, ...values))?.['policy']);
-        yield* tell({ type: 'run.finished', policy, account, run, outcome, matched, acted, backlog });
+        yield* tell({ type: 'run.finished', policy, account, run, outcome, acted, ...numbersOf({ matched, backlog }) });
       }, account),
     async lastStops(guard, since) {
       const rows = await database.read(all(LAST_STOPS, guard, since));

@@ -67,7 +67,6 @@ export function planOf(change: Partial<Plan> = {}): Plan {
     effectiveMode: 'enforce',
     read: { pages: 1, entries: 1, complete: true, filterChecked: 1 },
     checks: [],
-    selected: 1,
     matched: 1,
     chosen: [],
     backlog: 0,

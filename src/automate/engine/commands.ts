@@ -1,6 +1,6 @@
 /** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/commands.ts';
 import { lift } from '../guardrails/campaign.ts';
@@ -70,7 +70,7 @@ export async function makePlan(
   );
   signal.throwIfAborted();
   // A plan saved with a wrong time could be applied for too long.
-  if (request.save && plan.matched > 0 && clockDenial(found.account, deps) === undefined) {
+  if (request.save && allowedOf(plan) > 0 && clockDenial(found.account, deps) === undefined) {
     await deps.ledger.savePlan({
       plan,
       targets,

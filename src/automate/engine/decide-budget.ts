@@ -34,7 +34,7 @@ export async function decideBudget(
   if (known !== undefined && spend.fresh) {
     const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
     if (verdict !== 'match') {
-      const nothing = draft.finish({ evaluationErrors: verdict === 'error' ? 1 : 0 });
+      const nothing = draft.finish({ matched: 0, evaluationErrors: verdict === 'error' ? 1 : 0 });
       return { ...nothing, ...(seen !== undefined && { readings: 'none' as const }) };
     }
   }
@@ -67,7 +67,7 @@ export async function decideBudget(
     else draft.needsApproval ??= denial;
   }
   if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {
-    return { ...draft.finish({ selected: 1, matched: 1, backlog: 1 }), ...met };
+    return { ...draft.finish({ matched: 1, backlog: 1 }), ...met };
   }
   draft.notes.push(absoluteAmount(toUsd));
   const proposal: BudgetProposal = {
@@ -85,8 +85,8 @@ export async function decideBudget(
   if (!isApproved) draft.tally.add('approval', 'not in the approved plan');
   const caps = await capsOf(policy, deps);
   const chosen = withinCaps(policy, isApproved ? [proposal] : [], { draft, caps }, deps);
-  const matched = isApproved ? 1 : 0;
-  return { ...draft.finish({ selected: 1, matched, chosen, backlog: matched - chosen.length, caps }), ...met };
+  const backlog = isApproved ? 1 - chosen.length : 0;
+  return { ...draft.finish({ matched: 1, chosen, backlog, caps }), ...met };
 }
 
 /** When the budget is nearly used up, readings may follow each other faster. */

@@ -33,49 +33,11 @@ export async function decideDeadLetters(
     deadLetters.map(({ dlqId }) => dlqId),
   );
   const caps = await capsOf(policy, deps);
-  const { backoff } = policy.limits.attempts;
   const missing = missingIds(policy, deadLetters, draft);
-  const proposals: MessageDeleteProposal[] = [];
-  let errors = 0;
-  for (const deadLetter of deadLetters) {
-    const { dlqId } = deadLetter;
-    const missed = policy.missed(deadLetter, now);
-    if (missed !== undefined) {
-      draft.tally.add('select', missed, { dlqId });
-      continue;
-    }
-    const refused = deps.rejections.of(policy.account, dlqId);
-    const backingOff = backingOffRefusal(refused?.count ?? 0, refused?.at ?? 0, { now, backoff });
-    const verdict = policy.where.evaluate(deadLetterFacts(deadLetter, now), context.trigger);
-    if (verdict !== 'match') {
-      if (verdict === 'error') errors++;
-      const reason = verdict === 'error' ? 'the expression failed' : `status ${deadLetter.status ?? 'none'}`;
-      draft.tally.add('where', reason, { dlqId });
-    } else if (sharedLabel(deadLetter.labels, deps.settings.protectedLabels) !== undefined) {
-      draft.tally.add('protected', 'protected label', { dlqId });
-    } else if (backingOff !== undefined) {
-      const { reason, until = Infinity } = backingOff;
-      draft.tally.add('attempts', reason, { dlqId, until });
-    } else if (claims.has(dlqId)) {
-      draft.tally.add('claim', 'sent before', { dlqId });
-    } else if (context.only !== undefined && !context.only.has(dlqId)) {
-      draft.tally.add('approval', 'not in the approved plan', { dlqId });
-    } else {
-      proposals.push({
-        policy: policy.name,
-        account: policy.account,
-        action: 'message-dlq.delete',
-        target: dlqId,
-        group: '',
-        items: 1,
-        dlqId,
-        messageId: deadLetter.messageId,
-        failedAt: deadLetter.learnedAt,
-        ...(deadLetter.url !== undefined && { url: deadLetter.url }),
-        ...(deadLetter.status !== undefined && { status: deadLetter.status }),
-      });
-    }
-  }
+  const { matched, errors } = select(policy, deadLetters, { now, draft, context });
+  const proposals = matched
+    .filter((deadLetter) => isAllowed(policy, deadLetter, { now, draft, context, claims }, deps))
+    .map((deadLetter) => proposalOf(policy, deadLetter));
   for (const guard of guardsAt(deps.guards, 'evaluated')) {
     const hold = guard.check({ entries: deadLetters.length, errors });
     if (hold !== undefined) return draft.abort(denialBy(guard.name, hold), { evaluationErrors: errors });
@@ -91,15 +53,14 @@ export async function decideDeadLetters(
       ...(population !== undefined && { population }),
       isApproved: context.only !== undefined,
     });
-    const shown = { matched: proposals.length, evaluationErrors: errors };
+    const shown = { matched: matched.length, evaluationErrors: errors };
     if (tripped?.onTrip === 'abort') return draft.abort(denialBy(guard.name, tripped.hold), shown);
     if (tripped !== undefined) draft.needsApproval ??= denialBy(guard.name, tripped.hold);
   }
   const chosen = withinCaps(policy, proposals, { draft, caps }, deps);
   const decision = draft.finish(
     {
-      selected: proposals.length,
-      matched: proposals.length,
+      matched: matched.length,
       chosen,
       backlog: proposals.length - chosen.length,
       ...deferredOf(proposals, chosen),
@@ -109,6 +70,76 @@ export async function decideDeadLetters(
     proposals.map(({ target }) => target),
   );
   return { ...decision, missing };
+}
+
+interface Choosing {
+  readonly now: number;
+  readonly draft: Draft;
+  readonly context: PlanContext;
+}
+
+/** Applies `select` and `where` to every dead letter. */
+function select(
+  policy: MessageDeletePolicy,
+  deadLetters: readonly DeadLetter[],
+  { now, draft, context }: Choosing,
+): { readonly matched: readonly DeadLetter[]; readonly errors: number } {
+  let errors = 0;
+  const matched = deadLetters.filter((deadLetter) => {
+    const { dlqId, status } = deadLetter;
+    const missed = policy.missed(deadLetter, now);
+    if (missed !== undefined) {
+      draft.tally.add('select', missed, { dlqId });
+      return false;
+    }
+    const verdict = policy.where.evaluate(deadLetterFacts(deadLetter, now), context.trigger);
+    if (verdict === 'match') return true;
+    if (verdict === 'error') errors++;
+    const reason = verdict === 'error' ? 'the expression failed' : `status ${status ?? 'none'}`;
+    draft.tally.add('where', reason, { dlqId });
+    return false;
+  });
+  return { matched, errors };
+}
+
+/** Applies the guards of an entry, and denies entries outside an operator's approval. */
+function isAllowed(
+  policy: MessageDeletePolicy,
+  { dlqId, labels }: DeadLetter,
+  { now, draft, context, claims }: Choosing & { readonly claims: ReadonlyMap<string, unknown> },
+  { rejections, settings }: Pick<DecideDeps, 'rejections' | 'settings'>,
+): boolean {
+  const refused = rejections.of(policy.account, dlqId);
+  const { backoff } = policy.limits.attempts;
+  const backingOff = backingOffRefusal(refused?.count ?? 0, refused?.at ?? 0, { now, backoff });
+  if (sharedLabel(labels, settings.protectedLabels) !== undefined) {
+    draft.tally.add('protected', 'protected label', { dlqId });
+  } else if (backingOff !== undefined) {
+    const { reason, until = Infinity } = backingOff;
+    draft.tally.add('attempts', reason, { dlqId, until });
+  } else if (claims.has(dlqId)) {
+    draft.tally.add('claim', 'sent before', { dlqId });
+  } else if (context.only?.has(dlqId) === false) {
+    draft.tally.add('approval', 'not in the approved plan', { dlqId });
+  } else return true;
+  return false;
+}
+
+function proposalOf({ name, account }: MessageDeletePolicy, deadLetter: DeadLetter): MessageDeleteProposal {
+  const { dlqId, messageId, learnedAt, url, status } = deadLetter;
+  return {
+    policy: name,
+    account,
+    action: 'message-dlq.delete',
+    target: dlqId,
+    group: '',
+    items: 1,
+    dlqId,
+    messageId,
+    failedAt: learnedAt,
+    ...(url !== undefined && { url }),
+    ...(status !== undefined && { status }),
+  };
 }
 
 /** Selected ids of a manual plan that no failure callback has reported. */

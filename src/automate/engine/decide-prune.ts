@@ -52,5 +52,5 @@ export async function decidePrune(
   const caps = await capsOf(policy, deps);
   const chosen = withinCaps(policy, pages, { draft, caps }, deps);
   const planned = chosen.reduce((sum, page) => sum + page.items, 0);
-  return draft.finish({ selected: items, matched: items, chosen, backlog: items - planned, caps });
+  return draft.finish({ matched: items, chosen, backlog: items - planned, caps });
 }

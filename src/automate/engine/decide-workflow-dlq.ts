@@ -59,9 +59,8 @@ export async function decideWorkflowDlq(
   const missing = missingIds(policy, listing.entries, draft);
   const { matched, evaluationErrors, misjudged } = select(policy, known, { filter, now, draft, context }, deps);
   if (misjudged !== undefined) return draft.abort(misjudged, { read, evaluationErrors });
-  const selected = matched.length;
   const allowed = allow(policy, matched, { now, draft, only: context.only, firstMatches }, deps);
-  const shown = { read, selected, evaluationErrors };
+  const shown = { read, matched: matched.length, evaluationErrors };
 
   for (const guard of guardsAt(deps.guards, 'matched')) {
     const tripped = guard.check({
@@ -96,11 +95,11 @@ export async function decideWorkflowDlq(
   const { dlqRetentionMs = Infinity } = deps.accounts.get(account) ?? {};
   const expiries = allowed.map(({ entry }) => entry.createdAt + dlqRetentionMs);
   const drain = drainOf(policy, expiries, groups.campaigns, now);
+  noteCauses(policy, allowed, draft);
   noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
     {
       ...shown,
-      matched: allowed.length,
       chosen,
       backlog: allowed.length - chosen.length,
       ...deferredOf(allowed.values().map(propose), chosen),
@@ -121,6 +120,18 @@ function missingIds(policy: WorkflowDlqPolicy, entries: readonly WorkflowDlqEntr
   const missing = ids.filter((id) => !listed.has(id));
   draft.noteMissing(missing, `the workflow DLQ of ${policy.account}`);
   return missing;
+}
+
+/** Notes the entries of a manual resume that a policy would leave: the selection alone decides, without a `where`. */
+function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Candidate[], draft: Draft): void {
+  if (manual === undefined || action.type !== 'workflow-dlq.resume') return;
+  const others = allowed.filter(
+    ({ entry }) => failureCause(entry.responseStatus, entry.responseText) !== 'transient',
+  ).length;
+  if (others === 0) return;
+  draft.notes.push(
+    `The default where of policies (entry.cause == "transient") does not apply to a manual plan: ${others} of these entries do not meet it.`,
+  );
 }
 
 /** Notes the policies that also select entries of a manual plan. */

@@ -48,7 +48,8 @@ export function pendingStatus(pending: readonly PendingTrigger[]): Pick<PolicySt
 
 /** Returns true if the run handled its trigger: no guard held the run or one of its groups. */
 export function isDealtWith({ outcome, stopped }: RunResult, plan: Plan): boolean {
-  if (outcome === 'acted' || outcome === 'nothing_to_do') return plan.campaigns.every(({ held }) => held === undefined);
+  if (outcome === 'acted' || outcome === 'nothing_to_do' || outcome === 'denied' || outcome === 'would_act')
+    return plan.campaigns.every(({ held }) => held === undefined);
   // The plan is pending approval, or this was the audit run that probation requires.
   return stopped?.guard === 'approval' || stopped?.guard === 'probation';
 }
@@ -111,7 +112,7 @@ export async function reviewHold(
 function heldBy(denial: Denial): RunResult {
   const outcome = isOnItsWay(denial.guard) ? 'deferred' : 'held';
   const detail = `${denial.guard}: ${denial.reason}`;
-  return { outcome, matched: 0, acted: 0, backlog: 0, detail, stopped: denial };
+  return { outcome, acted: 0, detail, stopped: denial };
 }
 
 /** Returns true if a later run could end the hold: by the schedule, or for a campaign. */

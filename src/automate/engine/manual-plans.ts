@@ -4,7 +4,7 @@
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { manualPlanId, type ManualOrigin } from '#foundation/domain/manual-plan.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Campaigns } from '../ledger/campaigns.ts';
 import type { ActionOutcome, Intents } from '../ledger/intents.ts';
@@ -107,7 +107,7 @@ export class ManualPlans {
 
   /** Marks a plan as applied if its run found nothing left to do, now or later. */
   async finishAfter({ name }: Policy, { plan, tally }: Decision): Promise<void> {
-    if (plan.state !== 'nothing_to_do' || plan.matched > 0 || (await this.#unsettled()).has(name)) return;
+    if (plan.state !== 'nothing_to_do' || allowedOf(plan) > 0 || (await this.#unsettled()).has(name)) return;
     const stored = await this.approved(name);
     if (stored?.targets.some((target) => tally.waiting.has(target)) === false) await this.#finish(stored);
   }

@@ -1,6 +1,7 @@
 /**
  * Ownership of entries: one policy owns an entry at a time. The order is hold, protect, resume, delete: repair comes
- * before delete. Of two policies of a kind, the first in the configuration wins.
+ * before delete. Of two policies of a kind, the first in the configuration wins. A closed window, a pause or a hold
+ * changes no owner: a delete must not remove what its owner repairs next.
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../guardrails/filter-mismatch.ts';
@@ -35,12 +36,21 @@ export function owners(policies: readonly Policy[]): Owners {
           other.name !== policy.name &&
           other.account === policy.account &&
           rankOf(other, acting) < rank &&
+          !releases(other, policy) &&
           means(other, entry, known),
       )?.name;
     },
     of: (account, entry, known) =>
       acting.filter((other) => other.account === account && means(other, entry, known)).map(({ name }) => name),
   };
+}
+
+/**
+ * A resume that runs only manually never acts by itself, so it releases its entries to another resume. It keeps them from
+ * deletes, which cannot be undone.
+ */
+function releases({ when }: WorkflowDlqPolicy, to: WorkflowDlqPolicy): boolean {
+  return 'byHand' in when && to.action.type === 'workflow-dlq.resume';
 }
 
 function isAboutRuns(policy: Policy): boolean {

@@ -119,8 +119,6 @@ export class Draft {
       mode: policy.mode,
       effectiveMode,
       checks: this.checks,
-      selected: 0,
-      matched: 0,
       chosen: [],
       backlog: 0,
       skipped: this.tally.rows(),

@@ -1,5 +1,5 @@
 /** One run of a policy: decide, check the guards, act, record. Failures are outcomes; the promise never rejects. */
-import { foundBy, leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
+import { allowedOf, foundBy, leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { Plans } from '../ledger/plans.ts';
@@ -82,7 +82,7 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     }
     const message = errorMessage(error);
     deps.events.emit({ type: 'store.failed', operation: `run of policy ${policy.name}`, message });
-    const result = { outcome: 'failed' as const, matched: 0, acted: 0, backlog: 0, detail: message };
+    const result = { outcome: 'failed' as const, acted: 0, detail: message };
     try {
       if (runId !== undefined) await deps.ledger.finishRun(runId, policy.account, { at: deps.clock.now(), ...result });
     } catch {
@@ -124,7 +124,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
   const { plans: approval, ...bound } = grant;
   const within = await decide(policy, { ...context, ...bound }, deps);
-  if (within.plan.matched > 0 || within.plan.state === 'aborted') {
+  if (allowedOf(within.plan) > 0 || within.plan.state === 'aborted') {
     return { decision: within, isApproved: true, approval };
   }
   await useUp(approval, deps.ledger, { account: policy.account, now: at });
@@ -162,14 +162,14 @@ async function actOn(
   const { plan } = decision;
   await remember(policy, decision, deps);
   const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
-  let result = unacted(plan);
-  if (plan.state === 'changes') {
+  const carryOut = async (): Promise<RunResult> => {
     const isApproved = run.isApproved && (await isStillApproved(run, deps));
     const totals = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
     const unbalanced = balance(plan, totals, deps);
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
-    result = concluded(policy, plan, totals, unbalanced);
-  }
+    return concluded(policy, plan, totals, unbalanced);
+  };
+  const result = plan.state === 'changes' ? await carryOut() : unacted(plan);
   if (result.outcome === 'pending_approval' && policy.manual === undefined)
     await requestApproval(policy, decision, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
@@ -227,6 +227,6 @@ async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps
     ...about(policy),
     guard: 'approval',
     summary: `Plan ${plan.id} of policy ${policy.name} is pending approval`,
-    detail: `${plan.matched} matched${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
+    detail: `${allowedOf(plan)} to act on${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
   });
 }

@@ -1,5 +1,5 @@
 /** Result of a run, with the names that ledger, metrics and pages use. */
-import { foundBy, type Denial, type Plan, type RunOutcome } from '#foundation/domain/plan.ts';
+import { allowedOf, foundBy, type Denial, type Plan, type RunOutcome } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { RunTotals } from './execute.ts';
@@ -10,7 +10,7 @@ export interface RunResult extends RunSummary {
 
 /** Result of a run that does not take place. */
 export function skipped(): RunResult {
-  return { outcome: 'skipped', matched: 0, acted: 0, backlog: 0 };
+  return { outcome: 'skipped', acted: 0 };
 }
 
 /** Result of a plan without any action. */
@@ -18,16 +18,18 @@ export function unacted(plan: Plan): RunResult {
   const { stopped } = plan;
   return {
     outcome: unactedOutcome(plan),
-    matched: plan.matched,
+    ...known(plan, plan.action === 'message-dlq.prune' ? undefined : allowedOf(plan)),
     acted: 0,
-    backlog: plan.matched,
     ...(stopped !== undefined && { stopped }),
     ...detailOf([stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, leftOut(plan)]),
   };
 }
 
 function unactedOutcome(plan: Plan): RunOutcome {
-  if (plan.state === 'nothing_to_do') return isSettling(plan) ? 'deferred' : 'nothing_to_do';
+  if (plan.state === 'nothing_to_do') {
+    if (isSettling(plan)) return 'deferred';
+    return plan.matched === undefined || plan.matched === 0 ? 'nothing_to_do' : 'denied';
+  }
   if (plan.state === 'held') {
     const guard = plan.stopped?.guard;
     return isOnItsWay(guard) || (guard === 'ramp' && isSettling(plan)) ? 'deferred' : 'held';
@@ -46,10 +48,15 @@ function isSettling({ campaigns }: Plan): boolean {
   return campaigns.some(({ state }) => state === 'settling');
 }
 
+/** Guards that select entries: what they leave does not match. */
+const SELECTING: ReadonlySet<string> = new Set(['select', 'where']);
+
 /** Summary of the denials, so that a run without actions has a reason: `denied: 238 other_instance, 4 protected`. */
 function leftOut({ skipped }: Plan): string {
   const counts = new Map<string, number>();
-  for (const { guard, count } of skipped) counts.set(guard, (counts.get(guard) ?? 0) + count);
+  for (const { guard, count } of skipped) {
+    if (!SELECTING.has(guard)) counts.set(guard, (counts.get(guard) ?? 0) + count);
+  }
   if (counts.size === 0) return '';
   return `denied: ${[...counts].map(([guard, count]) => `${count} ${guard}`).join(', ')}`;
 }
@@ -63,7 +70,10 @@ function detailOf(parts: readonly string[]): { readonly detail?: string } {
 export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalanced?: Denial): RunResult {
   const { acted, skipped, failed, unknown, left, stopped, done } = totals;
   const found = foundNoMore(plan, totals);
-  const counts = { matched: found ?? plan.matched, acted, backlog: plan.backlog + left };
+  const isOfPages = plan.action === 'message-dlq.prune';
+  const counts = isOfPages
+    ? { acted: done, ...(found !== undefined && { matched: found, backlog: 0 }) }
+    : { acted, ...known(plan, plan.backlog + left) };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
     return { ...counts, outcome: 'failed', detail, error: detail, stopped: unbalanced };
@@ -72,17 +82,25 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
     .filter(([, count]) => count > 0)
     .map(([what, count]) => `${count} ${what}`)
     .join(', ');
-  const deleted = plan.action === 'message-dlq.prune' && acted > 0 ? `${done} deleted` : '';
-  const parts = [stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, summary, deleted, leftOut(plan)];
-  // A policy whose own mode is audit is not held.
+  const deleted = isOfPages && acted > 0 ? `${done} deleted` : '';
+  // A policy whose own mode is audit is not held: it says what it would do.
   const asWritten = stopped?.guard === 'mode' && policy.mode === plan.effectiveMode;
+  const would = isOfPages ? `would delete at most ${allowedOf(plan)}` : `would act on ${plan.chosen.length} now`;
+  const halt = stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`;
+  const parts = asWritten ? [would, leftOut(plan)] : [halt, summary, deleted, leftOut(plan)];
   return {
     ...counts,
-    outcome: asWritten || found === 0 ? 'nothing_to_do' : outcomeOf(totals, plan.chosen.length),
+    outcome: asWritten ? 'would_act' : found === 0 ? 'nothing_to_do' : outcomeOf(totals, plan.chosen.length),
     ...detailOf(parts),
     ...(stopped !== undefined && !asWritten && { stopped }),
     ...(stopped?.guard === 'ledger' && { error: foundBy(stopped) }),
   };
+}
+
+/** Numbers of a plan that knows what it matches. The matched number of a prune is only a maximum. */
+function known({ action, matched }: Plan, backlog: number | undefined): Pick<RunResult, 'matched' | 'backlog'> {
+  if (matched === undefined || backlog === undefined || action === 'message-dlq.prune') return {};
+  return { matched, backlog };
 }
 
 /** Number of messages that a prune found, if its last page was not full: the plan assumes the maximum. */
@@ -103,9 +121,9 @@ export function ledgerFields({ outcome, matched, acted, backlog, detail, stopped
   const stoppedBy = stopped?.guard === 'approval' ? (plan.needsApproval?.guard ?? 'approval') : stopped?.guard;
   return {
     outcome,
-    matched,
     acted,
-    backlog,
+    ...(matched !== undefined && { matched }),
+    ...(backlog !== undefined && { backlog }),
     ...(detail !== undefined && { detail }),
     ...(stoppedBy !== undefined && { stoppedBy }),
   };

@@ -83,9 +83,12 @@ export interface Person {
 /** Result of a run. */
 export interface RunSummary {
   readonly outcome: RunOutcome;
-  readonly matched: number;
+  /** As in the plan; of a prune, only what its pages found. Absent if unknown. */
+  readonly matched?: number;
+  /** Entries that the service acted on; of a prune, deleted messages. */
   readonly acted: number;
-  readonly backlog: number;
+  /** Matched entries that are left for later runs. The rest of `matched` was denied, or acted on without effect. */
+  readonly backlog?: number;
   readonly detail?: string;
   readonly stopped?: Denial;
 }

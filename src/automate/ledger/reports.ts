@@ -11,9 +11,9 @@ export interface RunRecord {
   readonly planId: string;
   readonly finishedAt?: number;
   readonly outcome?: RunOutcome;
-  readonly matched: number;
+  readonly matched?: number;
   readonly acted: number;
-  readonly backlog: number;
+  readonly backlog?: number;
   readonly detail?: string;
 }
 

@@ -10,9 +10,9 @@ export interface Runs {
     result: {
       readonly at: number;
       readonly outcome: RunOutcome;
-      readonly matched: number;
+      readonly matched?: number;
       readonly acted: number;
-      readonly backlog: number;
+      readonly backlog?: number;
       readonly detail?: string;
       /** Guard that stopped the run. */
       readonly stoppedBy?: string;

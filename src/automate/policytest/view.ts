@@ -19,7 +19,6 @@ export function viewOf(
     effectiveMode: plan.effectiveMode,
     stopped: ran === undefined ? plan.stopped : ran.result.stopped,
     needsApproval: plan.needsApproval,
-    selected: plan.selected,
     matched: plan.matched,
     backlog: plan.backlog,
     evaluationErrors: plan.evaluationErrors,

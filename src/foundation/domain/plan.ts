@@ -196,10 +196,11 @@ export interface Plan {
   readonly read?: PlanRead;
   /** Checks of groups and facts with their results: `destination app.example.com 0.97 of 312`. */
   readonly checks: readonly { readonly guard: string; readonly passed: boolean; readonly reason: string }[];
-  /** Number of entries that passed select and where, before guards. */
-  readonly selected: number;
-  /** Number of entries that the entry guards allow. */
-  readonly matched: number;
+  /**
+   * Number of entries that `select` and `where` match, before guards. For a prune, the maximum: it cannot list. Absent if
+   * the run was held or aborted before it knew. matched = denied + chosen + backlog.
+   */
+  readonly matched?: number;
   /** Actions to execute now, in order. */
   readonly chosen: readonly Proposal[];
   /** Number of entries that the entry guards allow and that exceed the limit of one run. They are left for later. */
@@ -247,6 +248,11 @@ export interface PlanCampaign {
   readonly held?: Denial;
 }
 
+/** Number of entries that the entry guards allow, in this run or later. */
+export function allowedOf({ chosen, backlog }: Pick<Plan, 'chosen' | 'backlog'>): number {
+  return chosen.reduce((sum, { items }) => sum + items, 0) + backlog;
+}
+
 export interface PlanCap {
   readonly scope: string;
   readonly window: string;
@@ -257,12 +263,15 @@ export interface PlanCap {
 }
 
 /**
- * Outcomes of a run. `deferred`: a window, an interval or a settling step delays the run, as its policy defines.
+ * Outcomes of a run. `held`: a guard objects to the whole run. `deferred`: the policy's own window, interval or settling
+ * step delays it. `denied`: guards deny every matched entry. `would_act`: the policy's own mode is audit.
  * `incomplete`: the listing was not read completely. `halted`: the run was stopped after it began to act.
  */
 export const RUN_OUTCOMES = [
   'acted',
+  'would_act',
   'nothing_to_do',
+  'denied',
   'held',
   'pending_approval',
   'deferred',

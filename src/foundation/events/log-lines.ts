@@ -17,7 +17,9 @@ const LEVEL_OF_SEVERITY = { info: 'info', warning: 'warn', critical: 'error' } a
 
 const LEVEL_OF_RUN = {
   acted: 'info',
+  would_act: 'info',
   nothing_to_do: 'info',
+  denied: 'info',
   skipped: 'debug',
   held: 'warn',
   pending_approval: 'info',
@@ -211,13 +213,13 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
     policy,
     account,
     outcome,
-    matched,
+    ...(matched !== undefined && { matched }),
     acted,
-    backlog,
+    ...(backlog !== undefined && { backlog }),
     ...(stopped !== undefined && { guard: stopped.guard, reason: stopped.reason }),
     ...(error !== undefined && { error }),
   };
-  const isNews = lasting.isNews(`policy ${policy}`, `${outcome} ${stopped?.guard ?? ''} ${matched > 0}`);
+  const isNews = lasting.isNews(`policy ${policy}`, `${outcome} ${stopped?.guard ?? ''} ${matched !== 0}`);
   const level = LEVEL_OF_RUN[outcome];
   const isAct = acted > 0 && level === 'info';
   const isQuiet = !isNews || (outcome === 'nothing_to_do' && matched === 0);

@@ -14,9 +14,9 @@ export type PolicyEvent =
       /** Absent if no plan was made. */
       readonly planId?: string;
       readonly outcome: RunOutcome;
-      readonly matched: number;
+      readonly matched?: number;
       readonly acted: number;
-      readonly backlog: number;
+      readonly backlog?: number;
       readonly denials: readonly { readonly guard: string; readonly count: number }[];
       readonly evaluationErrors: number;
       /** Milliseconds until the backlog is drained at the limits of ramp and caps; absent if nothing matched. */

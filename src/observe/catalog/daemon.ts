@@ -166,13 +166,13 @@ const policies = family(
       ['policy'],
       'items',
       'engine',
-      'Entries matched in the last run of a policy; for a prune, the maximum it can delete, until its pages are read.',
+      'Entries that select and where match in the last run of a policy: acted on, left, denied, or acted on without effect. Absent if unknown.',
     ),
     opsd_policy_backlog_items: gauge(
       ['policy'],
       'items',
       'engine',
-      'Entries matched in the last run of a policy and left for later runs.',
+      'Matched entries that the last run of a policy left for later runs. Absent if unknown.',
     ),
     opsd_policy_drain_seconds: gauge(
       ['policy'],

@@ -174,8 +174,11 @@ function countRun(event: EventOf<'policy.run'>, { families }: CountDeps): void {
 }
 
 function setLeft({ account, policy, matched, backlog, drainMs }: EventOf<'policy.run'>, families: Families): void {
-  families.set('opsd_policy_matched_items', { account, policy }, matched);
-  families.set('opsd_policy_backlog_items', { account, policy }, backlog);
+  // A run that was held before it read anything knows neither, which is not 0.
+  if (matched === undefined) families.remove('opsd_policy_matched_items', { account, policy });
+  else families.set('opsd_policy_matched_items', { account, policy }, matched);
+  if (backlog === undefined) families.remove('opsd_policy_backlog_items', { account, policy });
+  else families.set('opsd_policy_backlog_items', { account, policy }, backlog);
   if (drainMs === undefined) families.remove('opsd_policy_drain_seconds', { account, policy });
   else families.set('opsd_policy_drain_seconds', { account, policy }, drainMs / 1_000);
 }

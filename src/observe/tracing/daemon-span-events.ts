@@ -101,9 +101,9 @@ function onRun({ api }: SpanEventDeps, event: Extract<OpsEvent, { type: 'policy.
   span?.setAttributes({
     [semconv.ATTR_MSGSVC_ACCOUNT]: account,
     'opsd.outcome': outcome,
-    'opsd.matched': matched,
+    ...(matched !== undefined && { 'opsd.matched': matched }),
     'opsd.acted': acted,
-    'opsd.backlog': backlog,
+    ...(backlog !== undefined && { 'opsd.backlog': backlog }),
     ...(planId !== undefined && { 'opsd.plan': planId }),
     ...(stopped !== undefined && { 'opsd.guard': stopped.guard }),
   });

@@ -47,9 +47,9 @@ export interface RunView {
   readonly finishedAt?: number;
   /** `running` until the run ends; after a crash, until the policy's next run. */
   readonly outcome: RunOutcome | 'running';
-  readonly matched: number;
+  readonly matched?: number;
   readonly acted: number;
-  readonly backlog: number;
+  readonly backlog?: number;
   readonly detail?: string;
 }
 

@@ -183,9 +183,9 @@ export function runView(run: RunRecord): RunView {
     at,
     ...(finishedAt !== undefined && { finishedAt }),
     outcome: outcome ?? 'running',
-    matched,
+    ...(matched !== undefined && { matched }),
     acted,
-    backlog,
+    ...(backlog !== undefined && { backlog }),
     ...(detail !== undefined && { detail }),
   };
 }

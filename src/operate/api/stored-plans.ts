@@ -1,5 +1,5 @@
 /** Stored plans, for pages and the API. */
-import type { ActionType, Denial, Plan, PlanState } from '#foundation/domain/plan.ts';
+import { allowedOf, type ActionType, type Denial, type Plan, type PlanState } from '#foundation/domain/plan.ts';
 import { planProgress, type PlanProgress } from './plan-progress.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 
@@ -46,7 +46,7 @@ export interface StoredPlanDetail extends StoredPlanView {
 
 export function storedPlanView(stored: StoredPlan): StoredPlanView {
   const { plan, targets, savedAt, expiresAt, state, by, reason } = stored;
-  const { id, hash, policy, account, action, matched, chosen, needsApproval, stopped, manual } = plan;
+  const { id, hash, policy, account, action, chosen, needsApproval, stopped, manual } = plan;
   return {
     id,
     hash,
@@ -57,7 +57,7 @@ export function storedPlanView(stored: StoredPlan): StoredPlanView {
     planState: plan.state,
     savedAt,
     expiresAt,
-    matched,
+    matched: allowedOf(plan),
     now: chosen.length,
     covers: targets.length,
     ...(needsApproval !== undefined && { needsApproval }),

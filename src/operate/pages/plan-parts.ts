@@ -1,6 +1,6 @@
 /** Plan as a part of a page: what was read, which entries were denied and why, and the actions. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
-import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { facts, idText, long, section, state, sub, time, type Fact } from './page-parts.ts';
@@ -89,23 +89,24 @@ function checks({ checks: all }: Plan): Html | undefined {
 }
 
 /** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
-function sum({ skipped, matched, chosen, backlog }: Plan): Html {
-  const denied = skipped.reduce((all, { count }) => all + count, 0);
+function sum(plan: Plan): Html {
+  const { skipped, matched, chosen, backlog } = plan;
+  const allowed = allowedOf(plan);
   return section(
     'chosen',
     'Selection',
     html`<dl class="figures">
         <div>
-          <dt>Selected</dt>
-          <dd>${formatCount(denied + matched)}</dd>
+          <dt>Matched</dt>
+          <dd>${matched === undefined ? 'unknown' : formatCount(matched)}</dd>
         </div>
         <div>
           <dt>Denied</dt>
-          <dd>${formatCount(denied)}</dd>
+          <dd>${matched === undefined ? 'unknown' : formatCount(matched - allowed)}</dd>
         </div>
         <div>
           <dt>Allowed</dt>
-          <dd>${formatCount(matched)}</dd>
+          <dd>${formatCount(allowed)}</dd>
         </div>
         <div>
           <dt>In the next run</dt>
@@ -115,7 +116,7 @@ function sum({ skipped, matched, chosen, backlog }: Plan): Html {
       ${
         skipped.length > 0 &&
         table<Plan['skipped'][number]>({
-          caption: 'Denied entries, by guard and reason.',
+          caption: 'Entries that are left out, by guard and reason. Those of select and where do not match.',
           rows: skipped,
           empty: '',
           columns: [

@@ -1,5 +1,6 @@
 /** Page of the policies: mode, last and next run, and what holds each of them. */
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { runNumbersText } from '#foundation/domain/run-text.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readStatus } from '../api/status.ts';
 import type { PolicyView } from '../api/status-views.ts';
@@ -71,7 +72,9 @@ export function pendingTrigger({ pending, held }: PolicyView, now: number): Html
 
 export const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outcome'], Tone>> = {
   acted: 'ok',
+  would_act: 'ok',
   nothing_to_do: 'ok',
+  denied: 'attention',
   pending_approval: 'ok',
   deferred: 'ok',
   held: 'attention',
@@ -92,6 +95,10 @@ export function outcomeOf(row: PolicyView, now: number): HtmlValue {
       >held for ${formatSpan(now - held.since)} by ${held.guard}, since ${time(held.since)}</span
     >`;
   if (run === undefined) return since;
-  const counts = `${formatCount(run.matched)} matched, ${formatCount(run.acted)} acted on, ${formatCount(run.backlog)} left`;
-  return [state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')), sub(counts), sub(run.detail), since];
+  return [
+    state(RUN_TONE[run.outcome], run.outcome.replaceAll('_', ' ')),
+    sub(runNumbersText(run)),
+    sub(run.detail),
+    since,
+  ];
 }

@@ -161,9 +161,9 @@ function runsTable(runs: readonly Run[], at: number): Html {
       { title: 'Time', cell: (row) => moment(row.at, at) },
       { title: 'Trigger', cell: (row) => row.trigger },
       { title: 'Outcome', cell: (row) => state(RUN_TONE[row.outcome], row.outcome.replaceAll('_', ' ')) },
-      { title: 'Matched', align: 'number', cell: (row) => formatCount(row.matched) },
+      { title: 'Matched', align: 'number', cell: (row) => row.matched !== undefined && formatCount(row.matched) },
       { title: 'Acted on', align: 'number', cell: (row) => formatCount(row.acted) },
-      { title: 'Left', align: 'number', cell: (row) => formatCount(row.backlog) },
+      { title: 'Left', align: 'number', cell: (row) => row.backlog !== undefined && formatCount(row.backlog) },
       { title: 'Reason', wide: true, cell: (row) => row.detail },
     ],
   });

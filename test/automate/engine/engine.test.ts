@@ -131,7 +131,7 @@ describe('a run in enforce', () => {
 describe('modes', () => {
   test.each([
     ['off', undefined, 'skipped', 0],
-    ['audit', undefined, 'nothing_to_do', 1],
+    ['audit', undefined, 'would_act', 1],
     ['approve', 'approval', 'pending_approval', 1],
   ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
     const w = world({ policy: { mode } });
@@ -287,7 +287,8 @@ describe('an unreliable listing leads to zero actions', () => {
       spoil(w);
       await run(w);
       expect(w.dlq.sent).toEqual([]);
-      expect(w.lastRun()).toMatchObject({ outcome, matched: 0, acted: 0, stopped: { guard } });
+      expect(w.lastRun()).toMatchObject({ outcome, acted: 0, stopped: { guard } });
+      expect(w.lastRun()).not.toHaveProperty('matched');
       expect(await planOf(w)).toMatchObject({ state: 'aborted', chosen: [] });
     },
   );
@@ -515,7 +516,7 @@ describe('conditions that end a run', () => {
     w.dlq.add({ labels: ['billing', 'legal-hold'] });
     await run(w);
     expect(await w.ledger.lastRuns()).toMatchObject([
-      { outcome: 'nothing_to_do', detail: 'denied: 2 protected, 1 other_instance' },
+      { outcome: 'denied', matched: 3, acted: 0, backlog: 0, detail: 'denied: 2 protected, 1 other_instance' },
     ]);
   });
 

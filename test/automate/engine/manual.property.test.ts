@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
+import { allowedOf } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
 import type { ResumeAnswer } from '../../support/fake-dlq.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, START, world, type World } from './world.ts';
@@ -110,7 +111,7 @@ async function perform(w: World, action: Step, plans: string[], returned: Set<nu
           ? action.selection
           : { action: 'resume', ids: action.selection.map((index) => ids[index] ?? `dlq-none-${index}`) };
       const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
-      if (made.ok && made.plan.matched > 0) plans.push(made.plan.id);
+      if (made.ok && allowedOf(made.plan) > 0) plans.push(made.plan.id);
       return;
     }
     case 'apply':

@@ -33,7 +33,7 @@ describe('a prune', () => {
     const w = await proven(150);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 100, 49]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 3, backlog: 0 });
+    expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 150, acted: 150, backlog: 0 });
     await w.engine.settle(NEVER);
     expect(await outcomes(w)).toEqual(['verified', 'verified', 'verified']);
     expect((await w.ledger.recentActions(1))[0]).toMatchObject({
@@ -48,7 +48,7 @@ describe('a prune', () => {
     expect((await w.ledger.used([{ scope: { policy: 'prune' }, since: 0 }]))[0]).toBe(1);
     await w.engine.run('prune', NEVER);
     expect(w.dlq.pruned).toEqual([1, 0, 0]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'nothing_to_do', matched: 0, acted: 1, backlog: 0 });
+    expect(w.lastRun()).toMatchObject({ outcome: 'nothing_to_do', matched: 0, acted: 0, backlog: 0 });
     expect((await w.ledger.used([{ scope: { policy: 'prune' }, since: 0 }]))[0]).toBe(1);
   });
 

@@ -121,9 +121,9 @@ describe('opsd dlq resume', () => {
   });
 
   test.each([
-    ['nothing matches', { state: 'nothing_to_do', matched: 0, chosen: [] }, 0],
+    ['nothing matches', { state: 'nothing_to_do', matched: 0, backlog: 0, chosen: [] }, 0],
     ['a guard aborts', { state: 'aborted', stopped: { guard: 'filter_mismatch', reason: 'x' }, chosen: [] }, 4],
-    ['a guard holds it and nothing matches', { state: 'held', matched: 0, chosen: [] }, 3],
+    ['a guard holds it and nothing matches', { state: 'held', matched: 0, backlog: 0, chosen: [] }, 3],
   ] as const)('applies nothing if %s', async (_what, over, code) => {
     const { socket, done } = await daemon({ plan: over });
     expect(await opsd(['dlq', 'resume', 'dlq-1', ...REASON, ...socket, '--yes'])).toMatchObject({ code, stdout: '' });

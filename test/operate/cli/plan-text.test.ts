@@ -48,8 +48,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
       { guard: 'destination', passed: false, reason: '0.41 of 96' },
       { guard: 'arrivals', passed: true, reason: '3 in 10 minutes (≤ 25)' },
     ],
-    selected: 232,
-    matched: 209,
+    matched: 232,
     chosen: [run(1), run(2), run(3)],
     backlog: 206,
     skipped: [
@@ -112,7 +111,6 @@ const PLANS: Readonly<Record<string, Plan>> = {
     id: 'c4ca42',
     policy: 'delete-known',
     action: 'message-dlq.delete',
-    selected: 2,
     matched: 2,
     skipped: [{ guard: 'select', reason: 'not selected', count: 40 }],
     notes: ['No operation lists these messages: their ids come from failure callbacks.'],
@@ -132,7 +130,6 @@ const PLANS: Readonly<Record<string, Plan>> = {
     id: 'eccbc8',
     policy: 'prune-newsletter-dlq',
     action: 'message-dlq.prune',
-    selected: 200,
     matched: 200,
     backlog: 0,
     caps: [
@@ -158,7 +155,6 @@ const PLANS: Readonly<Record<string, Plan>> = {
     id: 'a87ff6',
     policy: 'raise-budget-near-limit',
     action: 'budget.raise',
-    selected: 1,
     matched: 1,
     caps: [{ scope: 'policy', window: 'hour', used: 0, limit: 1 }],
     needsApproval: { guard: 'surge', reason: '24 hours cost $41.00, 3.1 times the median day' },
@@ -221,7 +217,7 @@ test('a plan that overrules the settle time of a step can be applied while the s
   const overruled = { settings: { 'ramp.settle': '30s' }, reason: 'the destination is watched' };
   const stopped = { guard: 'ramp', reason: 'step 2 is judged by the next listing' };
   expect(text({ state: 'held', stopped, overruled, chosen: [] })).toContain('\nApply with: opsd apply 9f3c2a\n');
-  expect(text({ state: 'held', stopped, overruled, chosen: [], matched: 0 })).not.toContain('opsd apply');
+  expect(text({ state: 'held', stopped, overruled, chosen: [], matched: 0, backlog: 0 })).not.toContain('opsd apply');
 });
 
 test.each([
@@ -236,7 +232,13 @@ test.each([
 });
 
 test('a plan without a reading has no sums', () => {
-  const held = plan({ state: 'held', stopped: { guard: 'kill_switch', reason: 'paused' }, chosen: [], matched: 0 });
+  const held = plan({
+    state: 'held',
+    stopped: { guard: 'kill_switch', reason: 'paused' },
+    chosen: [],
+    matched: 0,
+    backlog: 0,
+  });
   const { read: _nothing, drain: _none, ...unread } = held;
   expect(planText({ ...unread, checks: [], skipped: [], campaigns: [], caps: [] }, { color: false })).toBe(
     'Plan      9f3c2a  resume-billing-transient  (policies/billing.yaml:3)  production  nothing has been done\nRead      nothing was read\nHeld      kill_switch: paused\n',

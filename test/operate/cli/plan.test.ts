@@ -43,8 +43,7 @@ function plan(overrides: Partial<Plan> = {}): Plan {
     at: NOW,
     trigger: { kind: 'hand' },
     read: { pages: 20, entries: 1_241, complete: true, filterChecked: 1_241, population: 1_912, clockSkewMs: -400 },
-    selected: 1_229,
-    matched: 1_222,
+    matched: 1_229,
     chosen: [proposal(), proposal({ dlqId: 'dlq-8812-02', target: 'dlq-8812-02', attempt: 3, labels: [] })],
     backlog: 1_220,
     skipped: [
@@ -111,7 +110,7 @@ Read      workflow DLQ complete: 20 pages, 1,241 for the filter of 1,912 entries
 Chosen    1,241
           −    12  where     the expression is false
           −     7  attempts  3 of 3
-          = 1,222 matched: 2 now, 1,220 in later runs
+          = 1,222 allowed of 1,229 matched: 2 now, 1,220 in later runs
 Caps      hour 64 of 2,000   engine day 88 of 20,000
    dlqId        run      failed            cause          try  expires  labels
    dlq-8812-01  wfr_k2f  18 Nov 09:00:00Z  transient 503  1             billing, tenant:14

@@ -108,7 +108,7 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
             opsd unpause --policy delete-old --reason TEXT
 
   policy    resume-billing [enforce] held by arrivals for 20m, 2m ago (183
-            matched, 0 acted on), next in 3m
+            matched: 0 acted on, 183 left), next in 3m
   policy    delete-old [approve] has not run
   action    workflow-dlq.resume dlq-8812: failed again, 1m ago by resume-billing
 `);

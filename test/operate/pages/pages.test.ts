@@ -245,7 +245,7 @@ describe('the page', () => {
       'Billing runs get more tries.',
       'policies/billing.yaml:3',
       'configured as enforce: engine.mode is audit',
-      '209 matched, 27 acted on, 182 left',
+      '209 matched: 27 acted on, 182 left',
       'in 60 s',
       'dlq-8812',
       'pending',

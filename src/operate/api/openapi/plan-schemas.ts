@@ -28,6 +28,7 @@ import {
   time,
   type JsonSchema,
 } from './json-schema.ts';
+import { MATCHED, runCounts } from './status-schemas.ts';
 
 type Read = NonNullable<Plan['read']>;
 type Check = Plan['checks'][number];
@@ -67,8 +68,7 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
       }),
     ),
     checks: listOf(objectOf<Check>({ guard: text(), passed: flag(), reason: text() })),
-    selected: count('Entries before the guards of entries.'),
-    matched: count('Entries that the guards allow.'),
+    matched: opt(count(MATCHED)),
     chosen: listOf(ref('Proposal'), 'Actions to execute now, in order.'),
     backlog: count('Entries left for later runs.'),
     deferred: opt(listOf(ref('Proposal'), 'First entries of the backlog.')),
@@ -135,9 +135,7 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
   RunSummary: objectOf<RunSummary>({
     outcome: choice(RUN_OUTCOMES),
-    matched: count(),
-    acted: count(),
-    backlog: count(),
+    ...runCounts(),
     detail: opt(text()),
     stopped: opt(ref('Denial')),
   }),
@@ -167,7 +165,7 @@ export function storedFields() {
     planState: choice(['nothing_to_do', 'changes', 'held', 'aborted']),
     savedAt: time(),
     expiresAt: time(),
-    matched: count(),
+    matched: count('Entries that the guards allow; of a prune, the maximum.'),
     now: count('Entries of the next run.'),
     covers: count('Actions that an approval covers.'),
     needsApproval: opt(ref('Denial')),

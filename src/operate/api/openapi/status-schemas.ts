@@ -39,6 +39,9 @@ import {
   type JsonSchema,
 } from './json-schema.ts';
 
+export const MATCHED =
+  'Entries that `select` and `where` match; of a prune, the maximum. Absent if nothing was read. matched = acted + backlog + denied + without effect.';
+
 export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Denial: objectOf<Denial>({ ...denialFields(), since: opt(time()) }, 'Decision of a guard.'),
   Verdict: objectOf<Verdict>({
@@ -229,6 +232,15 @@ export function denialFields() {
   };
 }
 
+/** Numbers of a run: matched = acted + backlog + denied + without effect. */
+export function runCounts() {
+  return {
+    matched: opt(count(MATCHED.replace('of a prune, the maximum', 'of a prune, what its pages found'))),
+    acted: count('Entries that the service acted on; of a prune, deleted messages.'),
+    backlog: opt(count('Matched entries that are left for later runs. Absent if unknown.')),
+  };
+}
+
 function lastRunFields() {
   return {
     id: integer(),
@@ -237,9 +249,7 @@ function lastRunFields() {
     at: time(),
     finishedAt: opt(time()),
     outcome: choice([...RUN_OUTCOMES, 'running']),
-    matched: count(),
-    acted: count(),
-    backlog: count(),
+    ...runCounts(),
     detail: opt(text()),
   };
 }

@@ -55,7 +55,9 @@ function allowanceText({ plan, covers }: KeptPlan): string {
 
 export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   acted: EXIT.ok,
+  would_act: EXIT.held,
   nothing_to_do: EXIT.ok,
+  denied: EXIT.held,
   held: EXIT.held,
   pending_approval: EXIT.held,
   deferred: EXIT.held,
@@ -67,7 +69,7 @@ export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
 };
 
 export function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
-  const left = backlog === 0 ? '' : `, ${formatCount(backlog)} left for later runs`;
+  const left = backlog === undefined || backlog === 0 ? '' : `, ${formatCount(backlog)} left for later runs`;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
   return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${formatCount(acted)} acted on${left}${said}\n`;
 }

@@ -3,7 +3,7 @@ import { counted } from '#foundation/domain/counted.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { EXIT, UsageError, type Call } from '../command.ts';
 import { confirm, neededReason } from '../confirm.ts';
@@ -34,7 +34,7 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const overrule = Object.keys(settings).length > 0 && { overrule: { settings } };
   const plan = await requestManualPlan(selections, { reason, ...overrule }, daemon);
   call.io.stderr.write(planText(plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
-  if (plan.matched === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
+  if (allowedOf(plan) === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
   await confirm(call, questionText(plan));
   const { result } = await requestApply(plan.id, reason, daemon);
   call.io.stderr.write(hintText(plan, daemon));
@@ -57,9 +57,9 @@ async function withoutAction(call: Call, format: OutputFormat, plan: Plan): Prom
 }
 
 function questionText(plan: Plan): string {
-  const all = plan.matched > plan.chosen.length && plan.action !== 'message-dlq.prune';
+  const all = allowedOf(plan) > plan.chosen.length && plan.action !== 'message-dlq.prune';
   const rest = all
-    ? `; the plan covers all ${counted(plan.matched, 'entry', 'entries')}, and later runs do the rest`
+    ? `; the plan covers all ${counted(allowedOf(plan), 'entry', 'entries')}, and later runs do the rest`
     : '';
   if (plan.chosen.length > 0) return `Apply: ${actText(plan)}${rest}?`;
   const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;

@@ -2,7 +2,7 @@
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import type { Plan, PlanCampaign, Proposal } from '#foundation/domain/plan.ts';
+import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from '../output.ts';
 import { actRows, CONSEQUENCE } from './plan-acts.ts';
 
@@ -195,7 +195,8 @@ function sum(page: Page, plan: Plan): void {
   if (plan.action === 'message-dlq.prune' || plan.action === 'budget.raise') return;
   if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return;
   const skipped = plan.skipped.reduce((all, row) => all + row.count, 0);
-  const all = skipped + plan.matched;
+  const allowed = allowedOf(plan);
+  const all = skipped + allowed;
   const width = formatCount(all).length;
   const guardWidth = Math.max(0, ...plan.skipped.map(({ guard }) => printable(guard).length));
   page.fact('Chosen', [part(formatCount(all))]);
@@ -205,9 +206,11 @@ function sum(page: Page, plan: Plan): void {
         `${INDENT}− ${formatCount(count).padStart(width)}  ${printable(guard).padEnd(guardWidth)}  ${printable(reason)}`,
     ),
   );
-  const matched = { text: `= ${formatCount(plan.matched)} matched`, style: 'bold' as const };
+  const { matched = allowed } = plan;
+  const what = matched === allowed ? 'matched' : `allowed of ${formatCount(matched)} matched`;
+  const sum = { text: `= ${formatCount(allowed)} ${what}`, style: 'bold' as const };
   const split = `${formatCount(plan.chosen.length)} now, ${formatCount(plan.backlog)} in later runs`;
-  page.fact('', plan.matched === 0 ? [matched] : [matched, part(split)], ': ');
+  page.fact('', allowed === 0 ? [sum] : [sum, part(split)], ': ');
 }
 
 function campaigns(page: Page, plan: Plan): void {
@@ -267,7 +270,7 @@ function listing(page: Page, plan: Plan): void {
   const shown = acts.slice(0, MAX_LISTED);
   const waits = plan.chosen.length === 0;
   const [header = [], ...rows] = actRows(plan, shown);
-  const more = (waits ? plan.matched : acts.length) - shown.length;
+  const more = (waits ? allowedOf(plan) : acts.length) - shown.length;
   if (waits) page.lines(['   Waiting; none is in this run:']);
   page.lines(
     textTable(header, rows)
@@ -286,7 +289,7 @@ function actsOf({ chosen, deferred = [] }: Plan): readonly Proposal[] {
 function next(page: Page, plan: Plan, command: OwnCommand): void {
   const [first] = actsOf(plan);
   const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
-  const settles = plan.overruled?.settings['ramp.settle'] !== undefined && plan.matched > 0;
+  const settles = plan.overruled?.settings['ramp.settle'] !== undefined && allowedOf(plan) > 0;
   const isApplied = mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles));
   const commands = [
     ...(isApplied ? [{ text: `Apply with: ${command(`apply ${plan.id}`)}`, style: 'cyan' as const }] : []),
@@ -306,10 +309,10 @@ function next(page: Page, plan: Plan, command: OwnCommand): void {
 function overrulable(plan: Plan): string | undefined {
   if (plan.state === 'aborted' || plan.overruled !== undefined) return undefined;
   if (plan.stopped?.guard === 'min_interval') return 'limits.minInterval=1s';
-  if (plan.needsApproval?.guard === 'tripwire') return `limits.maxMatched=${plan.matched}`;
+  if (plan.needsApproval?.guard === 'tripwire') return `limits.maxMatched=${allowedOf(plan)}`;
   const own = plan.caps.filter(({ scope }) => scope === 'policy');
   const full = own.find(({ used, limit }) => used + plan.chosen.length >= limit);
   if (full === undefined || (plan.backlog === 0 && plan.stopped?.guard !== 'caps')) return undefined;
   const name = full.window === 'hour' ? 'limits.maxPerHour' : 'limits.maxPerDay';
-  return `${name}=${Math.max(full.limit * 3, full.used + plan.matched)}`;
+  return `${name}=${Math.max(full.limit * 3, full.used + allowedOf(plan))}`;
 }

@@ -1,4 +1,5 @@
 /** Lines about the daemon's state for a terminal, in pieces that are truncated or wrapped, and then painted. Pure. */
+import { runNumbersText } from '#foundation/domain/run-text.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { printable, type Style } from '../output.ts';
 import { textWidth } from '../table.ts';
@@ -28,7 +29,7 @@ export interface StateData {
     readonly lastRun?: {
       readonly at: number;
       readonly outcome: string;
-      readonly matched: number;
+      readonly matched?: number;
       readonly acted: number;
     };
   }[];
@@ -109,7 +110,7 @@ export function policyLine(policy: StateData['policies'][number], data: StateDat
   const last =
     lastRun === undefined
       ? 'has not run'
-      : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${lastRun.matched} matched, ${lastRun.acted} acted on)`;
+      : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${runNumbersText(lastRun)})`;
   const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - data.at))}`;
   return [
     { text: '  policy    ', style: 'dim' },

@@ -1,0 +1,163 @@
+/** The documentation of outcomes says what the program does. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RUN_OUTCOMES, type Plan } from '#foundation/domain/plan.ts';
+import { runNumbersText } from '#foundation/domain/run-text.ts';
+import { concluded, unacted } from '#automate/engine/run-result.ts';
+import type { Guard } from '#automate/guardrails/guard.ts';
+import { GUARDS } from '#automate/guardrails/index.ts';
+import { policyOf, START, world } from './world.ts';
+
+const NEVER = new AbortController().signal;
+const doc = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
+
+function planOf(over: Partial<Plan>): Plan {
+  return {
+    action: 'workflow-dlq.resume',
+    state: 'held',
+    matched: 1,
+    chosen: [],
+    backlog: 1,
+    campaigns: [],
+    skipped: [],
+    ...over,
+  } as Partial<Plan> as Plan;
+}
+
+/** First words that the documentation may use for an objection of a guard. */
+function shownAs({ name, stage }: Guard): readonly string[] {
+  const held = unacted(planOf({ stopped: { guard: name, reason: 'r' } })).outcome;
+  switch (stage) {
+    case 'run':
+    case 'account':
+    case 'plan':
+      return [`Run ${held}`];
+    case 'budget':
+      return [`Run ${held}`, 'Plan pending'];
+    case 'group':
+      return [`Group ${held}`];
+    case 'read':
+    case 'evaluated':
+      return ['Run aborted'];
+    case 'entry':
+      return ['Entry denied'];
+    case 'matched':
+      return ['Plan pending'];
+    case 'act':
+      return ['Request not sent'];
+    case 'answer':
+      return ['Engine paused'];
+    case 'outcome':
+      return ['Policy paused'];
+  }
+}
+
+test.each(GUARDS.map((guard) => [guard.name, guard] as const))(
+  'docs/guards.md names the outcome of %s',
+  (name, guard) => {
+    const section = doc('guards.md').split(`### \`${name}\``)[1]!.split('###')[0]!;
+    const display = /\*\*Display:\*\* (.*)/.exec(section)![1]!;
+    expect(shownAs(guard).some((words) => display.startsWith(words))).toBe(true);
+  },
+);
+
+test('docs/policy-runs.md has every outcome, and no other', () => {
+  const table = doc('policy-runs.md').split('## Outcomes of a run')[1]!.split('## ')[0]!;
+  const named = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, outcome]) => outcome);
+  expect(new Set(named)).toEqual(new Set<string | undefined>(RUN_OUTCOMES));
+});
+
+test('the numbers of a run add up, and their text names the rest', () => {
+  const count = fc.nat({ max: 50 });
+  fc.assert(
+    fc.property(
+      count,
+      count,
+      count,
+      count,
+      count,
+      count,
+      count,
+      (denied, acted, skipped, failed, unknown, left, later) => {
+        const chosen = Array.from({ length: acted + skipped + failed + unknown + left }, () => ({ items: 1 }));
+        const plan = planOf({
+          state: 'changes',
+          matched: denied + chosen.length + later,
+          chosen: chosen as unknown as Plan['chosen'],
+          backlog: later,
+        });
+        const result = concluded(policyOf(), plan, { acted, skipped, failed, unknown, left, done: acted });
+        expect(result.matched).toBe(result.acted + result.backlog! + denied + skipped + failed + unknown);
+        const rest = denied + skipped + failed + unknown;
+        const text = runNumbersText(result);
+        expect(text).toContain(`${result.matched} matched: ${acted} acted on, ${left + later} left`);
+        expect(text.includes('denied or without effect')).toBe(rest > 0);
+        const held = unacted({ ...plan, state: 'held', stopped: { guard: 'arrivals', reason: 'r' } });
+        expect(held.matched).toBe(held.acted + held.backlog! + denied);
+      },
+    ),
+  );
+});
+
+describe('a run says', () => {
+  test('on how many entries it would act in audit, with the number that a plan matches', async () => {
+    const w = world({ policy: { mode: 'audit' } });
+    for (let i = 0; i < 3; i++) w.dlq.add();
+    w.dlq.add({ labels: ['billing', 'no-auto'] });
+    const planned = await w.engine.plan('resume-billing', { by: 'ann', save: false }, NEVER);
+    await w.engine.run('resume-billing', NEVER);
+    const [last] = await w.ledger.lastRuns();
+    expect(planned).toMatchObject({ plan: { matched: 4 } });
+    expect(last).toMatchObject({ outcome: 'would_act', matched: 4, acted: 0, backlog: 3 });
+    expect(last!.detail).toBe('would act on 3 now; denied: 1 protected');
+  });
+
+  test('that a guard denies the only entry, whose label cannot be sent', async () => {
+    const w = world();
+    w.dlq.add({ labels: ['billing', 'ü'] });
+    await w.engine.run('resume-billing', NEVER);
+    expect(w.lastRun()).toMatchObject({ outcome: 'denied', matched: 1, acted: 0, backlog: 0 });
+    expect((await w.ledger.lastRuns())[0]!.detail).toBe('denied: 1 attempts');
+  });
+
+  test('nothing about the number of matches during a pause', async () => {
+    const w = world();
+    w.dlq.add();
+    w.pause = '/etc/PAUSE exists';
+    await w.engine.run('resume-billing', NEVER);
+    const [last] = await w.ledger.lastRuns();
+    expect(last).toMatchObject({ outcome: 'held', acted: 0 });
+    expect(last).not.toHaveProperty('matched');
+    expect(runNumbersText(last!)).toBe('number of matches unknown, 0 acted on');
+    expect(w.lastRun()).not.toHaveProperty('backlog');
+  });
+});
+
+describe('an earlier policy', () => {
+  const closed = [{ days: 'sun', from: '00:00', to: '00:01', timezone: 'UTC' }];
+  const byHand = { on: { hand: true } };
+  test.each([
+    ['with a closed window keeps its entries from a later resume', { windows: closed }, 'workflow-dlq.resume', 0],
+    ['that runs only manually leaves them to a later resume', byHand, 'workflow-dlq.resume', 1],
+  ])('%s', async (_what, over, _type, sent) => {
+    const w = world({ policies: [policyOf({ name: 'first', ...over }), policyOf({ name: 'second' })] });
+    w.dlq.add({ createdAt: START - 3_600_000 });
+    await w.engine.run('second', NEVER);
+    expect(w.dlq.sent).toHaveLength(sent);
+    expect(w.lastRun().outcome).toBe(sent === 0 ? 'denied' : 'acted');
+  });
+});
+
+test('a manual plan says that the default where does not apply', async () => {
+  const w = world();
+  w.dlq.add({ responseStatus: 422 });
+  const selection = { action: 'resume' as const, ids: ['dlq-001'] };
+  const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
+  expect(made).toMatchObject({
+    plan: {
+      notes: expect.arrayContaining([expect.stringMatching(/does not apply .*: 1 of these entries/)]) as string[],
+    },
+  });
+});
