@@ -42,7 +42,7 @@ interface Shown {
 }
 
 test.each([
-  ['without a policy', '', /no policy resumes failed runs of production/],
+  ['without a policy', '', /no policy resumes its failed runs/],
   ['with a policy', POLICY, /resume-billing (?:waits until|halted its repair here)/],
 ])(
   '%s the verdict names the destination first, and the healthy one not at all',
@@ -62,6 +62,7 @@ test.each([
       return (
         outage?.failedRuns === RUNS &&
         outage.lost >= RUNS &&
+        outage.reactions.length === (policies === '' ? 0 : 1) &&
         outage.reactions.every(({ text }) => reaction.test(`resume-billing ${text}`))
       );
     });

@@ -213,8 +213,8 @@ export interface Plan {
   readonly evaluationErrors: number;
   readonly campaigns: readonly PlanCampaign[];
   readonly caps: readonly PlanCap[];
-  /** Estimated duration of the rest, and the number of entries that expire before it is done. */
-  readonly drain?: { readonly ms: number; readonly expiring: number };
+  /** Estimated duration of the rest, and the number of entries that expire before it is done; absent if unknown. */
+  readonly drain?: { readonly ms: number; readonly expiring?: number };
   /** Complete sentences for the reader: `The entries go unseen: …`. */
   readonly notes: readonly string[];
 }

@@ -158,8 +158,18 @@ export function incidentList(deps: IncidentDeps, parameters: URLSearchParams): I
 
 const URGENCY: Readonly<Record<IncidentState, number>> = { open: 0, recovering: 1, acknowledged: 2, resolved: 3 };
 
+/** Incidents without a dead letter follow those with one. */
+function emptiness(incident: Incident): number {
+  return membersNow(incident) === 0 ? 1 : 0;
+}
+
 function byUrgency(a: Incident, b: Incident): number {
-  return URGENCY[a.state] - URGENCY[b.state] || b.openedAt - a.openedAt || (a.id < b.id ? -1 : 1);
+  return (
+    URGENCY[a.state] - URGENCY[b.state] ||
+    emptiness(a) - emptiness(b) ||
+    b.openedAt - a.openedAt ||
+    (a.id < b.id ? -1 : 1)
+  );
 }
 
 export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: Incident): IncidentView {
@@ -200,6 +210,9 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
+  const destination = attempts && {
+    destination: { host: host!, delivered: attempts.delivered, attempts: attempts.all },
+  };
   const plans = await plansOf(deps, incident, members);
   const policies = await policiesOf(deps, statuses, incident, members);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
@@ -210,9 +223,7 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
     flowControlKeys: mostFrequent(
       members.flatMap((one) => (one.queue === 'workflow' ? (one.row.flowControlKey ?? []) : [])),
     ),
-    ...(attempts !== undefined && {
-      destination: { host: host!, delivered: attempts.delivered, attempts: attempts.all },
-    }),
+    ...destination,
     ...(members[0] !== undefined && { sample: deadLetterView(deps, members[0]) }),
     policies,
     plans,
@@ -225,7 +236,9 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
     ...(memberIds.workflow.length > 0 && {
       selection: { account, action: 'resume' as const, queue: 'workflow' as const, ids: memberIds.workflow },
     }),
-    next: shownStep(incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns })),
+    next: shownStep(
+      incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns, ...destination }),
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Status of the daemon at one time. */
 import type { CollectorName } from '#foundation/domain/observation.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
@@ -40,6 +41,7 @@ export type StatusDeps = Pick<
 > & {
   readonly ledger: Pick<ApiDeps['ledger'], 'recentActions' | 'lastRuns' | 'unknownOutcomes' | 'pauses' | 'storedPlans'>;
   readonly engine: Pick<ApiDeps['engine'], 'conditions'>;
+  readonly incidents: Pick<ApiDeps['incidents'], 'selectedBy'>;
 };
 
 /** @param actionLimit maximum number of actions, newest first */
@@ -59,7 +61,7 @@ export async function readStatus(deps: StatusDeps, actionLimit: number): Promise
     ready: readiness.ready,
     readyDetail: readiness.detail,
     ...readLeases(deps),
-    ...readOutages(deps, ledger, at),
+    ...(await readOutages(deps, ledger, at)),
     sources: sourceViews(deps.board),
     reconciliation: deps.accounts.flatMap(({ name: account }) => reconciliationOf(deps.board, account)),
     conditions,
@@ -86,21 +88,30 @@ function readLeases({ accounts, apiUsage, replica }: StatusDeps): Pick<Status, '
   };
 }
 
-function readOutages(
-  { accounts, board, outages }: StatusDeps,
-  { policies, plans }: LedgerFacts,
+async function readOutages(
+  { accounts, board, outages, incidents }: StatusDeps,
+  ledger: LedgerFacts,
   at: number,
-): Pick<Status, 'outages' | 'outagesUnknown'> {
+): Promise<Pick<Status, 'outages' | 'outagesUnknown'>> {
   const known = accounts.map((account) => ({ account, found: outages(account.name) }));
+  const views = known.map(({ account: { name: account, dlqRetentionMs }, found = [] }) => {
+    const entries = board.fresh(account, 'workflowDlq')?.rows;
+    const dlq = { ...(entries && { entries }), ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) };
+    const selecting = async (runs: readonly WorkflowDlqEntry[]) => {
+      if (ledger.error !== undefined || runs.length === 0) return new Set<string>();
+      const sample = runs.slice(0, MOST_EVALUATED);
+      return new Set((await incidents.selectedBy(account, { runs: sample, deadLetters: [] })).keys());
+    };
+    return outageViews({ at, account, outages: found, ...dlq, ...ledger, selecting });
+  });
   return {
-    outages: known.flatMap(({ account: { name: account, dlqRetentionMs }, found = [] }) => {
-      const entries = board.fresh(account, 'workflowDlq')?.rows;
-      const dlq = { ...(entries && { entries }), ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) };
-      return outageViews({ at, account, outages: found, ...dlq, policies, plans });
-    }),
+    outages: (await Promise.all(views)).flat(),
     outagesUnknown: known.flatMap(({ account, found }) => (found === undefined ? [account.name] : [])),
   };
 }
+
+/** Maximum number of failed runs per destination that are evaluated to find the policies that select them. */
+const MOST_EVALUATED = 200;
 
 const SEVERITIES: readonly Condition['severity'][] = ['critical', 'warning', 'info'];
 
@@ -114,6 +125,8 @@ interface LedgerFacts {
   readonly unknown: number;
   readonly pauses: readonly Pause[];
   readonly plans: readonly StoredPlanView[];
+  /** Plans whose approval stands. */
+  readonly approvals: readonly StoredPlanView[];
   readonly error?: string;
 }
 
@@ -125,15 +138,17 @@ async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: n
   try {
     const runs = await ledger.lastRuns();
     const unknown = await ledger.unknownOutcomes();
+    const plans = (await ledger.storedPlans(['pending', 'approved'], at)).map(storedPlanView);
     return {
       policies: (await policies()).map((policy) => policyView(policy, runs)),
       actions: limit === 0 ? [] : (await ledger.recentActions(limit)).map(actionView),
       unknown: unknown.values().reduce((sum, count) => sum + count, 0),
       pauses: await ledger.pauses(),
-      plans: (await ledger.storedPlans(['pending'], at)).map(storedPlanView),
+      plans: plans.filter(({ state }) => state === 'pending'),
+      approvals: plans.filter(({ state }) => state === 'approved'),
     };
   } catch (error) {
-    return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], error: errorMessage(error) };
+    return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], approvals: [], error: errorMessage(error) };
   }
 }
 

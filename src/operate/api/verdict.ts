@@ -5,35 +5,61 @@ import type { CanaryState } from '#foundation/domain/canary.ts';
 import { canaryAnchor, isFailing } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
-import { VERDICT_LEVELS, type Problem, type Verdict } from './verdict-level.ts';
+import { VERDICT_LEVELS, type Problem, type Verdict, type VerdictLevel } from './verdict-level.ts';
 import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
 
 /** @param canaries states of all canaries */
 export function judge(status: Omit<Status, 'verdict'>, canaries: readonly CanaryState[] = []): Verdict {
+  // A decision that waits, harm that nobody repairs, harm that somebody repairs, and what is unknown.
   const problems = [
-    ...status.outages.map((outage) => outageProblem(outage, status)),
+    ...status.plans.map(decision),
+    ...status.outages.toSorted(byRepair).map((outage) => outageProblem(outage, status)),
     ...daemonProblems(status),
     ...leaseProblems(status),
     ...status.pauses.flatMap(pauseOfAll),
     ...status.sources.flatMap((source) => sourceProblem(source, status.at)),
-    ...status.sources.flatMap((source) => unknownOutages(source, status)),
     ...canaries.filter(isFailing).map((canary) => canaryProblem(canary, status.at)),
     ...status.reconciliation.flatMap(gap),
     ...besidesPauses(status)
       .filter((condition) => !isReaction(condition, status) && !isOfStore(condition, status))
+      .filter(({ key }) => !status.plans.some(({ policy }) => key === `approval/${policy}`))
       .map(conditionProblem),
     ...status.policies.filter((policy) => isOwned(policy, status)).flatMap((policy) => policyProblems(policy, status)),
     ...unknownOutcomes(status),
-  ].sort((a, b) => VERDICT_LEVELS.indexOf(a.level) - VERDICT_LEVELS.indexOf(b.level));
+    ...status.sources.flatMap((source) => unknownOutages(source, status)),
+  ].sort((a, b) => rankOf(a) - rankOf(b));
   const [worst, ...others] = problems;
   if (worst !== undefined && (worst.level !== 'info' || status.ready)) {
     const more = others.length === 0 ? '.' : `; and ${others.length} more.`;
-    return { level: worst.level, sentence: withoutFullStop(worst.text) + more, problems };
+    const level = problems.map((problem) => problem.level).toSorted(byLevel)[0]!;
+    return { level, sentence: withoutFullStop(worst.text) + more, problems };
   }
   if (!status.ready) {
     return { level: 'starting', sentence: `Starting: ${withoutFullStop(status.readyDetail)}.`, problems };
   }
   return { level: 'ok', sentence: allWell(status), problems };
+}
+
+function byLevel(a: VerdictLevel, b: VerdictLevel): number {
+  return VERDICT_LEVELS.indexOf(a) - VERDICT_LEVELS.indexOf(b);
+}
+
+/** Id of the page's table of pending plans. */
+const PLANS_ANCHOR = 'plans';
+
+function rankOf({ level, anchor }: Problem): number {
+  return anchor === PLANS_ANCHOR ? -1 : VERDICT_LEVELS.indexOf(level);
+}
+
+function decision({ id, policy, covers }: Status['plans'][number]): Problem {
+  const text = `Plan ${id} of ${policy} waits for an approval of ${counted(covers, 'action')}: \`opsd approve ${id}\``;
+  return { level: 'attention', text, anchor: PLANS_ANCHOR };
+}
+
+/** Outages that no policy repairs come first. */
+function byRepair(a: OutageView, b: OutageView): number {
+  const repaired = ({ reactions }: OutageView) => (reactions.some(({ isActing }) => isActing) ? 1 : 0);
+  return repaired(a) - repaired(b);
 }
 
 function outageProblem(outage: OutageView, { at, accounts }: Omit<Status, 'verdict'>): Problem {

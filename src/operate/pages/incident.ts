@@ -65,6 +65,9 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
         sub(
           `${counted(members.workflow, 'run')}, ${counted(members.message, 'message')}; ${formatCount(members.ever)} ever, ${formatCount(members.expired)} expired`,
         ),
+        deliveries !== undefined &&
+          deliveries.lost > members.message &&
+          sub('more are possible: no operation lists the message DLQ'),
       ],
     },
     { name: 'First expires', value: moment(incident.firstExpiresAt, at) },
@@ -164,7 +167,10 @@ function policies({ policies: rows, members }: IncidentDetail, at: number): Html
   return table<IncidentDetail['policies'][number]>({
     caption: 'Policies that select members. The page of a policy makes its plan.',
     rows,
-    empty: 'No policy selects a member, so nothing is repaired by itself. Policies appear here when they do.',
+    empty:
+      members.now === 0
+        ? 'No dead letter is known, so there is nothing to select.'
+        : 'No policy selects a member, so nothing is repaired by itself. Policies appear here when they do.',
     columns: [
       { title: 'Policy', wide: true, cell: (row) => [policyLink(row.name), sub(row.action)] },
       { title: 'Mode', wide: true, cell: (row) => [row.effectiveMode, sub(row.reducedBy)] },

@@ -61,9 +61,11 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
       value: drain && [
         drain.ms < 60_000 ? 'this run' : `about ${formatDuration(Math.ceil(drain.ms / 60_000) * 60_000)}`,
         sub(
-          drain.expiring === 0
-            ? 'no entry expires before'
-            : `${counted(drain.expiring, 'entry expires', 'entries expire')} before`,
+          drain.expiring === undefined
+            ? 'expiry unknown'
+            : drain.expiring === 0
+              ? 'no entry expires before'
+              : `${counted(drain.expiring, 'entry expires', 'entries expire')} before`,
         ),
       ],
     },

@@ -1,6 +1,6 @@
 /** The next step for a thing, computed once; pages, API, command line and notifications show it. Pure. */
-import { formatCount } from '#foundation/domain/counted.ts';
-import { DESTINATION_RULES } from '#foundation/domain/destination-state.ts';
+import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { DESTINATION_RULES, isHealthy } from '#foundation/domain/destination-state.ts';
 import type { Incident } from '#foundation/domain/incident.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
@@ -58,17 +58,32 @@ export interface IncidentFacts {
   /** Policies that select members, with their number of members. */
   readonly policies: readonly (Pick<PolicyStatus, 'name' | 'effectiveMode'> & { readonly selects: number })[];
   /** Stored plans about members. */
-  readonly plans: readonly { readonly id: string; readonly policy: string; readonly state: string }[];
-  readonly campaigns: readonly Pick<Campaign, 'policy' | 'state' | 'reason'>[];
+  readonly plans: readonly {
+    readonly id: string;
+    readonly policy: string;
+    readonly state: string;
+    readonly by?: string;
+    readonly expiresAt: number;
+  }[];
+  readonly campaigns: readonly Pick<Campaign, 'policy' | 'state' | 'reason' | 'group' | 'until'>[];
+  /** Attempts of the destination in the last 15 minutes; absent if unknown. */
+  readonly destination?: { readonly delivered: number; readonly attempts: number };
 }
 
-export function incidentNextStep({ incident, membersNow, policies, plans, campaigns }: IncidentFacts): NextStep {
+export function incidentNextStep(facts: IncidentFacts): NextStep {
+  const { incident, membersNow, policies, plans, campaigns } = facts;
   const { id, state, cause, kind, deliveries } = incident;
   if (state === 'resolved') return { text: 'Nothing to do: the incident is resolved.', by: 'nobody' };
   const pending = plans.find((plan) => plan.state === 'pending');
   if (pending !== undefined) {
     const text = `Plan ${pending.id} of ${pending.policy} waits for an approval.`;
     return { text, by: 'operator', action: { kind: 'approve', plan: pending.id } };
+  }
+  const approved = plans.find((plan) => plan.state === 'approved');
+  if (approved !== undefined) {
+    const by = approved.by === undefined ? '' : ` by ${approved.by}`;
+    const text = `Plan ${approved.id} of ${approved.policy} is approved${by} until ${formatTime(approved.expiresAt)}. It acts when no guard holds it; \`opsd reject\` takes the approval back.`;
+    return { text, by: 'policy', policy: approved.policy, action: { kind: 'reject', plan: approved.id } };
   }
   if (deliveries?.recoveringSince !== undefined) {
     const since = formatTime(deliveries.recoveringSince);
@@ -79,13 +94,14 @@ export function incidentNextStep({ incident, membersNow, policies, plans, campai
     return { text: 'Wait: the daemon verifies resumed runs before it resumes more.', by: 'policy' };
   }
   const halted = campaigns.find((campaign) => campaign.state === 'halted' || campaign.state === 'audit');
-  if (halted !== undefined) {
-    const why = halted.reason === undefined ? '' : `: ${halted.reason}`;
-    const text = `Repair the cause first. The campaign of ${halted.policy} is halted${why}.`;
-    return { text, by: 'operator', policy: halted.policy };
-  }
+  if (halted !== undefined) return haltedStep(halted, facts);
   if (membersNow === 0) {
-    return { text: 'Repair the destination. No dead letter is left; deliveries still fail.', by: 'operator' };
+    const lost = deliveries?.lost ?? 0;
+    const rest =
+      lost === 0
+        ? ''
+        : ` ${counted(lost, 'message')} failed; no operation lists the message DLQ, so it may have dead letters that are not known.`;
+    return { text: `Repair the destination: deliveries still fail.${rest}`, by: 'operator' };
   }
   const acting = policies.find(({ effectiveMode }) => effectiveMode === 'enforce' || effectiveMode === 'approve');
   if (acting !== undefined) {
@@ -102,4 +118,22 @@ export function incidentNextStep({ incident, membersNow, policies, plans, campai
       ? 'Repair the workflow first: an unchanged retry will fail again. Then'
       : 'Check the destination. Then';
   return { text: `${first} resume the runs with a plan.`, by: 'operator', action: { kind: 'resume', incident: id } };
+}
+
+function haltedStep(
+  { policy, group, state, until, reason }: IncidentFacts['campaigns'][number],
+  { destination }: IncidentFacts,
+): NextStep {
+  const isDelivering =
+    destination !== undefined &&
+    destination.attempts > 0 &&
+    isHealthy({ delivered: destination.delivered, all: destination.attempts });
+  const why = reason === undefined ? '' : `: ${reason}`;
+  const end =
+    state === 'halted' && until !== undefined
+      ? ` It resumes one run after ${formatTime(until)}.`
+      : ' It waits for an operator.';
+  const first = isDelivering ? 'The destination delivers again: lift the halt.' : 'Repair the cause first.';
+  const text = `${first} The campaign of ${policy} is halted${why}.${end}`;
+  return { text, by: 'operator', policy, ...(isDelivering && { action: { kind: 'unpause', policy, group } }) };
 }

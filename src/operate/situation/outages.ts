@@ -7,6 +7,13 @@ import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
 
+export interface OutageReaction {
+  readonly policy: string;
+  readonly text: string;
+  /** True if the policy will resume runs without an operator. */
+  readonly isActing: boolean;
+}
+
 export interface OutageView extends Omit<Outage, 'host'> {
   readonly account: string;
   readonly destination: string;
@@ -15,8 +22,8 @@ export interface OutageView extends Omit<Outage, 'host'> {
   /** Time of the oldest failure, and time when the first of these runs expires, if the retention is configured. */
   readonly oldestFailedAt?: number;
   readonly firstExpiresAt?: number;
-  /** Reaction of each policy of the account to failed runs; empty if none resumes them. */
-  readonly reactions: readonly { readonly policy: string; readonly text: string }[];
+  /** Reaction of each policy that selects failed runs of this destination; all that resume runs if that is unknown. */
+  readonly reactions: readonly OutageReaction[];
 }
 
 export interface OutageFacts {
@@ -29,16 +36,27 @@ export interface OutageFacts {
   readonly policies: readonly PolicyStatus[];
   /** Pending plans. */
   readonly plans: readonly { readonly id: string; readonly policy: string }[];
+  /** Approvals that stand. */
+  readonly approvals: readonly {
+    readonly id: string;
+    readonly policy: string;
+    readonly by?: string;
+    readonly expiresAt: number;
+  }[];
+  /** Returns the names of the policies that select one of these runs. */
+  readonly selecting: (runs: readonly WorkflowDlqEntry[]) => Promise<ReadonlySet<string>>;
 }
 
-export function outageViews(facts: OutageFacts): OutageView[] {
+export async function outageViews(facts: OutageFacts): Promise<OutageView[]> {
   const { account, outages, entries, dlqRetentionMs } = facts;
   if (outages.length === 0) return [];
   const byHost = entries && Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl));
-  return outages.map(({ host, ...outage }) => {
+  const views: OutageView[] = [];
+  for (const { host, ...outage } of outages) {
     const runs = byHost && (byHost.get(host) ?? []);
+    const selecting = runs && (await facts.selecting(runs));
     const oldest = runs?.reduce((least, { createdAt }) => Math.min(least, createdAt), Infinity) ?? Infinity;
-    return {
+    views.push({
       account,
       destination: host,
       ...outage,
@@ -47,9 +65,11 @@ export function outageViews(facts: OutageFacts): OutageView[] {
       ...(oldest < Infinity && dlqRetentionMs !== undefined && { firstExpiresAt: oldest + dlqRetentionMs }),
       reactions: facts.policies
         .filter((policy) => policy.account === account && policy.action === 'workflow-dlq.resume')
-        .map((policy) => ({ policy: policy.name, text: reaction(policy, host, facts) })),
-    };
-  });
+        .filter(({ name }) => selecting?.has(name) !== false)
+        .map((policy) => ({ policy: policy.name, ...reaction(policy, host, facts) })),
+    });
+  }
+  return views;
 }
 
 function hostOf(url: string): string {
@@ -62,27 +82,50 @@ const WAITS: Readonly<Record<string, string>> = {
   kill_switch: 'is paused',
 };
 
-/** Reaction of a policy to failed runs of a host, in a few words. */
-function reaction(policy: PolicyStatus, host: string, { at, plans }: OutageFacts): string {
-  const { mode, effectiveMode, reducedBy, held, campaigns, nextRunAt, schedule } = policy;
+/** Reaction of a policy to failed runs of a host, in a few words. Its own figures may be those of other hosts. */
+function reaction(policy: PolicyStatus, host: string, facts: OutageFacts): Omit<OutageReaction, 'policy'> {
+  const waits = waitsForOperator(policy, host, facts);
+  return waits === undefined
+    ? { text: ownReaction(policy, host, facts), isActing: true }
+    : { text: waits, isActing: false };
+}
+
+function waitsForOperator(
+  { name, mode, effectiveMode, reducedBy, campaigns }: PolicyStatus,
+  host: string,
+  { plans }: OutageFacts,
+): string | undefined {
   if (mode === 'off') return 'is off';
   if (reducedBy?.startsWith('paused:') === true) return `is ${reducedBy}`;
-  const halted = campaigns.find(
-    ({ group, state }) => hostOf(group) === host && (state === 'halted' || state === 'audit'),
-  );
-  if (halted?.state === 'audit') return 'stopped resuming runs of this destination until an operator lifts the halt';
+  if (effectiveMode === 'audit' || effectiveMode === 'off') {
+    return `resumes nothing: its mode is ${effectiveMode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`;
+  }
+  if (campaigns.some(({ group, state }) => hostOf(group) === host && state === 'audit')) {
+    return 'stopped resuming runs of this destination until an operator lifts the halt';
+  }
+  const plan = plans.find(({ policy }) => policy === name);
+  return plan && `waits for the approval of plan ${plan.id}`;
+}
+
+function ownReaction(
+  { name, held, campaigns, nextRunAt, schedule }: PolicyStatus,
+  host: string,
+  { at, approvals }: OutageFacts,
+): string {
+  const halted = campaigns.find(({ group, state }) => hostOf(group) === host && state === 'halted');
   if (halted !== undefined) {
     const until = halted.until === undefined || halted.until <= at ? 'soon' : formatAge(halted.until, at);
     return `halted its resumes here; it resumes one run ${until}`;
   }
-  const plan = plans.find((one) => one.policy === policy.name);
-  if (plan !== undefined) return `waits for the approval of plan ${plan.id}`;
-  if (held !== undefined) return `${WAITS[held.guard] ?? 'holds repairs'} (${held.reason})`;
-  if (effectiveMode === 'audit' || effectiveMode === 'off') {
-    return `resumes nothing: its mode is ${effectiveMode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`;
-  }
   const next = nextRunAt === undefined ? schedule : `next run ${formatAge(nextRunAt, at)}`;
-  return `resumes the runs that it selects (${next})`;
+  const waits =
+    held && `${WAITS[held.guard] ?? 'holds repairs'}${held.guard === 'destination' ? '' : ` (${held.reason})`}`;
+  const approval = approvals.find(({ policy }) => policy === name);
+  if (approval !== undefined) {
+    const by = approval.by === undefined ? '' : ` by ${approval.by}`;
+    return `${waits ?? `resumes runs (${next})`}; plan ${approval.id} is approved${by} until ${formatTime(approval.expiresAt)}`;
+  }
+  return waits ?? `resumes the runs that it selects (${next})`;
 }
 
 const WHAT: Readonly<Record<string, string>> = {
@@ -113,10 +156,10 @@ export function outageSince({ since, isSinceKnown }: OutageView, now: number): s
 }
 
 /** Reaction of the daemon. */
-export function reactionText({ account, reactions }: OutageView): string {
-  if (reactions.length === 0)
-    return `no policy resumes failed runs of ${account}; they stay in the DLQ until they expire`;
-  return reactions.map(({ policy, text }) => `${policy} ${text}`).join('; ');
+export function reactionText({ reactions, failedRuns }: OutageView): string {
+  if (reactions.length > 0) return reactions.map(({ policy, text }) => `${policy} ${text}`).join('; ');
+  if (failedRuns === 0) return 'no failed run of it is in the DLQ';
+  return 'no policy resumes its failed runs; they stay in the DLQ until they expire';
 }
 
 export function outageAnchor({ account, destination }: Pick<OutageView, 'account' | 'destination'>): string {

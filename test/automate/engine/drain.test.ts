@@ -21,4 +21,5 @@ test('the time that a halt lasts, or a step settles, is included, and expiration
 
 test('is unknown where a group waits for an operator', () => {
   expect(drainOf(policy, expiries, [campaign({ state: 'audit' })], START)).toBeUndefined();
+  expect(drainOf(policy, [START, Infinity], [campaign({})], START)).toEqual({ ms: 0 });
 });

@@ -6,7 +6,7 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
 import type { AccountLease } from '#operate/api/status-views.ts';
 import { canaryState } from '../../support/canaries.ts';
-import { action, engine, ledger, NOW, RESUME_BILLING, world, type World } from '../http/world.ts';
+import { action, engine, ledger, NOW, plan, RESUME_BILLING, storedPlan, world, type World } from '../http/world.ts';
 
 async function verdict(deps: World) {
   return (await readStatus(deps, 20)).verdict;
@@ -385,8 +385,16 @@ describe('the verdict', () => {
       labels: [],
     });
 
+    /** The policy selects the runs of this host only. */
+    const selectedBy = async (_account: string, { runs }: { readonly runs: readonly { workflowUrl: string }[] }) => {
+      const count = runs.filter(({ workflowUrl }) => workflowUrl.startsWith('https://crm.vendor.example/')).length;
+      return new Map(count === 0 ? [] : [['resume-billing', count]]);
+    };
+
     function down(over: Partial<World> = {}, listed = true) {
+      const base = world();
       const deps = world({
+        incidents: { ...base.incidents, selectedBy },
         accounts: [{ name: 'production', dlqRetentionMs: 86_400_000 }],
         outages: () => [OUTAGE],
         ...over,
@@ -407,7 +415,7 @@ describe('the verdict', () => {
       expect(said).toMatchObject({
         level: 'trouble',
         sentence:
-          'crm.vendor.example answers 503 to everything since 10:12 UTC (18 min): 962 failed attempts, 251 failed messages, 2 failed runs; no policy resumes failed runs of production; they stay in the DLQ until they expire.',
+          'crm.vendor.example answers 503 to everything since 10:12 UTC (18 min): 962 failed attempts, 251 failed messages, 2 failed runs; no policy resumes its failed runs; they stay in the DLQ until they expire.',
       });
       expect(outages).toMatchObject([
         { failedRuns: 2, oldestFailedAt: NOW - 9 * 60_000, firstExpiresAt: NOW - 9 * 60_000 + 86_400_000 },
@@ -431,10 +439,20 @@ describe('the verdict', () => {
         'is paused: release night',
       ],
       ['a policy that acts', { nextRunAt: NOW + 120_000 }, 'resumes the runs that it selects (next run in 2 min)'],
+      [
+        'a policy in audit that is held',
+        { effectiveMode: 'audit', held: { guard: 'destination', reason: '0.25 of 43', since: NOW } },
+        'resumes nothing: its mode is audit',
+      ],
+      [
+        'a policy that is held, with figures that may be of another host',
+        { held: { guard: 'destination', reason: '0.25 of 43', since: NOW } },
+        'waits until the destination delivers again',
+      ],
       ['a policy that is off', { mode: 'off', effectiveMode: 'off' }, 'is off'],
     ])('reports what %s does', async (_what, over, text) => {
       const { outages, verdict: said } = await down({ policies: async () => [{ ...RESUME_BILLING, ...over }] });
-      expect(outages[0]!.reactions).toEqual([{ policy: 'resume-billing', text }]);
+      expect(outages[0]!.reactions).toMatchObject([{ policy: 'resume-billing', text }]);
       expect(said.sentence).toContain(`2 failed runs; resume-billing ${text}`);
     });
 
@@ -446,6 +464,56 @@ describe('the verdict', () => {
         engine: engine({ conditions }),
       });
       expect(said.problems).toHaveLength(1);
+    });
+
+    test('a policy that selects no run of the destination has no reaction to it', async () => {
+      const { outages, verdict: said } = await down({
+        policies: async () => [RESUME_BILLING],
+        outages: () => [{ ...OUTAGE, host: 'x.example' }],
+      });
+      expect(outages).toMatchObject([{ failedRuns: 1, reactions: [] }]);
+      expect(said.sentence).toContain('1 failed run; no policy resumes its failed runs');
+    });
+
+    test('an approval that stands is announced', async () => {
+      const approved = storedPlan({ state: 'approved', by: 'ada' });
+      const { outages } = await down({
+        policies: async () => [{ ...RESUME_BILLING, held: { guard: 'destination', reason: '', since: NOW } }],
+        ledger: ledger({ storedPlans: async () => [approved] }),
+      });
+      expect(outages[0]!.reactions[0]!.text).toMatch(
+        /^waits until the destination delivers again; plan 9f3c2a is approved by ada until 2026-/,
+      );
+    });
+
+    test('a decision leads, then what nobody repairs, then what a policy repairs, then what is unknown', async () => {
+      const logs = {
+        account: 'other',
+        collector: 'logs',
+        schedule: '',
+        intervalMs: 1,
+        maxStalenessMs: 60_000,
+      } as const;
+      const deps = world({
+        accounts: [{ name: 'production' }, { name: 'other' }],
+        outages: (account) => (account === 'other' ? undefined : [OUTAGE, { ...OUTAGE, host: 'x.example' }]),
+        incidents: { ...world().incidents, selectedBy },
+        policies: async () => [{ ...RESUME_BILLING, nextRunAt: NOW + 60_000 }],
+        ledger: ledger({ storedPlans: async () => [storedPlan({ plan: plan({ policy: 'delete-refused' }) })] }),
+      });
+      register(deps);
+      const rows = [entry(1, 'https://crm.vendor.example/a'), entry(5, 'https://x.example')];
+      deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      deps.board.register(logs);
+      deps.board.publish({ account: 'other', collector: 'logs', at: NOW, rows: [], dropped: 0 }, 12);
+      const { problems, level } = await verdict(deps);
+      expect(level).toBe('trouble');
+      expect(problems.map(({ text }) => text.split(' ').slice(0, 3).join(' '))).toEqual([
+        'Plan 9f3c2a of',
+        'x.example answers 503',
+        'crm.vendor.example answers 503',
+        'The state of',
+      ]);
     });
 
     test('a stale listing leaves the failed runs unknown', async () => {

@@ -104,7 +104,7 @@ describe('the page of active policies', () => {
     const asked: unknown[] = [];
     const waiting = [storedPlan({ plan: plan({ needsApproval }) })];
     const markup = await page({ ledger: ledger({ storedPlans: async (states) => (asked.push(states), waiting) }) });
-    expect(asked).toEqual([['pending']]);
+    expect(asked).toEqual([['pending', 'approved']]);
     expect(markup).toContain('tripwire: 183 matched, at most 100');
     expect(markup).toContain('opsd approve 9f3c2a</code>');
     expect(markup).toContain('opsd reject 9f3c2a</code>');

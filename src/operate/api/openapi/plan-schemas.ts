@@ -97,7 +97,7 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         why: opt(text('Reason why the whole cap counts as used.')),
       }),
     ),
-    drain: opt(objectOf<Drain>({ ms: { type: ['number', 'null'] }, expiring: count() })),
+    drain: opt(objectOf<Drain>({ ms: { type: ['number', 'null'] }, expiring: opt(count()) })),
     notes: listOf(text()),
     manual: opt(
       objectOf<ManualOrigin>(

@@ -8,7 +8,7 @@ import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
-import type { OutageView } from '../../situation/outages.ts';
+import type { OutageReaction, OutageView } from '../../situation/outages.ts';
 import type { Problem, Verdict } from '../verdict-level.ts';
 import { VERDICT_LEVELS } from '../verdict-level.ts';
 import type {
@@ -90,7 +90,7 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     failedRuns: opt(count('Failed runs in the workflow DLQ; absent if unknown.')),
     oldestFailedAt: opt(time()),
     firstExpiresAt: opt(time()),
-    reactions: listOf(objectOf<{ policy: string; text: string }>({ policy: text(), text: text() })),
+    reactions: listOf(objectOf<OutageReaction>({ policy: text(), text: text(), isActing: flag() })),
   }),
   Reconciliation: objectOf<ReconciliationView>({
     account: text(),

@@ -251,16 +251,15 @@ function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): v
   const hold = [stopped, ...groups.map(({ held }) => held)].find((one) => one !== undefined && one.guard !== 'ramp');
   const inTime = left.ms < 60_000 ? 'this run' : about;
   const time = hold === undefined ? inTime : `${about} after the hold by ${hold.guard} ends`;
-  const lost =
-    left.expiring === 0
-      ? 'nothing expires before that'
-      : `${counted(left.expiring, 'entry expires', 'entries expire')} before that`;
-  const first = left.expiring === 0 ? [] : [part('entries that expire first are resumed first')];
-  page.fact(
-    'Drain',
-    [part(time), { text: lost, ...(left.expiring > 0 && { style: 'yellow' as const }) }, ...first],
-    '; ',
-  );
+  const { expiring } = left;
+  const isLosing = expiring !== undefined && expiring > 0;
+  const lost = isLosing
+    ? `${counted(expiring, 'entry expires', 'entries expire')} before that`
+    : expiring === undefined
+      ? 'expiry unknown (limits.dlqRetention is not configured)'
+      : 'nothing expires before that';
+  const first = isLosing ? [part('entries that expire first are resumed first')] : [];
+  page.fact('Drain', [part(time), { text: lost, ...(isLosing && { style: 'yellow' as const }) }, ...first], '; ');
 }
 
 /** List of actions; if none is in this run, the waiting ones. */

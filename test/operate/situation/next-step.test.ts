@@ -1,0 +1,56 @@
+/** The next step claims only what the facts hold. */
+import { expect, test } from 'vitest';
+import { commandOfAction, incidentNextStep, type IncidentFacts } from '#operate/situation/next-step.ts';
+
+const UNTIL = Date.UTC(2026, 10, 20, 12);
+
+function step(change: Partial<IncidentFacts>, incident: Partial<IncidentFacts['incident']> = {}) {
+  const { text, by, action } = incidentNextStep({
+    incident: { id: 'a1b2', state: 'open', cause: 'transient', kind: 'workflow', ...incident },
+    membersNow: 3,
+    policies: [],
+    plans: [],
+    campaigns: [],
+    ...change,
+  });
+  return { text, by, command: action && commandOfAction(action) };
+}
+
+const deliveries = { failed: 55, lost: 9, since: 0, lastAt: 0, isFailing: true };
+const halted = {
+  policy: 'resume-billing',
+  group: 'https://flaky.example/wf',
+  state: 'halted',
+  until: UNTIL,
+  reason: '2 of 5 failed again',
+} as const;
+
+test('an approval that stands is announced, with the command that takes it back', () => {
+  const plans = [{ id: '9f3c2a', policy: 'resume-billing', state: 'approved', by: 'ada', expiresAt: UNTIL }];
+  const found = step({ plans });
+  expect(found).toMatchObject({ by: 'policy', command: 'opsd reject 9f3c2a --reason TEXT' });
+  expect(found.text).toContain('is approved by ada until 2026-11-20 12:00:00Z');
+});
+
+test('dead letters that no operation lists are unknown, not absent', () => {
+  const { text } = step({ membersNow: 0 }, { kind: 'destination', deliveries });
+  expect(text).not.toMatch(/no dead letter/i);
+  expect(text).toContain('9 messages failed; no operation lists the message DLQ');
+});
+
+test('a destination that delivers again is not to be repaired', () => {
+  const recovering = step(
+    { membersNow: 0 },
+    { state: 'recovering', deliveries: { ...deliveries, recoveringSince: UNTIL } },
+  );
+  expect(recovering).toMatchObject({ by: 'nobody' });
+  expect(recovering.text).toMatch(/^Wait: the destination delivers again since 2026-11-20 12:00:00Z/);
+  const campaigns = [halted];
+  expect(step({ campaigns }).text).toMatch(
+    /^Repair the cause first\. .* It resumes one run after 2026-11-20 12:00:00Z\.$/,
+  );
+  expect(step({ campaigns, destination: { delivered: 95, attempts: 100 } })).toMatchObject({
+    text: expect.stringMatching(/^The destination delivers again: lift the halt\./),
+    command: 'opsd unpause --policy resume-billing --group https://flaky.example/wf --reason TEXT',
+  });
+});
