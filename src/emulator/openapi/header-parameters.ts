@@ -46,7 +46,7 @@ const schedule: HeaderTable = {
   },
 };
 
-const REDACTED = '\\s*((body|headers|header\\[[^\\],]+\\])\\s*)?';
+const REDACTED = "\\s*((body|headers|header\\[ *[\\w!#$%&'*+.^`|~-]+ *\\])\\s*)?";
 
 const flowControl: HeaderTable = {
   'Flow-Control-Key': header('text', 'Flow-control key; needs the value.'),
