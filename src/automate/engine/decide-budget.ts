@@ -46,26 +46,21 @@ export async function decideBudget(
   const raises = await deps.ledger.raises(policy.account, sinceMonth(now));
   const tooFew = unconfirmed(policy, readings, apart);
   const { maxPerMonth, maxRaisePerMonthUsd } = policy.limits;
-  for (const guard of guardsAt(deps.guards, 'budget')) {
-    const found = guard.check({
-      spend,
-      ...(known !== undefined && { known }),
-      ...(toUsd !== undefined && { toUsd }),
-      ...(doubt !== undefined && { doubt }),
-      ...(tooFew !== undefined && { unconfirmed: tooFew }),
-      ceilingUsd: policy.action.ceilingUsd,
-      raisesThisMonth: raises.length,
-      raisedThisMonthUsd: raises.reduce((sum, raise) => sum + raise.toUsd - raise.fromUsd, 0),
-      ...(maxPerMonth !== undefined && { maxPerMonth }),
-      ...(maxRaisePerMonthUsd !== undefined && { maxRaisePerMonthUsd }),
-      isApproved: context.only !== undefined,
-      now,
-    });
-    if (found === undefined) continue;
-    const denial = denialBy(guard.name, found.hold);
-    if (found.verdict === 'hold') draft.hold(denial);
-    else draft.needsApproval ??= denial;
-  }
+  const facts: RaiseFacts = {
+    spend,
+    ...(known !== undefined && { known }),
+    ...(toUsd !== undefined && { toUsd }),
+    ...(doubt !== undefined && { doubt }),
+    ...(tooFew !== undefined && { unconfirmed: tooFew }),
+    ceilingUsd: policy.action.ceilingUsd,
+    raisesThisMonth: raises.length,
+    raisedThisMonthUsd: raises.reduce((sum, raise) => sum + raise.toUsd - raise.fromUsd, 0),
+    ...(maxPerMonth !== undefined && { maxPerMonth }),
+    ...(maxRaisePerMonthUsd !== undefined && { maxRaisePerMonthUsd }),
+    isApproved: context.only !== undefined,
+    now,
+  };
+  askGuards(facts, draft, deps);
   if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {
     return { ...draft.finish({ matched: 1, backlog: 1 }), ...met };
   }
@@ -87,6 +82,16 @@ export async function decideBudget(
   const chosen = withinCaps(policy, isApproved ? [proposal] : [], { draft, caps }, deps);
   const backlog = isApproved ? 1 - chosen.length : 0;
   return { ...draft.finish({ matched: 1, chosen, backlog, caps }), ...met };
+}
+
+function askGuards(facts: RaiseFacts, draft: Draft, { guards }: Pick<DecideDeps, 'guards'>): void {
+  for (const guard of guardsAt(guards, 'budget')) {
+    const found = guard.check(facts);
+    if (found === undefined) continue;
+    const denial = denialBy(guard.name, found.hold);
+    if (found.verdict === 'hold') draft.hold(denial);
+    else draft.needsApproval ??= denial;
+  }
 }
 
 /** When the budget is nearly used up, readings may follow each other faster. */

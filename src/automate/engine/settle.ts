@@ -71,32 +71,41 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
     const open = all.filter(({ proposal, outcome }) => proposal.account === account && outcome !== undefined);
     if (open.length === 0) continue;
     if (signal.aborted) return;
-    await hearClock(account, deps, signal);
-    // After a clock change, an action in progress may seem to be old enough.
-    if (clockDenial(account, deps) !== undefined) continue;
-    for (const action of open) {
-      if (isListed(action)) continue;
-      if (signal.aborted) return;
-      await settleUnlisted(action, deps);
-    }
-    const listed = await withoutVisibleReturns(account, open.filter(isListed), deps);
-    const now = deps.clock.now();
-    const campaigns = await deps.ledger.campaigns();
-    const steps = new Map(campaigns.map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
-    const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
-    const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
-    if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) continue;
-    deps.listedAt.set(account, deps.clock.monotonic());
-    const listing = await deps.actions.list(account, {}, signal);
-    if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) continue;
-    const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
-    const returns = new Returns(listing.entries, deps.ledger.instance);
-    // After the listing: an entry that is gone because it was resumed in the meantime is a return, not a success.
-    const known = await knownOf(account, due, returns, deps);
-    for (const action of due) {
-      if (signal.aborted) return;
-      await judge(action, { ids, known }, deps);
-    }
+    await settleAccount(account, open, deps, signal);
+  }
+}
+
+async function settleAccount(
+  account: string,
+  open: Awaited<ReturnType<SettleDeps['ledger']['openActions']>>,
+  deps: SettleDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  await hearClock(account, deps, signal);
+  // After a clock change, an action in progress may seem to be old enough.
+  if (clockDenial(account, deps) !== undefined) return;
+  for (const action of open) {
+    if (isListed(action)) continue;
+    if (signal.aborted) return;
+    await settleUnlisted(action, deps);
+  }
+  const listed = await withoutVisibleReturns(account, open.filter(isListed), deps);
+  const now = deps.clock.now();
+  const campaigns = await deps.ledger.campaigns();
+  const steps = new Map(campaigns.map((campaign) => [`${campaign.id}/${campaign.step}`, campaign]));
+  const due = listed.filter((action) => waitsSince(action, now) + settleMs(action, steps, deps) <= now);
+  const lately = deps.clock.monotonic() - (deps.listedAt.get(account) ?? -Infinity);
+  if (due.length === 0 || lately < (deps.listEveryMs ?? LIST_EVERY_MS)) return;
+  deps.listedAt.set(account, deps.clock.monotonic());
+  const listing = await deps.actions.list(account, {}, signal);
+  if (!listing.complete || listing.dropped > 0 || clockDenial(account, deps) !== undefined) return;
+  const ids = new Set(listing.entries.map(({ dlqId }) => dlqId));
+  const returns = new Returns(listing.entries, deps.ledger.instance);
+  // After the listing: an entry that is gone because it was resumed in the meantime is a return, not a success.
+  const known = await knownOf(account, due, returns, deps);
+  for (const action of due) {
+    if (signal.aborted) return;
+    await judge(action, { ids, known }, deps);
   }
 }
 
