@@ -75,7 +75,7 @@ export interface Explained {
 }
 
 export interface Person {
-  /** Requester: `local` over the unix socket, the name of a user or token over TCP. */
+  /** Requester: `local` or `local (USER)` over the unix socket, the name of a user or token over TCP. */
   readonly by: string;
   readonly reason?: string;
 }

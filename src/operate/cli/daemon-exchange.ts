@@ -1,5 +1,7 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
+import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import { LOCAL_USER_HEADER } from '#foundation/domain/local-user.ts';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
@@ -125,11 +127,26 @@ export async function exchangeText(call: DaemonCall, asked: Exchange): Promise<T
 /** Empty, because Node otherwise checks if the name is an IPv6 address. The pattern for it takes 3 ms to compile. */
 const NO_TLS_NAME = { servername: '' };
 
+/** Returns the user who runs the command, or who ran `sudo`. The daemon records the name as a claim. */
+export function unixUser(): string {
+  const sudo = process.env['SUDO_USER'];
+  if (sudo !== undefined && sudo !== '') return encodeURIComponent(sudo);
+  try {
+    return encodeURIComponent(userInfo().username);
+  } catch {
+    // A container may run with a user id that has no name.
+    return `uid-${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
 /** Opens the request. It follows no redirect, so that a token goes only to the named address. */
 function open(request: typeof http.request, call: DaemonCall, { method, path }: Exchange): ClientRequest {
   const headers: Record<string, string> = { 'Content-Type': 'application/json' };
   const options: RequestOptions = { method, signal: call.signal, agent: false, headers };
-  if ('socketPath' in call) return request({ ...options, ...NO_TLS_NAME, socketPath: call.socketPath, path });
+  if ('socketPath' in call) {
+    headers[LOCAL_USER_HEADER] = unixUser();
+    return request({ ...options, ...NO_TLS_NAME, socketPath: call.socketPath, path });
+  }
   if (call.authorization !== undefined) headers['Authorization'] = call.authorization;
   const target = new URL(call.url.pathname.replace(/\/$/, '') + path, call.url);
   return request(target, target.protocol === 'https:' ? { ...options, ...call.tls } : options);

@@ -4,6 +4,7 @@
  * configuration file, or with the session of a sign-in with one of them. An anonymous caller may only read, or nothing
  * at all.
  */
+import { LOCAL_USER_HEADER } from '#foundation/domain/local-user.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';
@@ -27,7 +28,7 @@ export interface ApiToken {
 }
 
 export interface Caller {
-  /** `local` over the unix socket, else the name of the token or of the user. */
+  /** `local` or `local (USER)` over the unix socket, else the name of the token or of the user. */
   readonly by: string;
   readonly role: Role;
   /** Id of the session, if the caller has no other credentials. */
@@ -61,7 +62,17 @@ interface Entrants {
 export type Access = { readonly isLocal: true } | ({ readonly isLocal: false } & Entrants);
 
 export const LOCAL_ACCESS: Access = { isLocal: true };
+const USER_NAME = /^[\w.@%+-]{1,64}$/;
 const LOCAL: Caller = { by: 'local', role: 'admin' };
+
+/**
+ * Returns `local`, with the Unix user that the command claims, such as `local (alice)`. The socket does not reveal its
+ * peer's user, so the name is a claim. It never looks like the name of a token or user, which has no parentheses.
+ */
+function localName({ headers }: IncomingMessage): string {
+  const claimed = headers[LOCAL_USER_HEADER];
+  return typeof claimed === 'string' && USER_NAME.test(claimed) ? `${LOCAL.by} (${claimed})` : LOCAL.by;
+}
 
 /**
  * Identifies the caller before anything else, also before the body is read.
@@ -74,7 +85,7 @@ export async function identify(request: IncomingMessage, access: Access): Promis
   if (access.isLocal) {
     // A forwarded socket can be reached by a browser.
     requireSameOrigin(request);
-    return LOCAL;
+    return { ...LOCAL, by: localName(request) };
   }
   const { tokens } = access;
   const users = access.users();

@@ -26,6 +26,7 @@ import { authority } from '../../support/certificates.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { opsd } from './terminal.ts';
+import { LOCAL_USER } from '../../support/local-user.ts';
 
 /** Environment that npm sets in a checkout. */
 const CHECKOUT = { npm_lifecycle_event: 'opsd', npm_package_name: 'msgsvc-opsd' };
@@ -81,9 +82,9 @@ async function socketOf(deps: World): Promise<string> {
 }
 
 describe.each([
-  ['apply', { by: 'local' }],
-  ['approve', { by: 'local' }],
-  ['reject', { by: 'local' }],
+  ['apply', { by: LOCAL_USER }],
+  ['approve', { by: LOCAL_USER }],
+  ['reject', { by: LOCAL_USER }],
 ] as const)('opsd %s', (decision, person) => {
   test('shows the plan on stderr, asks, and applies it', async () => {
     const { deps, asked } = willing();
@@ -242,8 +243,8 @@ describe('opsd pause', () => {
       `Policy resume-billing is paused. To lift it: opsd unpause --policy resume-billing --reason TEXT --socket ${socket}\n`,
     );
     expect(asked).toEqual([
-      ['pause', { reason: 'odd', by: 'local' }],
-      ['pause', { reason: 'odd', by: 'local', policy: 'resume-billing' }],
+      ['pause', { reason: 'odd', by: LOCAL_USER }],
+      ['pause', { reason: 'odd', by: LOCAL_USER, policy: 'resume-billing' }],
     ]);
   });
 
@@ -265,7 +266,7 @@ describe('opsd pause', () => {
     expect(done.code, done.stderr).toBe(0);
     expect(done.stderr).toContain(`${file}:`);
     expect(done.stderr).toContain(`the daemon at ${join(folder, 'opsd.db.sock')} anyway.`);
-    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+    expect(asked).toEqual([['pause', { reason: 'odd', by: LOCAL_USER }]]);
   });
 
   test('does not check a configuration that is unchanged since the daemon opened its socket', async () => {
@@ -281,7 +282,7 @@ describe('opsd pause', () => {
     await serving(deps, { socketPath: join(folder, 'opsd.db.sock') });
     const done = await opsd(['pause', '--reason', 'odd', '--config', file]);
     expect(done).toMatchObject({ code: 0, stderr: '' });
-    expect(asked).toEqual([['pause', { reason: 'odd', by: 'local' }]]);
+    expect(asked).toEqual([['pause', { reason: 'odd', by: LOCAL_USER }]]);
   });
 
   test.each([
@@ -332,7 +333,7 @@ describe('opsd unpause', () => {
       'engine has been paused since 2026-11-18T10:29Z by oncall: odd\nResume actions? [y/N] ',
     );
     expect((await opsd(command)).code).toBe(1);
-    expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: 'local' }]]);
+    expect(asked).toEqual([['unpause', { reason: 'spoke to the service', by: LOCAL_USER }]]);
   });
 
   test('names what still pauses, and fails', async () => {
@@ -353,7 +354,7 @@ describe('opsd unpause', () => {
     const socket = await socketOf(deps);
     const done = await opsd(['unpause', '--policy', 'resume-billing', '--reason', 'x', '--yes', '--socket', socket]);
     expect(done.stderr).toBe('every halted group of resume-billing restarts with one entry\n');
-    expect(asked).toEqual([['unpause', { reason: 'x', by: 'local', policy: 'resume-billing' }]]);
+    expect(asked).toEqual([['unpause', { reason: 'x', by: LOCAL_USER, policy: 'resume-billing' }]]);
   });
 
   test.each([

@@ -5,6 +5,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { deadLetter, run } from '../../observe/incidents/planted.ts';
 import { incidents, NOW, RESUME_BILLING, serving, world } from '../http/world.ts';
 import { opsd } from './terminal.ts';
+import { LOCAL_USER } from '../../support/local-user.ts';
 
 const MINUTE = 60_000;
 
@@ -137,7 +138,7 @@ test('incidents acknowledge sends the note, and requires it', async () => {
     0,
     'Acknowledged incident 3f2a91bc0d: 2 runs of shop.example/flows/checkout failed: HTTP 503\n',
   ]);
-  expect(acknowledged).toEqual([{ by: 'local', note: 'vendor called' }]);
+  expect(acknowledged).toEqual([{ by: LOCAL_USER, note: 'vendor called' }]);
   const without = await ran(['incidents', 'acknowledge', '3f2a']);
   expect([without.code, without.acknowledged]).toEqual([64, []]);
 });

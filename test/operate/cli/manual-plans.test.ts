@@ -9,6 +9,7 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { action, engine, ledger, NOW, plan, proposal, serving, storedPlan, world } from '../http/world.ts';
 import { opsd } from './terminal.ts';
+import { LOCAL_USER } from '../../support/local-user.ts';
 
 const HOUR = 3_600_000;
 
@@ -30,7 +31,7 @@ interface Given {
 async function daemon(given: Given = {}): Promise<Daemon> {
   const asked: ManualRequest[] = [];
   const done: unknown[] = [];
-  const manual = { by: 'local', reason: 'go', selection: { action: 'resume', label: ['a'] } } as const;
+  const manual = { by: LOCAL_USER, reason: 'go', selection: { action: 'resume', label: ['a'] } } as const;
   const shown = plan({ policy: 'manual:9f3c2a', manual, ...given.plan });
   const result = { outcome: given.outcome ?? 'acted', matched: 183, acted: 1, backlog: 182 } as const;
   const stored = storedPlan({ plan: shown, state: given.state ?? 'applied', targets: ['a'] });
@@ -66,15 +67,15 @@ describe('opsd dlq resume', () => {
     expect(ended.code).toBe(0);
     expect(asked).toEqual([
       {
-        by: 'local',
+        by: LOCAL_USER,
         reason: 'outage over',
         selection: { action: 'resume', account: 'production', label: ['billing', 'shop'], fromDate: NOW - 2 * HOUR },
         overrule: { 'limits.maxPerRun': '50' },
       },
     ]);
-    expect(done).toEqual([['apply', '9f3c2a', { by: 'local', reason: 'outage over' }]]);
+    expect(done).toEqual([['apply', '9f3c2a', { by: LOCAL_USER, reason: 'outage over' }]]);
     expect(ended.stdout).toBe('Plan 9f3c2a: acted, 1 acted on, 182 left for later runs\n');
-    expect(ended.stderr).toContain('by local: go');
+    expect(ended.stderr).toContain(`by ${LOCAL_USER}: go`);
     expect(ended.stderr).toContain('the plan covers all 183 entries, and later runs do the rest? [y/N]');
     expect(ended.stderr).toContain('opsd pause --policy manual:9f3c2a --reason TEXT');
     expect(ended.stderr).toContain('opsd cancel 9f3c2a --reason TEXT');
@@ -234,5 +235,5 @@ test('opsd cancel needs a reason, and asks', async () => {
   expect(done).toEqual([]);
   const ended = await opsd(['cancel', '9f3c2a', ...REASON, ...socket], { answers: ['y'] });
   expect(ended).toMatchObject({ code: 0, stdout: 'Plan 9f3c2a is cancelled.\n' });
-  expect(done).toEqual([['cancel', '9f3c2a', { by: 'local', reason: 'outage over' }]]);
+  expect(done).toEqual([['cancel', '9f3c2a', { by: LOCAL_USER, reason: 'outage over' }]]);
 });

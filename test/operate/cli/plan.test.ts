@@ -14,6 +14,7 @@ import { unprivileged } from '../../support/unprivileged.ts';
 import { until } from '../../support/until.ts';
 import { opsd, terminal } from './terminal.ts';
 import { planOf } from '../../support/ledger-facts.ts';
+import { LOCAL_USER } from '../../support/local-user.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -117,7 +118,7 @@ Caps      hour 64 of 2,000   engine day 88 of 20,000
    dlq-8812-02  wfr_k2f  18 Nov 09:00:00Z  transient 503  3
 Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8812-01 --socket ${socket}
 `);
-    expect(asked.at(-1)).toEqual({ by: 'local', save: true });
+    expect(asked.at(-1)).toEqual({ by: LOCAL_USER, save: true });
   });
 
   test('overrules limits once, for a reason', async () => {
@@ -127,7 +128,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     const done = await opsd([...command, '--once', ...sets, '--reason', 'catch up']);
     expect(done).toMatchObject({ code: 2, stderr: '' });
     expect(asked.at(-1)).toEqual({
-      by: 'local',
+      by: LOCAL_USER,
       save: true,
       overrule: { settings: { 'limits.maxPerHour': '6000', 'ramp.settle': '1m' }, reason: 'catch up' },
     });

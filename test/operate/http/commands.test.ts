@@ -101,6 +101,20 @@ const COMMANDS = [
 ] as const;
 
 describe('over the unix socket', () => {
+  test.each([
+    ['alice', 'local (alice)'],
+    ['DOM-1.bob@example', 'local (DOM-1.bob@example)'],
+    ['', 'local'],
+    ['eve) (admin', 'local'],
+    ['a'.repeat(65), 'local'],
+  ])('the Unix user that a command claims (%s) is recorded as %s', async (user, by) => {
+    const { deps, asked } = willing();
+    const { address } = await serving(deps, { socketPath: join(tempDir(), 's') });
+    const headers = { 'Opsd-Local-User': user };
+    await ask(address, '/api/v1/pause', { method: 'POST', body: JSON.stringify({ reason: 'odd' }), headers });
+    expect(asked).toEqual([['pause', { reason: 'odd', by }]]);
+  });
+
   test('plan calls the engine, with the overruled limits', async () => {
     const { deps, asked } = willing();
     const overrule = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
