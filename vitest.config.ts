@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** System tests that take longest, longest first. They start first, so that none of them runs alone at the end. */
 const LONGEST = [
+  'rules',
   'replicas',
   'dashboards',
   'incidents',
@@ -13,7 +14,6 @@ const LONGEST = [
   'hostile-service',
   'canary-matrix',
   'tutorials',
-  'rules',
   'demo',
   'alertmanager-loop',
   'outage-page',
