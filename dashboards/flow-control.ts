@@ -8,7 +8,7 @@ import { linkTo } from './parts/links.ts';
 import type { LinkTo } from './parts/links.ts';
 import { stateTimeline, stat, timeSeries } from './parts/panels.ts';
 import { query } from './parts/queries.ts';
-import { increase, LATELY, once, quantile, rate, sel, selOver } from './parts/selectors.ts';
+import { increase, LATELY, once, perStep, quantile, rate, sel, selOver } from './parts/selectors.ts';
 import type { SeriesName } from './parts/selectors.ts';
 import { table } from './parts/table.ts';
 import { rateUnitOf, unitOf } from './parts/units.ts';
@@ -90,9 +90,9 @@ const now: Row = row('Now', [
   stat({
     title: 'Unwatched keys',
     description:
-      'Keys seen in entries that are not watched because of the limit; they have no data here. Add them to flowControlKeys, or raise collectors.flowControl.discover.',
+      'Keys first seen in the time range that are not watched because of the limit; they have no data here. Add them to flowControlKeys, or raise collectors.flowControl.discover.',
     unit: unitOf(UNWATCHED),
-    queries: [query(`sum(${sel(UNWATCHED)})`)],
+    queries: [query(`sum(${increase(UNWATCHED)})`)],
     steps: rising({ warning: 1 }),
   }),
 ]);
@@ -246,11 +246,11 @@ const state: Row = row(
     timeSeries({
       title: 'Watched and unwatched keys',
       description:
-        'Keys by origin, and keys that are not watched because of the limit. Unwatched keys may be held unnoticed.',
+        'Keys by origin, and new keys that are not watched because of the limit. Unwatched keys may be held unnoticed.',
       unit: unitOf(KEYS),
       queries: [
         query(`sum by (origin) (${once(KEYS, ['origin'])})`, '{{origin}}'),
-        query(`sum(${sel(UNWATCHED)})`, 'unwatched'),
+        query(`sum(${perStep(UNWATCHED)})`, 'newly unwatched'),
       ],
     }),
     timeSeries({

@@ -107,7 +107,7 @@ function operationObject(operation: Operation, spelling: Spelling): OperationObj
   return {
     operationId: name,
     summary,
-    ...(description !== undefined && { description }),
+    description,
     tags: [api],
     security: [api === 'message' ? { token: [] } : { credentials: [] }],
     ...(parameters.length > 0 && { parameters }),

@@ -19,7 +19,7 @@ export interface Operation {
   /** Path template, such as `/v2/topics/{urlGroupName}/endpoints`. */
   readonly path: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly pathParameters?: Readonly<Record<string, PathParameter>>;
   /** True if the last path parameter is the unchanged rest of the path, query included. */
   readonly takesRest?: boolean;
@@ -56,6 +56,7 @@ const messageOperations: readonly Operation[] = [
     method: 'POST',
     path: '/v2/topics/{urlGroupName}/endpoints',
     summary: 'Add endpoints to a URL Group, which is created when it is missing',
+    description: 'An endpoint with a known name, or without a name and with a known URL, replaces that one.',
     pathParameters: {
       urlGroupName: {
         description: 'Letters, digits, dots, dashes and underscores, at most 128, and not dots alone.',
@@ -73,6 +74,7 @@ const messageOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/topics',
     summary: 'List URL Groups',
+    description: 'Returns all groups of the account with their endpoints.',
     answer: 'UrlGroups',
   },
   {
@@ -81,6 +83,7 @@ const messageOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/logs',
     summary: 'List log entries',
+    description: 'Returns log entries that match all filters, page by page.',
     answer: 'LogPage',
   },
   {
@@ -110,6 +113,8 @@ const messageOperations: readonly Operation[] = [
     method: 'POST',
     path: '/v2/trigger/{workflowUrl}',
     summary: 'Trigger a workflow run',
+    description:
+      'The body is the payload of the run. A run id is not unique: a second request with one starts another run.',
     pathParameters: {
       workflowUrl: {
         description: 'A URL that begins with http:// or https://, as it is or percent-encoded.',
@@ -127,6 +132,7 @@ const messageOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/workflows/dlq',
     summary: 'List failed workflow runs',
+    description: 'Returns failed runs that match all filters, page by page.',
     answer: 'WorkflowDlqPage',
   },
   {
@@ -163,6 +169,7 @@ const messageOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/flowControl/{flowControlKey}',
     summary: 'Read the live state of a flow-control key',
+    description: 'Returns limits, current use, and waiting messages of the key.',
     pathParameters: { flowControlKey: { description: 'The key.', example: 'tenant-14' } },
     answer: 'FlowControlKey',
     refusals: [404],
@@ -184,6 +191,7 @@ function accountOperations(product: string): readonly Operation[] {
       method: 'POST',
       path: `/v2/${product}/move-to-team`,
       summary: 'Move an account to a team',
+      description: 'The team becomes the owner of the account.',
       body: { schema: 'MoveToTeam' },
       answer: 'Ok',
       refusals: [404],
@@ -194,6 +202,7 @@ function accountOperations(product: string): readonly Operation[] {
       method: 'POST',
       path: `/v2/${product}/set-plan/{id}`,
       summary: 'Change the plan of an account, and its limits',
+      description: 'The limits of the new plan apply immediately.',
       pathParameters: ACCOUNT,
       body: { schema: 'SetPlan' },
       answer: 'Ok',
@@ -205,6 +214,7 @@ function accountOperations(product: string): readonly Operation[] {
       method: 'POST',
       path: `/v2/${product}/rotate-token/{id}`,
       summary: 'Replace the tokens of an account; the old ones end at once',
+      description: 'Returns the account with its new tokens.',
       pathParameters: ACCOUNT,
       answer: 'Account',
       refusals: [404],
@@ -215,6 +225,7 @@ function accountOperations(product: string): readonly Operation[] {
       method: 'PATCH',
       path: `/v2/${product}/update-budget/{id}`,
       summary: 'Set the monthly budget of an account',
+      description: '0 removes the limit. When it is reached, further messages are rejected until the month ends.',
       pathParameters: ACCOUNT,
       body: { schema: 'UpdateBudget' },
       answer: 'Ok',
@@ -226,6 +237,7 @@ function accountOperations(product: string): readonly Operation[] {
       method: 'GET',
       path: `/v2/${product}/stats/{id}`,
       summary: 'Read the statistics of an account',
+      description: 'Returns series of messages, billing, and workflows for the period.',
       pathParameters: ACCOUNT,
       answer: 'AccountStatistics',
       refusals: [404],
@@ -240,6 +252,7 @@ const indexOperations: readonly Operation[] = [
     method: 'POST',
     path: '/v2/search',
     summary: 'Create a search index',
+    description: 'Returns the index with its tokens.',
     body: { schema: 'NewIndex' },
     answer: 'SearchIndex',
   },
@@ -249,6 +262,7 @@ const indexOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/search/{id}',
     summary: 'Read a search index',
+    description: 'Returns the index with its limits and tokens.',
     pathParameters: INDEX,
     answer: 'SearchIndex',
     refusals: [404],
@@ -259,6 +273,7 @@ const indexOperations: readonly Operation[] = [
     method: 'POST',
     path: '/v2/search/{id}/rename',
     summary: 'Rename a search index',
+    description: 'The id of the index stays the same.',
     pathParameters: INDEX,
     body: { schema: 'RenameIndex' },
     answer: 'Ok',
@@ -270,6 +285,7 @@ const indexOperations: readonly Operation[] = [
     method: 'POST',
     path: '/v2/search/{id}/transfer',
     summary: 'Transfer a search index to another owner',
+    description: 'The target account becomes the owner of the index.',
     pathParameters: INDEX,
     body: { schema: 'TransferIndex' },
     answer: 'Ok',
@@ -281,6 +297,7 @@ const indexOperations: readonly Operation[] = [
     method: 'GET',
     path: '/v2/vector/index/{id}/stats',
     summary: 'Read the statistics of a vector index',
+    description: 'Returns series of requests, latency, and storage for the period.',
     pathParameters: INDEX,
     answer: 'VectorStatistics',
     refusals: [404],

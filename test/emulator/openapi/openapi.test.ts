@@ -137,12 +137,16 @@ describe('the document is available', () => {
 });
 
 describe('the rules of OpenAPI 3.1', () => {
-  test('operation ids are unique, tags and security schemes declared', () => {
+  test('operation ids are unique, tags, descriptions, and security schemes declared', () => {
     const ids = [...placed.map(({ operation }) => operation.operationId), ...called.map((one) => one.operationId)];
     expect(new Set(ids).size).toBe(ids.length);
     const tags = document.tags.map((tag) => tag.name);
     for (const { operation } of placed) {
       expect(operation.tags.filter((tag) => !tags.includes(tag))).toEqual([]);
+      expect([operation.tags.length, operation.description], operation.operationId).toEqual([
+        1,
+        expect.stringMatching(/./),
+      ]);
       for (const scheme of operation.security.flatMap((one) => Object.keys(one))) {
         expect(document.components.securitySchemes).toHaveProperty(scheme);
       }

@@ -20,6 +20,16 @@ test('every route has an operation, and every operation a route', () => {
   expect(operations).toHaveLength(API_ROUTES.length);
 });
 
+test('every operation has a tag that is described, and a description', () => {
+  const tags = DOCUMENT.tags.map(({ name }) => name);
+  for (const { operationId, tags: own, description } of operations) {
+    expect(own, operationId).toHaveLength(1);
+    expect(tags, operationId).toContain(own[0]);
+    expect(description, operationId).not.toBe('');
+  }
+  expect(new Set(operations.flatMap(({ tags: own }) => own))).toEqual(new Set(tags));
+});
+
 test('operations have different ids, and every reference leads to a part that is used', () => {
   const ids = operations.map(({ operationId }) => operationId);
   expect(new Set(ids).size).toBe(ids.length);

@@ -26,6 +26,12 @@ describe('the page of active policies', () => {
     return (await ask(address, path)).text.replaceAll(/\s+/g, ' ');
   }
 
+  test('has a description, and an icon whose address is encoded', async () => {
+    const markup = await page({});
+    expect(markup).toMatch(/<meta name="description" content="[^"]+" \/>/);
+    expect(/<link rel="icon" href="([^"]+)"/.exec(markup)![1]).not.toMatch(/\s/);
+  });
+
   test('shows ten further problems, and collapses the others', async () => {
     const conditions = Array.from({ length: 50 }, (_, index) => ({
       key: `held/p-${index}`,

@@ -10,6 +10,7 @@ import { INCIDENT_SCHEMAS } from './incident-schemas.ts';
 import { PLAN_SCHEMAS } from './plan-schemas.ts';
 import { READING_SCHEMAS } from './reading-schemas.ts';
 import { STATUS_SCHEMAS } from './status-schemas.ts';
+import { TAGS, tagOf } from './tags.ts';
 
 interface Parameter {
   readonly name: string;
@@ -26,6 +27,7 @@ interface Response {
 
 interface OperationObject {
   readonly operationId: string;
+  readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter[];
@@ -40,6 +42,7 @@ export interface ApiDocument {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
@@ -95,6 +98,7 @@ export function apiDocument(routes: readonly ApiRoute[], version: string): ApiDo
         'never happened. New versions add fields and do not rename them.',
     },
     servers: [{ url: '/' }],
+    tags: TAGS,
     security: [{}, { token: [] }, { user: [] }],
     paths,
     components: {
@@ -129,6 +133,7 @@ function operationObject({ path, method, query, body }: ApiRoute, operation: Ope
   const statuses = [...[...refusals].sort((a, b) => a - b).map(String), 'default'];
   return {
     operationId: id,
+    tags: [tagOf(path)],
     summary,
     description: role === 'socket' ? 'Only over the unix socket.' : `Role: ${role}.`,
     ...(parameters.length > 0 && { parameters }),

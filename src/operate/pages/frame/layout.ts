@@ -74,7 +74,7 @@ export interface Frame {
 }
 
 const ICON =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3' fill='%230b57c2'/%3E%3Cpath d='M3 9h2l2-5 2 8 2-5h2' fill='none' stroke='white' stroke-width='1.6'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%230b57c2'/%3E%3Cpath%20d='M3%209h2l2-5%202%208%202-5h2'%20fill='none'%20stroke='white'%20stroke-width='1.6'/%3E%3C/svg%3E";
 
 export function renderLayout(frame: Frame, main: Html): string {
   const { title, windowTitle, version, replica, at, startedAt, links, refreshSeconds, continueAt } = frame;
@@ -88,6 +88,7 @@ export function renderLayout(frame: Frame, main: Html): string {
           refreshSeconds !== undefined &&
           html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`
         }
+        <meta name="description" content="${title}: messages, workflow runs, and policies of the accounts of opsd" />
         <title>${windowTitle ?? title} · opsd</title>
         <link rel="icon" href="${ICON}" />
         <link rel="stylesheet" href="${STYLE_SHEET.path}" />
