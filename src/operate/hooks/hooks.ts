@@ -8,6 +8,7 @@ import type { HookRefusal } from '#foundation/events/hook-events.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { takeAlerts } from './alert-hook.ts';
+import { SignInLimit } from '../http/sign-in-limit.ts';
 import { requireBearer } from '../http/bearer.ts';
 import { takeCallback } from './callback-hook.ts';
 import { createSignatureCheck, type SignatureCheck } from './callback-signature.ts';
@@ -78,6 +79,12 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
   const read = (asked: Asked, maxBytes: number): Promise<HookBody> =>
     bounded(() => readHookJson(asked.request, maxBytes));
 
+  const limit = new SignInLimit(clock);
+  const requireToken = ({ request }: Asked, token: Secret): Promise<void> =>
+    requireBearer(request.headers.authorization, token, (given) =>
+      limit.wrongToken(request.socket.remoteAddress, given),
+    );
+
   function placesOf({ alertmanager, callbacks, canaries }: Hooks): ReadonlyMap<string, Place> {
     const found = new Map<string, Place>();
     for (const [name, { token, withoutAccount }] of alertmanager) {
@@ -85,7 +92,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         hook: 'alertmanager',
         name,
         async handle(asked) {
-          requireBearer(asked.request.headers.authorization, token);
+          await requireToken(asked, token);
           const { value } = await read(asked, MAX_NOTIFICATION_BYTES);
           await takeAlerts(deps, { receiver: name, withoutAccount }, value);
         },
@@ -98,7 +105,7 @@ export async function startHooks(given: HookDeps, hooks: Hooks, listen: ListenAd
         name: account,
         async handle(asked) {
           const { headers } = asked.request;
-          requireBearer(headers.authorization, token);
+          await requireToken(asked, token);
           const { bytes, value } = await read(asked, maxBodyBytes);
           const taken = verify?.({ signature: one(headers[`${headerPrefix}-Signature`.toLowerCase()]), body: bytes });
           const deadLetter = await takeCallback(deps, { account, headerPrefix, headers, value });

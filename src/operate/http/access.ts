@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { isSame, linesOf } from './bearer.ts';
-import type { Passwords } from './passwords.ts';
+import type { Login, Passwords } from './passwords.ts';
 import { HttpError } from './reply.ts';
 import { requireSameOrigin } from './same-origin.ts';
 import { sessionCookie } from './session-cookie.ts';
@@ -79,7 +79,7 @@ function localName({ headers }: IncomingMessage): string {
  *
  * @returns undefined for an anonymous caller who may read
  * @throws {HttpError} 401 for missing or unknown credentials: a caller with credentials is never treated as anonymous; 403
- *   for a request that a browser sends for another site; 429 after too many wrong passwords from an address
+ *   for a request that a browser sends for another site; 429 after too many wrong credentials from an address
  */
 export async function identify(request: IncomingMessage, access: Access): Promise<Caller | undefined> {
   if (access.isLocal) {
@@ -104,9 +104,11 @@ export async function identify(request: IncomingMessage, access: Access): Promis
     requireSameOrigin(request);
     return caller;
   }
-  const caller = byToken(scheme.toLowerCase() === 'bearer' ? given : '', tokens);
-  if (caller === undefined) throw unauthorized(access, 'The bearer token is invalid.');
-  return caller;
+  const token = scheme.toLowerCase() === 'bearer' ? given : '';
+  const caller = byToken(token, tokens);
+  if (caller !== undefined) return caller;
+  await access.signIns.wrongToken(request.socket.remoteAddress, token);
+  throw unauthorized(access, 'The bearer token is invalid.');
 }
 
 /** Returns true if anonymous callers may read. */
@@ -132,16 +134,27 @@ export function bySession(request: IncomingMessage, access: Access): Caller | un
 /**
  * Identifies the caller of a sign-in.
  *
+ * @param address network address of the client
  * @returns undefined for wrong credentials
- * @throws {HttpError} 503 if too many passwords are being checked
+ * @throws {HttpError} 503 if too many passwords are being checked; 429 after too many wrong credentials
  */
 export async function entrantOf(
   { user, secret }: { readonly user: string; readonly secret: string },
   access: Entrants,
+  address: string | undefined,
 ): Promise<Entrant | undefined> {
-  if (user === '') return tokenNow(proofOf(secret), access);
-  const isRight = await access.passwords.isRight({ user, password: secret }, access.users());
-  return isRight ? userNow(user, access) : undefined;
+  if (user !== '')
+    return (await isPassword({ user, password: secret }, access, address)) ? userNow(user, access) : undefined;
+  const entrant = tokenNow(proofOf(secret), access);
+  if (entrant === undefined) await access.signIns.wrongToken(address, secret);
+  return entrant;
+}
+
+/** Checks a password. Only comparisons are limited: users whose password is known to be right are not. */
+async function isPassword(login: Login, entrants: Entrants, address: string | undefined): Promise<boolean> {
+  const limit = async (compare: () => Promise<boolean>): Promise<boolean> =>
+    (await entrants.signIns.attempt(address, async () => (await compare()) || undefined)) ?? false;
+  return entrants.passwords.isRight(login, entrants.users(), limit);
 }
 
 function userNow(user: string, entrants: Entrants): Entrant | undefined {
@@ -185,16 +198,13 @@ function readable(token: Secret): readonly string[] {
   }
 }
 
-/** Identifies a user. A client that guesses is limited; users whose password is known to be right are not. */
+/** Identifies a user. */
 async function byPassword(given: string, { socket }: IncomingMessage, entrants: Entrants): Promise<Caller> {
-  const { passwords, signIns } = entrants;
   const text = Buffer.from(given, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   const user = text.slice(0, Math.max(0, colon));
-  const limit = async (compare: () => Promise<boolean>): Promise<boolean> =>
-    (await signIns.attempt(socket.remoteAddress, async () => (await compare()) || undefined)) ?? false;
-  const isRight =
-    colon > 0 && (await passwords.isRight({ user, password: text.slice(colon + 1) }, entrants.users(), limit));
+  const login = { user, password: text.slice(colon + 1) };
+  const isRight = colon > 0 && (await isPassword(login, entrants, socket.remoteAddress));
   if (!isRight) throw unauthorized(entrants, 'The user or the password is wrong.');
   return { by: user, role: entrants.roles.get(user) ?? 'viewer' };
 }

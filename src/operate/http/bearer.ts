@@ -6,15 +6,21 @@ import { HttpError } from './reply.ts';
 /**
  * Checks a bearer token. The secret may contain several tokens, one on each line: during a rotation, both are valid.
  *
+ * @param onWrong called with a wrong token; it may reject the request differently
  * @throws {HttpError} 401 if the header has none of them
  * @throws {Error} if the secret cannot be read
  */
-export function requireBearer(header: string | undefined, tokens: Secret): void {
+export async function requireBearer(
+  header: string | undefined,
+  tokens: Secret,
+  onWrong: (given: string) => Promise<void>,
+): Promise<void> {
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
   let isKnown = false;
   // All tokens are compared, so that the time does not show which one matched.
   for (const token of linesOf(tokens)) isKnown = isSame(given, token) || isKnown;
   if (isKnown) return;
+  await onWrong(given);
   const message = 'A valid bearer token of this hook is required: Authorization: Bearer TOKEN.';
   throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
 }

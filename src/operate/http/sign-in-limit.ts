@@ -1,4 +1,8 @@
-/** Limit of failed sign-ins of one network address, in memory. */
+/**
+ * Limit of wrong passwords and tokens from one network address, in memory. What is known to be right or wrong without a
+ * comparison never gets here, so a flood locks out nobody whose credentials work.
+ */
+import { createHash } from 'node:crypto';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { HttpError } from './reply.ts';
 
@@ -6,10 +10,14 @@ const WINDOW_MS = 300_000;
 const MOST_FAILURES = 10;
 /** Maximum number of remembered addresses; the oldest is forgotten first. */
 const MOST_ADDRESSES = 2_000;
+/** Maximum number of remembered wrong tokens; a client that repeats one counts once. */
+const MOST_TOKENS = 256;
 
 export class SignInLimit {
   readonly #clock: Clock;
   readonly #failures = new Map<string, { count: number; readonly endsAt: number }>();
+  /** Digests. */
+  readonly #wrongTokens = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -38,6 +46,19 @@ export class SignInLimit {
     const entrant = await signIn();
     if (entrant !== undefined) known.count--;
     return entrant;
+  }
+
+  /**
+   * Counts a token that was compared and is wrong.
+   *
+   * @throws {HttpError} 429 after too many failures
+   */
+  async wrongToken(address: string | undefined, token: string): Promise<void> {
+    const digest = createHash('sha256').update(token).digest('base64');
+    if (this.#wrongTokens.has(digest)) return;
+    await this.attempt(address, async () => undefined);
+    this.#wrongTokens.add(digest);
+    if (this.#wrongTokens.size > MOST_TOKENS) this.#wrongTokens.delete(this.#wrongTokens.values().next().value!);
   }
 }
 

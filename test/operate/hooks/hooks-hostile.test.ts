@@ -144,6 +144,15 @@ describe('rejected callers', () => {
     expect((await notify(notification(), '')).status).toBe(401);
   });
 
+  test('too many wrong tokens from an address are rejected; the right one is not', async () => {
+    const { notify, said } = await hookWorld();
+    for (let n = 0; n < 10; n++) expect((await notify(notification(), `wrong-${n}`)).status).toBe(401);
+    expect((await notify(notification(), 'wrong-10')).status).toBe(429);
+    expect((await notify(notification(), 'wrong-0')).status, 'it is known').toBe(401);
+    expect(said.filter((event) => event.type === 'hook.answered').map(({ code }) => code)).toContain(429);
+    expect((await notify(notification())).status).toBe(202);
+  });
+
   test('before a byte of their body is read', async () => {
     const { address } = await hookWorld();
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(address).port) });

@@ -124,16 +124,40 @@ describe('a sign-in', () => {
     }
   });
 
-  test('is limited after ten failures; successes do not count', async () => {
-    const { deps, post, signIn } = await daemon();
-    for (let number = 0; number < 12; number++) await signIn('olga');
-    const wrong = { user: 'olga', secret: 'wrong' };
-    for (let number = 0; number < 10; number++) expect((await post('/sign-in', wrong)).status).toBe(401);
-    const limited = await post('/sign-in', { user: 'olga', secret: PASSWORD });
-    expect([limited.status, limited.headers['retry-after']]).toEqual([429, '300']);
-    expect(limited.text).toContain('Too many failed sign-ins');
-    await deps.clock.advance(300_000);
-    await signIn('olga');
+  describe('after ten wrong credentials from its address', () => {
+    const WRONG: Readonly<Record<string, (n: number, of: Awaited<ReturnType<typeof daemon>>) => Promise<Answer>>> = {
+      'passwords in the form': (n, { post }) => post('/sign-in', { user: 'olga', secret: `wrong-${n}` }),
+      'tokens in the form': (n, { post }) => post('/sign-in', { user: '', secret: `wrong-${n}` }),
+      'passwords of requests': (n, { address }) => ask(address, '/api/v1/status', { headers: basic(`wrong-${n}`) }),
+      'bearer tokens': (n, { address }) =>
+        ask(address, '/api/v1/status', { headers: { Authorization: `Bearer wrong-${n}` } }),
+    };
+    const basic = (password: string) => ({
+      Authorization: `Basic ${Buffer.from(`olga:${password}`).toString('base64')}`,
+    });
+
+    test.each(Object.entries(WRONG))('%s are limited, and credentials that work are not', async (_what, wrong) => {
+      const made = await daemon();
+      const { deps, address, post, signIn } = made;
+      // The password is known to be right from here on.
+      for (let number = 0; number < 12; number++) await signIn('olga');
+      for (let n = 0; n < 10; n++) {
+        expect((await wrong(n, made)).status).toBe(401);
+        expect((await wrong(n, made)).status, 'a repetition counts once').toBe(401);
+      }
+      const limited = await wrong(10, made);
+      expect([limited.status, limited.headers['retry-after']]).toEqual([429, '300']);
+      expect(limited.text).toContain('Too many failed sign-ins');
+      for (const other of Object.values(WRONG)) expect((await other(11, made)).status).toBe(429);
+
+      expect((await post('/sign-in', { user: 'olga', secret: PASSWORD })).status).toBe(303);
+      expect((await post('/sign-in', { user: '', secret: 'long-token' })).status).toBe(303);
+      for (const headers of [basic(PASSWORD), { Authorization: 'Bearer long-token' }]) {
+        expect((await ask(address, '/api/v1/status', { headers })).status).toBe(200);
+      }
+      await deps.clock.advance(300_000);
+      expect((await wrong(12, made)).status).toBe(401);
+    });
   });
 
   test('without users and tokens says how to configure them', async () => {

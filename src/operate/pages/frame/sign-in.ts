@@ -23,7 +23,7 @@ async function signIn(context: PageContext): Promise<Reply> {
   const next = ownPath(form.get('next'));
   if (access.isLocal || !canSignIn(access)) return goTo(next);
   const given = { user: (form.get('user') ?? '').trim(), secret: form.get('secret') ?? '' };
-  const entrant = await access.signIns.attempt(request.socket.remoteAddress, () => entrantOf(given, access));
+  const entrant = await entrantOf(given, access, request.socket.remoteAddress);
   if (entrant === undefined) return signInForm(context, { next, user: given.user, hasFailed: true });
   return goTo(next, { 'Set-Cookie': setSessionCookie(request, access.sessions.begin(entrant)) });
 }
