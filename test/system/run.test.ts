@@ -110,7 +110,7 @@ test('opsd plan shows what the running daemon would do, and changes nothing', as
   expect(text.stdout).toMatch(/2\s+protected/);
   const { plans } = JSON.parse((await plan('-o', 'json')).stdout) as { plans: readonly { id: string }[] };
   expect(plans).toMatchObject([
-    { state: 'changes', effectiveMode: 'audit', read: { entries: 5, complete: true }, matched: 3, backlog: 0 },
+    { state: 'changes', effectiveMode: 'audit', read: { entries: 5, complete: true }, matched: 5, backlog: 0 },
   ]);
   const applied = opsd(['apply', plans[0]!.id, '--yes', '--config', join(world.folder, 'opsd.yaml')]);
   expect(await applied.ended).toMatchObject({ code: 1 });
