@@ -16,8 +16,22 @@ const cronExpression = z.string(CRON).check(
       const message = isNever ? 'never runs: the day does not exist in that month' : `not a cron expression: ${fault}`;
       context.addIssue({ code: 'custom', message });
     }
+    const step = tooWideStep(text);
+    if (step !== undefined) context.addIssue({ code: 'custom', message: step });
   }),
 );
+
+/** A step starts again with each hour or day: one beyond the field matches only 0, and every hour or day. */
+function tooWideStep(text: string): string | undefined {
+  const [hour, minute] = text.trim().split(/\s+/).slice(-5, -3).toReversed();
+  const wide = (field: string | undefined, size: number): boolean =>
+    Number(/^\*\/(\d+)$/.exec(field ?? '')?.[1]) >= size;
+  if (wide(minute, 60))
+    return `${minute} in the minute runs once an hour, at minute 0; for longer intervals use every: 90m`;
+  return wide(hour, 24)
+    ? `${hour} in the hour runs once a day, at hour 0; for longer intervals use every: 36h`
+    : undefined;
+}
 
 export const timezone = z.string(TIMEZONE).check(z.refine(isTimezone, TIMEZONE));
 
