@@ -278,7 +278,17 @@ export class ApiConnection implements AsyncDisposable {
     { answer, rateLimits }: { readonly answer: RawAnswer; readonly rateLimits: RateLimits },
   ): Parsed<T> {
     const { status, body } = answer;
-    if (status < 200 || status > 299) throw statusError(place, status, serviceText(body), rateLimits.retryAfterMs);
+    const coding = codingOf(answer);
+    const isGood = status >= 200 && status <= 299;
+    if (!isGood) {
+      const text = coding === undefined ? serviceText(body) : `its text has the content coding ${coding}`;
+      throw statusError(place, status, text, rateLimits.retryAfterMs);
+    }
+    if (coding !== undefined) {
+      const what = `the response has the content coding ${coding}, although the request allows none`;
+      const advice = 'turn off the compression of the proxy before the service';
+      throw serviceError(place, { code: 'malformed', what, effect: 'possible', status, advice });
+    }
     const drops = new Drops();
     let value: T;
     try {
@@ -321,7 +331,13 @@ export class ApiConnection implements AsyncDisposable {
     return {
       method: call.method,
       path: this.#prefix + call.path,
-      headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...call.headers, authorization },
+      headers: {
+        accept: 'application/json',
+        'accept-encoding': 'identity',
+        'user-agent': USER_AGENT,
+        ...call.headers,
+        authorization,
+      },
       ...(call.body !== undefined && { body: call.body }),
     };
   }
@@ -382,6 +398,13 @@ const timeOf = memoByText(16, Date.parse);
 function servedAtOf(answer: RawAnswer): number | undefined {
   const at = timeOf(first(answer.headers['date']) ?? '');
   return Number.isNaN(at) ? undefined : at;
+}
+
+/** Returns the content coding of a response, such as `gzip`; undefined if it has none. */
+function codingOf({ headers }: RawAnswer): string | undefined {
+  const coding = first(headers['content-encoding'])?.toLowerCase() ?? '';
+  if (coding === '' || coding === 'identity') return undefined;
+  return /^[\w-]{1,20}$/.test(coding) ? coding : 'unknown';
 }
 
 /**

@@ -174,6 +174,19 @@ describe('unexpected responses', () => {
   });
 });
 
+test.each(['gzip', 'br'])('a response in %s, for which the request does not ask, is named', async (coding) => {
+  const headers = { 'content-encoding': coding };
+  const client = await clientUnderTest({ answer: json('\u001f', 200, headers) });
+  const error = await serviceErrorOf(resume(client));
+  expect(error).toMatchObject({ code: 'malformed', effect: 'possible' });
+  expect(error.message).toContain(`the content coding ${coding}`);
+  expect(client.sink.requests[0]!.headers['accept-encoding']).toBe('identity');
+  client.sink.answerWith(json('\u001f', 400, headers));
+  expect((await serviceErrorOf(resume(client))).message).toContain(
+    `answered 400: its text has the content coding ${coding}`,
+  );
+});
+
 describe('no response', () => {
   test('a refused port: connection, provably without effect', async () => {
     const { port, close } = await tcpServer(() => undefined);
