@@ -11,6 +11,7 @@ import { createFacts } from '#automate/engine/facts.ts';
 import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
+import type { SpanExport } from '#observe/tracing/spans.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -160,7 +161,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
 
   const read = { board, attempts, resumeEnds, ledger, aggregations, metrics, spans, events };
   watchAccounts({ config, direct, accounts, scheduler, ...read, clock, verified, within });
-  if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified }, parts);
+  if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified, spans }, parts);
   deps.views?.publish({ config, board, attempts, incidents, policies, accounts, metrics, canaries }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.
@@ -225,16 +226,18 @@ interface Maintained {
   readonly engine: Engine;
   readonly metrics: Metrics;
   readonly verified: VerifiedClock;
+  readonly spans: SpanExport | undefined;
 }
 
-function scheduleMaintenance(deps: GenerationDeps, { scheduler, engine, metrics, verified }: Maintained, parts: Parts) {
+function scheduleMaintenance(deps: GenerationDeps, maintained: Maintained, parts: Parts) {
+  const { scheduler, engine, metrics, verified, spans } = maintained;
   const { events, storage } = deps;
   const { ledger, backups } = storage;
   const { clock, logger } = deps.options;
   const upkeep = { scheduler, conditions: engine.others, events, logger };
   parts.defer(scheduleLabels({ scheduler, metrics, events }));
   scheduleReadings(scheduler, metrics);
-  scheduleUpkeep({ ...upkeep, store: storage, ledger, clock: verified });
+  scheduleUpkeep({ ...upkeep, store: storage, ledger, spans, clock: verified });
   if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
 }
 

@@ -12,6 +12,7 @@ import type { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
+import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { ProbeDeps } from '#operate/http/probes.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
@@ -41,6 +42,8 @@ export interface UpkeepDeps {
   readonly scheduler: Pick<Scheduler, 'add'>;
   readonly store: Pick<Storage, 'problem' | 'auditHead' | 'replica'>;
   readonly conditions: Pick<Engine['others'], 'raise' | 'resolve'>;
+  /** Absent without an endpoint for spans. */
+  readonly spans: Pick<SpanExport, 'problem'> | undefined;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
   readonly events: EventBus;
@@ -69,6 +72,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
         });
       }
       problem = found;
+      watchSpans(deps);
       watchName(deps);
     },
   });
@@ -104,6 +108,17 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       }
       return undefined;
     },
+  });
+}
+
+function watchSpans({ spans, conditions }: UpkeepDeps): void {
+  const problem = spans?.problem();
+  if (problem === undefined) return conditions.resolve('spans');
+  return conditions.raise({
+    key: 'spans',
+    severity: 'warning',
+    summary: 'Spans are not exported',
+    detail: `the receiver of spans is ${problem.host}: ${problem.cause}; check it, and its address (docs/traces.md)`,
   });
 }
 

@@ -20,7 +20,7 @@ function world(
   const lines: unknown[] = [];
   const conditions: unknown[] = [];
   const replica = { name: 'opsd-0', hasNamesake: false };
-  const storeState: { problem: string | undefined } = { problem: undefined };
+  const storeState: { problem: string | undefined; spans?: { host: string; cause: string } } = { problem: undefined };
   const events = new EventBus();
   const told: OpsEvent[] = [];
   events.subscribe((event) => void told.push(event));
@@ -33,8 +33,11 @@ function world(
     },
     conditions: {
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
-      resolve: (key) => void conditions.push([key, 'ended']),
+      resolve: (key) => {
+        if (key !== 'spans' || String(conditions).includes('spans')) conditions.push([key, 'ended']);
+      },
     },
+    spans: { problem: () => storeState.spans },
     ledger: { prune: async (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     clock: { now: () => NOW, isVerified: () => isVerified },
     events,
@@ -208,4 +211,14 @@ describe('scheduled backups', () => {
     expect(made).toHaveLength(1);
     expect(told.at(-1)).toEqual(['ended', 'backup']);
   });
+});
+
+test('a receiver of spans that fails for long is a condition with host and cause, until it accepts them', async () => {
+  const { run, conditions, storeState } = world(() => ({ more: false }));
+  storeState.spans = { host: 'otlp.example:4318', cause: 'nothing listens there (ECONNREFUSED)' };
+  await run('store-watch');
+  expect(conditions).toContainEqual(['spans', 'warning', expect.stringMatching(/otlp\.example:4318: nothing listens/)]);
+  delete storeState.spans;
+  await run('store-watch');
+  expect(conditions).toContainEqual(['spans', 'ended']);
 });

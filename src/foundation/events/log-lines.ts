@@ -54,7 +54,9 @@ export const LOG_LINES: { readonly [T in OpsEvent['type']]: LineOf<T> } = {
 
   'telemetry.variable_ignored': ({ variable }) => [
     'warn',
-    'environment variable ignored: expected key=value pairs, percent-encoded',
+    variable.endsWith('PROTOCOL')
+      ? 'environment variable ignored: spans are sent over HTTP, expected http/protobuf or http/json'
+      : 'environment variable ignored: expected key=value pairs, percent-encoded',
     { variable },
   ],
   'series.refused': ({ family, limit }) => [

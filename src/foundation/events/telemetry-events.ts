@@ -1,7 +1,7 @@
 /** Events of the daemon's own output: series, spans, delivery events. */
 
 export type TelemetryEvent =
-  /** An OTEL_* variable cannot be parsed. */
+  /** An OTEL_* variable cannot be parsed or is not supported. */
   | { readonly type: 'telemetry.variable_ignored'; readonly variable: string }
   | { readonly type: 'series.refused'; readonly family: string; readonly limit: number }
   | {

@@ -30,6 +30,11 @@ export interface HttpPostOptions {
   readonly tls?: SecureContextOptions;
 }
 
+/** The receiver closed a connection that was used before, without a response. A message may be sent twice. */
+class StaleConnection extends Error {}
+
+const STALE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE']);
+
 const MOST_ANSWER_BYTES = 65_536;
 
 export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): HttpPost {
@@ -44,11 +49,19 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
 
   return {
     async send(url, { headers, body }, signal) {
-      const { request, agent } = url.startsWith('https:') ? await (secure ??= loadSecure()) : plain;
-      const all = { ...headers, 'content-length': body.length };
-      const answer = await withTimeout(clock, timeoutMs, signal, (within) =>
-        exchange(request, url, { method: 'POST', headers: all, agent, signal: within }, body),
-      );
+      const { request, agent } = new URL(url).protocol === 'https:' ? await (secure ??= loadSecure()) : plain;
+      const all = { 'accept-encoding': 'identity', ...headers, 'content-length': body.length };
+      const answer = await withTimeout(clock, timeoutMs, signal, async (within) => {
+        const post = () => exchange(request, url, { method: 'POST', headers: all, agent, signal: within }, body);
+        try {
+          return await post();
+        } catch (error) {
+          if (!(error instanceof StaleConnection)) throw error;
+          // Other unused connections may be as old.
+          for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+          return await post();
+        }
+      });
       const servedAt = httpDate(answer.headers.date ?? '');
       const retryAfterMs = retryAfter(answer.headers['retry-after'], servedAt || clock.now());
       return {
@@ -78,10 +91,15 @@ function exchange(
   body: Uint8Array,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
+    let hasBegun = false;
     const sent = request(url, options, (response) => {
+      hasBegun = true;
       read(response).then(resolve, reject);
     });
-    sent.on('error', reject);
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      const isStale = sent.reusedSocket && !hasBegun && STALE.has(error.code);
+      reject(isStale ? new StaleConnection(error.message, { cause: error }) : error);
+    });
     sent.end(body);
   });
 }
@@ -94,4 +112,12 @@ async function read(response: IncomingMessage): Promise<RawAnswer> {
     if (bytes <= MOST_ANSWER_BYTES) chunks.push(chunk);
   }
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+}
+
+/** Appends a path to that of a URL. A query stays at its end. */
+export function withPath(base: string, path: string): string {
+  const url = new URL(base);
+  url.pathname = url.pathname.replace(/(?<!\/)\/+$/, '') + path;
+  url.hash = '';
+  return url.href;
 }

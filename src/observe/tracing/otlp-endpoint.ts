@@ -1,6 +1,7 @@
 /** Endpoint for spans: from the configuration, else from the environment variables that OpenTelemetry defines. */
 import { readFileSync } from 'node:fs';
 import { rememberSecrets } from '#foundation/domain/known-secrets.ts';
+import { withPath } from '#foundation/platform/http-post.ts';
 import type { TraceSettings } from './settings.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -16,18 +17,24 @@ export interface OtlpEndpoint {
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
 }
 
+const TRACES = '/v1/traces';
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
+ * @param onIgnored called with the name of a variable that has no effect
  * @returns undefined if no endpoint is configured, or if the environment disables tracing for an endpoint that it names
  * @throws {Error} if a variable is invalid; the message has its name, never its value
  */
-export function otlpEndpoint(settings: TraceSettings, env: Env): OtlpEndpoint | undefined {
-  const url = settings.otlp === undefined ? urlFromEnv(env) : appendPath(settings.otlp.url);
+export function otlpEndpoint(
+  settings: TraceSettings,
+  env: Env,
+  onIgnored: (variable: string) => void = () => undefined,
+): OtlpEndpoint | undefined {
+  const url = settings.otlp === undefined ? urlFromEnv(env) : withPath(settings.otlp.url, TRACES);
   if (url === undefined) return undefined;
   return {
     url,
-    protocol: settings.otlp?.protocol ?? protocolFromEnv(env),
+    protocol: settings.otlp?.protocol ?? protocolFromEnv(env, onIgnored),
     headers: rememberSecrets({ ...headersFromEnv(env), ...lowerCased(settings.otlp?.headers ?? {}) }),
     compression: valueOf(env, 'COMPRESSION')?.value === 'gzip' ? 'gzip' : 'none',
     timeoutMs: timeoutFromEnv(env),
@@ -53,21 +60,15 @@ function urlFromEnv(env: Env): string | undefined {
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new Error(`${found.name} is not an http or https URL: correct it, or set telemetry.traces.otlp.url`);
   }
-  return found.name.includes('_TRACES_') ? found.value : appendPath(found.value);
+  return found.name.includes('_TRACES_') ? url.href : withPath(found.value, TRACES);
 }
 
-function appendPath(base: string): string {
-  return `${base.replace(/(?<!\/)\/+$/, '')}/v1/traces`;
-}
-
-function protocolFromEnv(env: Env): OtlpEndpoint['protocol'] {
+/** A variable for other programs of the cluster, such as `grpc`, must not keep the daemon from starting. */
+function protocolFromEnv(env: Env, onIgnored: (variable: string) => void): OtlpEndpoint['protocol'] {
   const found = valueOf(env, 'PROTOCOL');
-  if (found === undefined || found.value === 'http/protobuf') return 'http/protobuf';
-  if (found.value === 'http/json') return 'http/json';
-  throw new Error(
-    `${found.name} is ${found.value}, but spans are sent over HTTP only: ` +
-      'set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/protobuf or http/json, or configure telemetry.traces.otlp',
-  );
+  if (found?.value === 'http/json') return 'http/json';
+  if (found !== undefined && found.value !== 'http/protobuf') onIgnored(found.name);
+  return 'http/protobuf';
 }
 
 /**

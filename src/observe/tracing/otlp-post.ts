@@ -2,16 +2,19 @@
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { createHttpPost, type PostAnswer } from '#foundation/platform/http-post.ts';
+import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { OtlpEndpoint } from './otlp-endpoint.ts';
 
 type PostResult =
   /** Accepted, except for spans that the receiver permanently rejected. */
   | { readonly kind: 'accepted'; readonly rejected: number }
-  | { readonly kind: 'rejected'; readonly status: number }
+  | { readonly kind: 'rejected'; readonly cause: string }
   /** Worth a retry, after the delay that the receiver requests. */
-  | { readonly kind: 'later'; readonly afterMs?: number };
+  | { readonly kind: 'later'; readonly cause: string; readonly afterMs?: number };
 
 export interface OtlpPost extends Disposable {
+  /** Host and port of the receiver, for messages. */
+  readonly host: string;
   /** Sends a request. Never rejects: a request without a response can be retried. */
   send(protocol: OtlpEndpoint['protocol'], body: Uint8Array, signal: AbortSignal): Promise<PostResult>;
 }
@@ -23,6 +26,7 @@ const AGAIN = new Set([429, 502, 503, 504]);
 export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
   const post = createHttpPost({ clock, timeoutMs: endpoint.timeoutMs, tls: endpoint.tls });
   return {
+    host: new URL(endpoint.url).host,
     async send(protocol, plain, signal) {
       const isZipped = endpoint.compression === 'gzip';
       const headers = {
@@ -32,8 +36,8 @@ export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
       };
       try {
         return verdict(await post.send(endpoint.url, { headers, body: isZipped ? gzipSync(plain) : plain }, signal));
-      } catch {
-        return { kind: 'later' };
+      } catch (error) {
+        return { kind: 'later', cause: causeOf(error) };
       }
     },
     [Symbol.dispose]: () => post[Symbol.dispose](),
@@ -42,8 +46,24 @@ export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
 
 function verdict({ status, retryAfterMs, contentType, body }: PostAnswer): PostResult {
   if (status >= 200 && status < 300) return { kind: 'accepted', rejected: rejectedSpans(contentType, body) };
-  if (!AGAIN.has(status)) return { kind: 'rejected', status };
-  return { kind: 'later', ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) };
+  const cause = `it answers ${status}`;
+  if (!AGAIN.has(status)) return { kind: 'rejected', cause };
+  return { kind: 'later', cause, ...(retryAfterMs !== undefined && { afterMs: retryAfterMs }) };
+}
+
+/** Explanations by the code of the system, Node, or OpenSSL. */
+const CAUSES: readonly (readonly [code: RegExp, explanation: string])[] = [
+  [/^(?:ENOTFOUND|EAI_)/, 'the host name does not resolve'],
+  [/^ECONNREFUSED$/, 'nothing listens there'],
+  [/CERT|SSL|TLS|UNABLE_TO|EPROTO/, 'there is no trusted TLS connection'],
+  [/^(?:ECONNRESET|EPIPE)$/, 'the connection was closed without a response'],
+];
+
+function causeOf(error: unknown): string {
+  if (error instanceof TimeoutError) return 'there was no response in time';
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+  const explained = CAUSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'it cannot be reached';
+  return `${explained} (${code})`;
 }
 
 /** Returns the number of rejected spans from a partial success. An unreadable response rejects none. */

@@ -11,6 +11,8 @@ import { requestOf } from './span-frames.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
+/** Time after which failures are a condition. */
+const LASTING_MS = 60_000;
 const ACCEPTED = { kind: 'accepted', rejected: 0 } as const;
 
 /** Encoded spans. `madeAt` is set if their age at the acknowledgment is measured. */
@@ -25,7 +27,16 @@ interface SendOptions {
   readonly onWait?: (waits: boolean) => void;
 }
 
+/** Failure of all requests for some time. */
+export interface ExportProblem {
+  /** Host and port of the receiver. */
+  readonly host: string;
+  readonly cause: string;
+}
+
 export interface OtlpSender extends Disposable {
+  /** Undefined if the receiver accepts spans, or fails only since a moment ago. */
+  problem(): ExportProblem | undefined;
   /** Resolves when the receiver has accepted or rejected the spans. Rejects with the signal's reason. */
   send(batch: OtlpBatch, options: SendOptions): Promise<void>;
 }
@@ -38,7 +49,13 @@ export function createOtlpSender(deps: {
   const { post, clock, events } = deps;
   /** End of the wait that the receiver requested for all batches, on the monotonic clock. */
   let heldUntil = 0;
+  /** First failure since the last success, on the monotonic clock, and the last cause. */
+  let failing: { readonly since: number; readonly cause: string } | undefined;
   return {
+    problem() {
+      if (failing === undefined || clock.monotonic() - failing.since < LASTING_MS) return undefined;
+      return { host: post.host, cause: failing.cause };
+    },
     async send(batch, { signal, maxAgeMs = Infinity, onWait }) {
       const pause = async (ms: number): Promise<void> => {
         onWait?.(true);
@@ -50,8 +67,12 @@ export function createOtlpSender(deps: {
         if (heldMs > 0) await pause(heldMs);
         const { body, spans, tooOld } = requestOf(batch, clock.now() - maxAgeMs);
         const result = body === undefined ? ACCEPTED : await post.send(batch.protocol, body, signal);
+        // A stop is no failure of the receiver.
+        if (result.kind === 'later') signal.throwIfAborted();
+        if (result.kind !== 'accepted') {
+          failing = { since: failing?.since ?? clock.monotonic(), cause: result.cause };
+        } else if (body !== undefined) failing = undefined;
         if (result.kind === 'later') {
-          signal.throwIfAborted();
           heldUntil = Math.max(heldUntil, clock.monotonic() + (result.afterMs ?? 0));
           await pause(Math.max(waitMs, result.afterMs ?? 0));
           continue;

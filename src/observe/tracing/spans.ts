@@ -5,6 +5,7 @@
 import type { SpanOutbox, SpanSource } from '../aggregation/span-outbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import type { ExportProblem } from './otlp-sender.ts';
 import type { DaemonSpans } from './daemon-spans.ts';
 import { otlpEndpoint, type Env } from './otlp-endpoint.ts';
 import { otlpResources } from './otlp-resource.ts';
@@ -28,6 +29,8 @@ export interface SpanExport extends AsyncDisposable {
   readonly source: SpanSource;
   /** Spans of the daemon's own work. */
   readonly own: DaemonSpans;
+  /** Returns why no spans arrive; undefined while they do. */
+  problem(): ExportProblem | undefined;
   /** Resolves when no spans are waiting. Rejects with the signal's reason. */
   flush(signal: AbortSignal): Promise<void>;
 }
@@ -40,7 +43,8 @@ const SCOPE = 'msgsvc-opsd';
  */
 export async function createSpanExport(options: SpanExportOptions): Promise<SpanExport | undefined> {
   const { settings, clock, events, outbox, version } = options;
-  const endpoint = otlpEndpoint(settings, options.env);
+  const onIgnored = (variable: string): void => events.emit({ type: 'telemetry.variable_ignored', variable });
+  const endpoint = otlpEndpoint(settings, options.env, onIgnored);
   if (endpoint === undefined) return undefined;
   const { createDaemonSpans } = await import('./daemon-spans.ts');
   const { createOtlpPost } = await import('./otlp-post.ts');
@@ -48,9 +52,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
   const { createSpanSender } = await import('./span-sender.ts');
   const { createSpanSource } = await import('./span-source.ts');
 
-  const resources = otlpResources(options.env, version, (variable) =>
-    events.emit({ type: 'telemetry.variable_ignored', variable }),
-  );
+  const resources = otlpResources(options.env, version, onIgnored);
   const sender = createOtlpSender({ post: createOtlpPost(endpoint, clock), clock, events });
   const own = await createDaemonSpans({ endpoint, sender, events, clock, version, resource: resources.daemon });
   const source = createSpanSource({
@@ -77,6 +79,7 @@ export async function createSpanExport(options: SpanExportOptions): Promise<Span
   return {
     source,
     own,
+    problem: () => sender.problem(),
     flush: async (signal) => {
       await deliveries.flush(signal);
     },

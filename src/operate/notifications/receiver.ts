@@ -3,7 +3,7 @@
  */
 import { redactData } from '#foundation/domain/redact.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import type { HttpPost } from '#foundation/platform/http-post.ts';
+import { withPath, type HttpPost } from '#foundation/platform/http-post.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 
 export interface Receiver {
@@ -73,5 +73,5 @@ export async function deliver(receiver: Receiver, message: unknown, options: Del
 function urlOf(base: string, path: string): string | undefined {
   const url = URL.parse(base);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined;
-  return path === '' ? base : base.replace(/(?<!\/)\/+$/, '') + path;
+  return path === '' ? base : withPath(base, path);
 }

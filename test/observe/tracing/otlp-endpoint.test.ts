@@ -64,6 +64,23 @@ test('headers, protocol, compression and timeout come from the environment, wher
   });
 });
 
+test.each([
+  ['http://c:4318?tenant=a', 'http://c:4318/v1/traces?tenant=a'],
+  ['http://c:4318/otlp/?tenant=a#x', 'http://c:4318/otlp/v1/traces?tenant=a'],
+  ['HTTPS://C.example', 'https://c.example/v1/traces'],
+])('the path is added to %s by the parts of the URL', (url, full) => {
+  expect(endpoint({ OTEL_EXPORTER_OTLP_ENDPOINT: url })?.url).toBe(full);
+  if (!url.includes('?')) expect(endpoint({}, { url })?.url).toBe(full);
+  expect(endpoint({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: full.replace('https', 'HTTPS') })?.url).toBe(full);
+});
+
+test('a protocol for other programs is ignored, and named', () => {
+  const ignored: string[] = [];
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+  const found = otlpEndpoint(traceSettings.parse({}), env, (variable) => ignored.push(variable));
+  expect([found?.protocol, ignored]).toEqual(['http/protobuf', ['OTEL_EXPORTER_OTLP_PROTOCOL']]);
+});
+
 test('certificates are read from files', () => {
   const ca = join(tempDir(), 'ca.pem');
   writeFileSync(ca, 'PEM');
@@ -74,10 +91,6 @@ test('certificates are read from files', () => {
 describe('an invalid setting is named, without its value where that may be secret', () => {
   test.each([
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL'],
-    [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but spans are sent over HTTP only',
-    ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_HEADERS: 'hush-hush' },
       'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs',

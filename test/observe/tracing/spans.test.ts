@@ -7,6 +7,7 @@ import { spanIdOf, traceIdOf, workflowTraceIdOf } from '#observe/tracing/trace-i
 import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import { otlpSink } from '../../support/otlp-sink.ts';
+import { freePort } from '../../support/free-port.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { AT, message, openMessage, PARENT, spanWorld, type Committing, type SpanWorldOptions } from './span-world.ts';
 
@@ -520,6 +521,51 @@ describe('a faulty receiver', () => {
       }
     },
   );
+
+  test('that resets every second request of a connection gets all spans, by new connections', async () => {
+    const sink = await otlpSink();
+    const { send, events, flush } = await spanWorld(sink);
+    const used = new WeakSet<object>();
+    sink.answerWith((request, response) => {
+      const { socket } = response;
+      if (socket === null || used.has(socket)) return void response.destroy();
+      used.add(socket);
+      return sink.accept(request, response);
+    });
+    for (const n of [1, 2, 3]) {
+      await send([numbered(n)]);
+      await flush();
+    }
+    expect(events).toEqual([exported(5), exported(5), exported(5)]);
+  });
+
+  test('that fails for a minute is a problem with host and cause, until it accepts spans', async () => {
+    const sink = await otlpSink();
+    const { send, spans, flush, clock } = await spanWorld(sink);
+    sink.answerWith((_request, response) => void response.writeHead(503).end());
+    await send([message()]);
+    const flushed = flush();
+    for (const [index, seconds] of [1, 2, 4, 8, 16, 30].entries()) {
+      await expect.poll(() => sink.requests.length).toBe(index + 1);
+      await expect.poll(() => clock.nextIn).toBe(seconds * 1_000);
+      expect(spans.problem()).toBeUndefined();
+      await clock.advance(seconds * 1_000);
+    }
+    await expect.poll(() => clock.nextIn).toBe(30_000);
+    expect(spans.problem()).toEqual({ host: new URL(sink.url).host, cause: 'it answers 503' });
+    sink.answerWith(sink.accept);
+    await clock.advance(30_000);
+    await flushed;
+    expect(spans.problem()).toBeUndefined();
+  });
+
+  test('that cannot be reached is a problem with its cause', async () => {
+    const { send, spans, clock } = await spanWorld({ url: `http://127.0.0.1:${await freePort()}` });
+    await send([message()]);
+    await expect.poll(() => clock.nextIn).toBe(1_000);
+    await clock.advance(60_000);
+    await expect.poll(() => spans.problem()?.cause).toBe('nothing listens there (ECONNREFUSED)');
+  });
 
   test('that hangs: a full queue drops whole messages and counts them, and flushing can be aborted', async () => {
     const sink = await otlpSink();

@@ -181,6 +181,16 @@ test('a running daemon must be healthy, and its metrics must parse', async () =>
   expect(stdout).toContain('2 findings.');
 });
 
+test('a receiver of spans that fails is a finding', async () => {
+  const detail = 'the receiver of spans is otlp.example:4318: nothing listens there (ECONNREFUSED); check it';
+  const spans = { key: 'spans', severity: 'warning', summary: 'Spans are not exported', detail, since: 0 } as const;
+  const given = world(METRICS);
+  const daemon = await serving({ ...given, engine: { ...given.engine, conditions: () => [spans] } });
+  const { code, stdout } = await opsd(['doctor', '--url', daemon.address]);
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/✗ spans +the receiver of spans is otlp\.example:4318: nothing/);
+});
+
 test('a named daemon that does not respond is a finding', async () => {
   const { code, stdout } = await opsd(['doctor', '--url', `http://127.0.0.1:${await freePort()}`]);
   expect(code).toBe(3);

@@ -72,7 +72,16 @@ export async function checkDaemon(
     const said = `${result}, with another configuration than ${config.sourceFile}`;
     return { running, checks: [{ ...about, state: 'finding', result: said, fix: `\`${daemon.command('reload')}\`` }] };
   }
-  return { running, checks: [{ ...about, state: 'ok', result }] };
+  return { running, checks: [{ ...about, state: 'ok', result }, ...checkSpans(status)] };
+}
+
+/** Reports the condition of a receiver of spans that does not accept them. */
+function checkSpans({ conditions }: Running['status']): readonly Check[] {
+  const all = Array.isArray(conditions) ? (conditions as { readonly key?: unknown; readonly detail?: unknown }[]) : [];
+  const failing = all.find(({ key }) => key === 'spans');
+  if (failing === undefined) return [];
+  const fix = 'correct telemetry.traces.otlp.url or OTEL_EXPORTER_OTLP_ENDPOINT, or repair the receiver';
+  return [{ check: 'spans', state: 'finding', result: String(failing.detail), fix }];
 }
 
 async function daemonOf(call: Call, config: Config | undefined): Promise<DaemonCall | undefined> {
