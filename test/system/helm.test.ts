@@ -401,6 +401,22 @@ describe.skipIf(helm === undefined)('the chart', () => {
     expect(secrets.filter((name) => !name.startsWith('eu-'))).toEqual([]);
   });
 
+  test.each(['my.rel', '1abc', '1.opsd', 'opsd', 'eu'])(
+    'the Services of the release %s have valid names',
+    (release) => {
+      const manifests = template({ release, values: ['every-component'] });
+      const names = all(manifests, 'Service').map(({ metadata }) => metadata.name);
+      expect(names.length).toBeGreaterThan(1);
+      expect(names.filter((name) => !/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))).toEqual([]);
+    },
+  );
+
+  test('releases whose names are changed or truncated share no name', () => {
+    const releases = [`${'r'.repeat(50)}-a`, `${'r'.repeat(50)}-b`, 'my.rel', 'my-rel', 'my.rel.x', 'my-rel.x'];
+    const names = releases.map((release) => all(template({ release }), 'Deployment')[0]!.metadata.name);
+    expect(new Set(names).size).toBe(releases.length);
+  });
+
   test('long names of releases stay valid', () => {
     const manifests = template({ release: 'r'.repeat(53), values: ['every-component'] });
     const names = manifests.map(({ metadata }) => metadata.name);

@@ -1,8 +1,17 @@
-{{/* Prefix of all names. Short enough for the suffixes, such as -flow-control-dashboard. */}}
+{{/*
+Prefix of all names. Short enough for the suffixes, such as -flow-control-dashboard. A Service needs a letter first and
+has no dots. A name that was changed for that, or truncated, ends in its hash, so that no two releases share it.
+*/}}
 {{- define "opsd.fullname" -}}
 {{- $name := .Release.Name -}}
 {{- if not (contains .Chart.Name $name) }}{{ $name = printf "%s-%s" $name .Chart.Name }}{{ end -}}
-{{- default $name .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- $full := default $name .Values.fullnameOverride -}}
+{{- $valid := replace "." "-" $full -}}
+{{- if not (regexMatch "^[a-z]" $valid) }}{{ $valid = printf "opsd-%s" $valid }}{{ end -}}
+{{- if or (ne $valid $full) (gt (len $valid) 40) -}}
+{{- $valid = printf "%s-%s" ($valid | trunc 31 | trimSuffix "-") (sha256sum $full | trunc 8) -}}
+{{- end -}}
+{{- $valid -}}
 {{- end }}
 
 {{- define "opsd.selectorLabels" -}}
