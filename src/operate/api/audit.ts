@@ -74,7 +74,8 @@ export function verifyAuditLog({ clock, audit }: Pick<ApiDeps, 'clock' | 'audit'
     .verify()
     .then((verdict) => ({
       at: clock.now(),
-      isIntact: verdict.finding === undefined,
+      // Neither intact nor changed: the end of the last record is missing.
+      isIntact: verdict.finding === undefined && !verdict.isTorn,
       tookMs: clock.monotonic() - from,
       ...verdict,
     }))

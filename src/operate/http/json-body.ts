@@ -19,7 +19,8 @@ export function reasonField() {
 }
 
 export function nameField(what: string) {
-  return z.string(`must be ${what}`).min(1, `must be ${what}`);
+  const printable = /^\P{Cc}+$/u;
+  return z.string(`must be ${what}`).regex(printable, `must be ${what}`);
 }
 
 /** @param form format of the body, for the error */

@@ -51,7 +51,9 @@ export function readQuery<S extends z.ZodObject>(query: URLSearchParams, schema:
   const given: Record<string, string | readonly string[]> = {};
   for (const name of new Set(query.keys())) {
     const values = query.getAll(name);
-    const field = schema.shape[name] as z.ZodType | undefined;
+    const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
+    // A name such as `__proto__` is a parameter as any other. The schema does not see it.
+    if (field === undefined && name in Object.prototype) throw badRequest(unknown([name], schema));
     if (values.length > 1 && field !== undefined && !isList(field)) throw badRequest(`${name} must not be repeated`);
     given[name] = field !== undefined && isList(field) ? values : values[0]!;
   }
@@ -67,8 +69,12 @@ function isList(field: z.ZodType): boolean {
 
 function faultOf(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
   if (issue.code !== 'unrecognized_keys') return `${String(issue.path[0])} ${issue.message}`;
-  const unknown = issue.keys.map((key) => key.slice(0, 100)).join(', ');
-  return `unknown parameters: ${unknown}; available: ${Object.keys(schema.shape).join(', ')}`;
+  return unknown(issue.keys, schema);
+}
+
+function unknown(names: readonly string[], schema: z.ZodObject): string {
+  const shown = names.map((name) => name.slice(0, 100)).join(', ');
+  return `unknown parameters: ${shown}; available: ${Object.keys(schema.shape).join(', ')}`;
 }
 
 function badRequest(message: string): HttpError {

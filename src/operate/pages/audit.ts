@@ -57,13 +57,16 @@ function detailsOf(details: AuditRecordView['details']): string | undefined {
 
 export async function verifyPage(context: PageContext): Promise<Reply> {
   const { isIntact, records: count, finding, head, isTorn, tookMs } = await verifiedAudit(context);
+  const [tone, word] = isIntact
+    ? (['ok', 'The chain is intact.'] as const)
+    : finding === undefined
+      ? (['attention', 'The chain is intact up to its last line, which has no end.'] as const)
+      : (['trouble', 'The chain is broken.'] as const);
   return showPage(context, {
     title: 'Verification of the audit log',
     section: '/audit',
     isStill: true,
-    main: html`<p class="notice ${isIntact ? 'ok' : 'trouble'}">
-        ${isIntact ? state('ok', 'The chain is intact.') : state('trouble', 'The chain is broken.')}
-      </p>
+    main: html`<p class="notice ${tone}">${state(tone, word)}</p>
       ${facts([
         { name: 'Records', value: formatCount(count) },
         { name: 'Problem', value: finding && `${finding.problem} (${finding.file}, line ${finding.line})` },

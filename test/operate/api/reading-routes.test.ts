@@ -86,6 +86,8 @@ describe('/api/v1/flow-control', () => {
   test.each([
     ['?account=nobody', 404, 'not_found', 'There is no account nobody. Accounts: production, staging'],
     ['?key=x', 400, 'bad_request', 'unknown parameters: key; available: account.'],
+    ['?__proto__=x', 400, 'bad_request', 'unknown parameters: __proto__; available: account.'],
+    ['?constructor=x', 400, 'bad_request', 'unknown parameters: constructor; available: account.'],
     ['?account=', 400, 'bad_request', 'account must not be empty.'],
     ['?account=a&account=b', 400, 'bad_request', 'account must not be repeated.'],
   ])('%s is rejected', async (query, ...expected) => {
@@ -301,6 +303,13 @@ describe('/api/v1/audit', () => {
     expect(await get(deps, '/api/v1/audit/verify')).toMatchObject({ at: NOW, isIntact: false, tookMs: 0 });
     expect(runs).toBe(2);
   });
+});
+
+test('a log whose last line has no end is neither intact nor changed', async () => {
+  const deps = world({ audit: { ...world().audit, verify: async () => ({ records: 3, isTorn: true }) } });
+  const verified = await verifyAuditLog(deps);
+  expect(verified).toMatchObject({ isIntact: false, isTorn: true, records: 3 });
+  expect(verified.finding).toBeUndefined();
 });
 
 describe('/api/v1/configuration', () => {

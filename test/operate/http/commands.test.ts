@@ -1,7 +1,7 @@
 /** Commands over HTTP: calls of the engine, permissions, and responses. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { shownGroup } from '#automate/ledger/shown-group.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
@@ -458,4 +458,11 @@ describe('kept records are readable', () => {
     const { address } = await serving(deps());
     expect((await ask(address, '/')).text).not.toContain('s3cret');
   });
+});
+
+test.each(['a\u0000b', '\u007F', 'a\nb', ''])('explain of %j is the caller’s error', async (id) => {
+  const explain = vi.fn<EngineCommands['explain']>();
+  const answer = await post(world({ engine: engine({ explain }) }), '/api/v1/explain', { id });
+  expect(answer.status).toBe(400);
+  expect(explain).not.toHaveBeenCalled();
 });

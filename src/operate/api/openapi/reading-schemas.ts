@@ -145,7 +145,7 @@ export const READING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   AuditHead: objectOf<AuditHead>({ sequence: integer(), hash: text() }, 'Last record of the audit log.'),
   AuditVerification: objectOf<AuditVerification>({
     at: time(),
-    isIntact: flag(),
+    isIntact: flag('True if no record was changed and the last line is whole.'),
     tookMs: span(),
     records: count('Verified records.'),
     head: opt(ref('AuditHead')),

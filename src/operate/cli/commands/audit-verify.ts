@@ -34,7 +34,9 @@ export async function verifyCommand(call: Call, source: AuditSource): Promise<nu
     return EXIT.held;
   }
   const end = head === undefined ? '' : `, head ${head.sequence}:${head.hash}`;
-  io.stdout.write(`${log.place} is intact: ${formatCount(records)} records${end}\n`);
+  io.stdout.write(
+    `${log.place} is ${isTorn ? 'torn at its last line, and intact before it' : 'intact'}: ${formatCount(records)} records${end}\n`,
+  );
   io.stdout.write(`Its end was compared with ${known.source}.\n`);
   if (isTorn)
     io.stdout.write(
