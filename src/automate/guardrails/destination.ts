@@ -1,4 +1,4 @@
-import { DESTINATION_RULES, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
+import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
 import type { Hold } from '#foundation/domain/hold.ts';
 import type { Deliveries, GroupFacts, GroupVerdict } from './guard.ts';
 
@@ -17,9 +17,11 @@ export function destination(facts: GroupFacts): GroupVerdict {
   if (deliveries === undefined) return little(facts, 'unknown', true);
   const { delivered, all, isPartial = false } = deliveries;
   const isHealthy = isDelivering(deliveries);
+  // A failing destination is no unknown one: every view reports its outage.
+  const isEnough = all >= LEAST_SAMPLE || isFailing(deliveries);
   // Data for a part of the window can show that a destination fails, but not that it delivers.
-  if (isPartial && (isHealthy || !(all >= LEAST_SAMPLE))) return little(facts, 'unknown', isHealthy);
-  if (!(all >= LEAST_SAMPLE)) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
+  if (isPartial && (isHealthy || !isEnough)) return little(facts, 'unknown', isHealthy);
+  if (!isEnough) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
   // Truncated, not rounded: a lower ratio never appears as 0.90.
   const reason = `${(Math.floor((delivered * 100) / all) / 100).toFixed(2)} of ${all}`;
   if (isHealthy) return { allowed: matched, reason, passed: true };

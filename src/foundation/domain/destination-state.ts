@@ -144,6 +144,11 @@ export function isHealthy({ delivered, all }: Pick<DestinationStatus, 'delivered
   return delivered * 100 >= all * DESTINATION_RULES.healthyPercent;
 }
 
+/** Returns true if enough attempts are known, and nearly all of them failed. */
+export function isFailing({ delivered, all }: Pick<DestinationStatus, 'delivered' | 'all'>): boolean {
+  return all >= DESTINATION_RULES.fewestFailing && isMostlyFailed({ delivered, failed: all - delivered });
+}
+
 function isMostlyFailed({ delivered, failed }: { readonly delivered: number; readonly failed: number }): boolean {
   return delivered * 100 < DESTINATION_RULES.failingPercent * (delivered + failed);
 }

@@ -533,6 +533,11 @@ describe('destination', () => {
       { allowed: 1, reason: '19 of 19, too few: one canary', passed: false },
     ],
     [{ deliveries: { delivered: 0, all: 0 } }, { allowed: 1, reason: '0 of 0, too few: one canary', passed: false }],
+    // Enough for an outage, so nothing is sent into it.
+    [{ deliveries: { delivered: 0, all: 10 } }, { allowed: 0, reason: '0.00 of 10', passed: false }],
+    [{ deliveries: { delivered: 0, all: 10, isPartial: true } }, { allowed: 0, reason: '0.00 of 10', passed: false }],
+    [{ deliveries: { delivered: 1, all: 10 } }, { allowed: 1, reason: '1 of 10, too few: one canary', passed: false }],
+    [{ deliveries: { delivered: 0, all: 9 } }, { allowed: 1, reason: '0 of 9, too few: one canary', passed: false }],
     [{}, { allowed: 1, reason: 'unknown: one canary', passed: false }],
     [{ matched: 1 }, { allowed: 1, reason: 'unknown: one canary', passed: true }],
     [{ matched: 0 }, { allowed: 0, reason: 'unknown: one canary', passed: true }],

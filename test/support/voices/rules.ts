@@ -41,8 +41,8 @@ export function contradictions(voices: Voices, world: VoicesWorld, memory: Memor
 
 const DECIDED = new Set(['rejected', 'applied', 'expired', 'replaced', 'cancelled']);
 const USABLE = new Set(['pending', 'approved']);
-/** Failures after which nobody can take a destination for one that delivers. */
-const CERTAIN = 30;
+/** Failures in some minutes after which nobody can take a destination for one that delivers. */
+const CERTAIN = { failures: 20, minutes: 12 };
 
 const RULES: Readonly<Record<string, Rule>> = {
   'books and dead letters': ({ books, deadLetters }) =>
@@ -90,7 +90,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'outages and the service': ({ status }, world) =>
     PLACES.flatMap((place) => {
       const isShown = status.outages.some(({ destination }: Json) => destination === world.hosts[place]);
-      const isFailing = world.isDown(place) && world.failures(place) >= CERTAIN;
+      const isFailing = isCertain(place, world);
       return isFailing && !isShown ? [[place, 'fails all, but no outage is shown'] as const] : [];
     }),
 
@@ -200,7 +200,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'nothing is sent into an outage': ({ actions }, world, { resumes }) =>
     PLACES.flatMap((place) => {
       const sent = actions.filter(({ workflowUrl = '' }) => URL.parse(workflowUrl)?.host === world.hosts[place]).length;
-      if (!world.isDown(place) || world.failures(place) < CERTAIN) {
+      if (!isCertain(place, world)) {
         resumes.delete(place);
         return [];
       }
@@ -275,6 +275,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     );
   },
 };
+
+function isCertain(place: Place, world: VoicesWorld): boolean {
+  return world.failures(place, CERTAIN.minutes) >= CERTAIN.failures;
+}
 
 function differ(subject: string, said: Readonly<Record<string, unknown>>): Found[] {
   const values = Object.values(said).map((value) => JSON.stringify(value));

@@ -48,8 +48,8 @@ export interface VoicesWorld {
   /** Sets the responses of a destination. */
   set(place: Place, state: 'up' | 'down'): void;
   isDown(place: Place): boolean;
-  /** Requests that the destination rejected since it went down. */
-  failures(place: Place): number;
+  /** Requests that a destination rejected in the last minutes; all of them if it was down as long. */
+  failures(place: Place, minutes: number): number;
   /** Fails runs of a destination that is down, and waits until the daemon lists them. */
   fail(place: Place, runs: number): Promise<void>;
   /** Lets virtual time pass under traffic. */
@@ -79,8 +79,8 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
   const service: Service = { url: emulator.url, token: TEST_TOKEN };
   const sinks = new Map<Place, HttpSink>();
   for (const place of PLACES) sinks.set(place, await httpSink());
-  /** Requests of a destination when it went down. */
-  const down = new Map<Place, number>();
+  /** Times of the requests that a destination rejected since it went down. */
+  const down = new Map<Place, number[]>();
   const folder = tempDir();
   const file = join(folder, 'opsd.yaml');
   const url = `http://127.0.0.1:${await freePort()}`;
@@ -104,13 +104,17 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
       string
     >,
     set(place, state) {
-      if (state === 'down') down.set(place, sinks.get(place)!.requests.length);
+      const rejected: number[] = [];
+      if (state === 'down') down.set(place, rejected);
       else down.delete(place);
-      const status = state === 'down' ? 503 : 200;
-      sinks.get(place)!.answerWith((_request, response) => void response.writeHead(status).end());
+      sinks.get(place)!.answerWith((_request, response) => {
+        if (state === 'down') rejected.push(clock.now());
+        response.writeHead(state === 'down' ? 503 : 200).end();
+      });
     },
     isDown: (place) => down.has(place),
-    failures: (place) => sinks.get(place)!.requests.length - (down.get(place) ?? Infinity),
+    failures: (place, minutes) =>
+      (down.get(place) ?? []).filter((time) => time > clock.now() - minutes * MINUTE).length,
     async fail(place, runs) {
       const before = emulator.workflowDlq('acc-1').length;
       const headers = { 'Svc-Retries': '0', 'Svc-Label': place };
