@@ -29,8 +29,7 @@ const OUTCOME = 'SELECT outcome FROM outcomes WHERE intent_id = ? ORDER BY id DE
 const CLAIM = 'SELECT id FROM intents WHERE account = ? AND target = ? AND active = 1';
 const OPERATION_CLAIM = 'SELECT operation_id FROM operation_claims WHERE account = ? AND target = ?';
 const PAUSED = 'SELECT scope, reason FROM pauses WHERE lifted_at IS NULL ORDER BY id';
-const CANCELLED = `SELECT by, reason FROM plans
-  WHERE hash >= ?1 AND hash < ?1 || 'g' AND id = ?1 AND state = 'cancelled'`;
+const ENDED = `SELECT id, state, by, reason FROM plans WHERE id = ? AND state IN ('cancelled', 'rejected')`;
 const LAST_OF_LINEAGE = 'SELECT max(at) AS at FROM intents WHERE account = ? AND lineage = ? AND active = 1';
 
 /** Queries of the work list by name. They must stay fast with a million intents. */
@@ -141,20 +140,19 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
 /** Returns what has changed since an action was decided; undefined if nothing has. */
 function* changedSince(
   proposal: Proposal,
-  { pauses, plan, since, budgetChanges }: Premises,
+  { pauses, plans = [], since, budgetChanges }: Premises,
 ): Work<Pick<Refused, 'guard' | 'reason'> | undefined> {
   const { account } = proposal;
   if (pauses !== undefined) {
     const paused = (yield* all(PAUSED)).find((row) => pauses.includes(String(row['scope'])));
     if (paused !== undefined) return { guard: 'kill_switch', reason: String(paused['reason']) };
   }
-  const cancelled = plan === undefined ? undefined : yield* get(CANCELLED, plan);
-  if (cancelled !== undefined) {
-    const { by, reason } = cancelled;
-    return {
-      guard: 'interrupted',
-      reason: `cancelled by ${String(by)}${reason === null ? '' : `: ${String(reason)}`}`,
-    };
+  for (const plan of plans) {
+    const ended = yield* get(ENDED, plan);
+    if (ended === undefined) continue;
+    const why = ended['reason'] === null ? '' : `: ${String(ended['reason'])}`;
+    const by = `${String(ended['state'])} by ${String(ended['by'])}${why}`;
+    return { guard: 'interrupted', reason: by };
   }
   if (since !== undefined && 'lineage' in proposal) {
     const at = (yield* get(LAST_OF_LINEAGE, account, proposal.lineage))?.['at'];

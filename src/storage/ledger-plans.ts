@@ -1,7 +1,8 @@
-/** Plans that were displayed or are pending approval, one per hash. */
+/** Plans that operators keep or that are pending approval. A decided plan never changes: its content gets another plan. */
+import { hash } from 'node:crypto';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
-import type { Plans, StoredPlan } from '#automate/ledger/plans.ts';
-import { all, run, type Row, type Work } from './database.ts';
+import type { PlanDecision, Plans, StoredPlan } from '#automate/ledger/plans.ts';
+import { all, get, run, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 /** States that a decision can follow. */
@@ -10,35 +11,76 @@ const UNDECIDED: readonly StoredPlan['state'][] = ['draft', 'pending'];
 const ALIVE: readonly StoredPlan['state'][] = [...UNDECIDED, 'approved'];
 
 /** States that each decision can follow. A plan that was used up can be cancelled while its run is in progress. */
-const BEFORE: Readonly<Record<Parameters<Plans['decidePlan']>[1]['state'], readonly StoredPlan['state'][]>> = {
+const BEFORE: Readonly<Record<PlanDecision['state'], readonly StoredPlan['state'][]>> = {
   approved: UNDECIDED,
-  rejected: UNDECIDED,
+  rejected: ALIVE,
   applied: ALIVE,
   cancelled: [...ALIVE, 'applied'],
+  replaced: UNDECIDED,
+  expired: ALIVE,
 };
 
-const PUT = `INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (hash) DO UPDATE SET state = excluded.state, saved_at = excluded.saved_at,
-    expires_at = excluded.expires_at, by = excluded.by, reason = excluded.reason, plan = excluded.plan,
-    targets = excluded.targets
-  WHERE plans.expires_at <= excluded.saved_at
-    OR excluded.state = 'draft' AND plans.state NOT IN ('pending', 'approved')
-    OR excluded.state = 'pending' AND plans.state NOT IN ('approved', 'rejected')`;
+const INSERT = `INSERT INTO plans (id, hash, revision, state, saved_at, expires_at, made_by, reason, plan, targets)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+// The author and the reason stay.
+const RENEW = 'UPDATE plans SET state = ?, saved_at = ?, expires_at = ?, plan = ?, targets = ? WHERE id = ?';
 
-// Hexadecimal digits sort before g: this is the range of all hashes with this prefix.
-const BY_HASH = `SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id)`;
+// Hexadecimal digits sort before g: the second part is the range of all hashes with this prefix.
+const FIND = `SELECT * FROM plans WHERE id = ?1
+  UNION SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id) ORDER BY revision`;
+const OF_CONTENT = 'SELECT * FROM plans WHERE hash = ? ORDER BY revision DESC LIMIT 1';
 
 // The row is as it was read, so that of two decisions at the same time one counts.
-const DECIDE = `UPDATE plans SET state = ?, by = ?, reason = coalesce(?, reason), expires_at = ?
-  WHERE hash = ? AND state = ? AND expires_at = ?`;
+const DECIDE = `UPDATE plans SET state = ?1, by = ?2, decided_at = ?3, reason = coalesce(?4, reason), expires_at = ?5,
+    replaced_by = ?6, approved_by = CASE WHEN ?1 = 'approved' THEN ?2 ELSE approved_by END,
+    approved_at = CASE WHEN ?1 = 'approved' THEN ?3 ELSE approved_at END
+  WHERE id = ?7 AND state = ?8 AND expires_at = ?9`;
 
-/** Returns the plan for a hash prefix. If several plans share it, returns the only one that is still valid, else none. */
+/**
+ * Returns the plan with an id, or with a hash prefix. Of several plans of one content, returns the one that is not
+ * decided, else the newest. Of several contents, returns the only plan that is not decided, else none.
+ */
 function* find(id: string, now: number): Work<StoredPlan | undefined> {
-  const found = (yield* all(BY_HASH, id)).map((row) => storedOf(row, now));
-  if (found.length <= 1) return found[0];
+  const found = (yield* all(FIND, id)).map((row) => storedOf(row, now));
+  const exact = found.find(({ plan }) => plan.id === id);
+  if (exact !== undefined) return exact;
   const alive = found.filter(({ state }) => ALIVE.includes(state));
-  return alive.length === 1 ? alive[0] : undefined;
+  if (alive.length > 0) return alive.length === 1 ? alive[0] : undefined;
+  return new Set(found.map(({ plan }) => plan.hash)).size === 1 ? found.at(-1) : undefined;
+}
+
+interface Identity {
+  readonly id: string;
+  readonly revision: number;
+  /** Newest stored plan of the content. */
+  readonly newest?: StoredPlan;
+}
+
+/** Returns the identity of a plan: that of the undecided plan of its content, else a new one. */
+function* identify({ id, hash: content, manual }: Plan, now: number): Work<Identity> {
+  const row = yield* get(OF_CONTENT, content);
+  const newest = row && storedOf(row, now);
+  const known = newest === undefined ? {} : { newest };
+  if (newest !== undefined && ALIVE.includes(newest.state)) {
+    return { id: newest.plan.id, revision: Number(row!['revision']), ...known };
+  }
+  let revision = Number(row?.['revision'] ?? 0) + 1;
+  // The id of a manual plan is part of its policy's name.
+  if (manual !== undefined) return { id, revision, ...known };
+  for (;;) {
+    const free =
+      revision === 1 ? content.slice(0, ID_LENGTH) : hash('sha256', `${content} ${revision}`).slice(0, ID_LENGTH);
+    if ((yield* get('SELECT id FROM plans WHERE id = ?', free)) === undefined) return { id: free, revision, ...known };
+    revision++;
+  }
+}
+
+const ID_LENGTH = 6;
+
+/** Returns true if the stored plan stays as it is. */
+function stays({ state }: StoredPlan, wanted: StoredPlan['state']): boolean {
+  if (wanted === 'pending') return state !== 'draft' && (ALIVE.includes(state) || state === 'rejected');
+  return wanted === 'draft' && (state === 'pending' || state === 'approved');
 }
 
 /** @param isOwn returns true for the accounts whose plans are listed */
@@ -46,18 +88,25 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
   const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
-    savePlan: ({ plan, targets, savedAt, expiresAt, state, by, reason }) =>
+    planId: async (plan, now) => (await database.read(identify(plan, now))).id,
+    savePlan: (wanted) =>
       write(function* (tell) {
-        const { hash, id, policy, account, chosen, manual } = plan;
-        const [asText, covered] = [JSON.stringify(plan), JSON.stringify(targets)];
-        const values = [hash, id, state, savedAt, expiresAt, by ?? null, reason ?? null, asText, covered];
-        if ((yield* run(PUT, ...values)) === 0) return false;
+        const { plan, targets, savedAt, expiresAt, state, by, reason } = wanted;
+        const { id, revision, newest } = yield* identify(plan, savedAt);
+        // A rejection holds until the rejected plan would have expired.
+        if (newest !== undefined && newest.expiresAt > savedAt && stays(newest, state)) return newest;
+        const { hash: planHash, policy, account, chosen, manual } = plan;
+        const isNew = newest?.plan.id !== id;
+        const asText = [JSON.stringify({ ...plan, id }), JSON.stringify(targets)];
+        if (isNew)
+          yield* run(INSERT, id, planHash, revision, state, savedAt, expiresAt, by ?? null, reason ?? null, ...asText);
+        else yield* run(RENEW, state, savedAt, expiresAt, ...asText, id);
         yield* tell({
           type: 'plan.saved',
           policy,
           account,
           plan: id,
-          planHash: hash,
+          planHash,
           state,
           matched: allowedOf(plan),
           chosen: chosen.length,
@@ -67,8 +116,8 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
           reason,
           ...(manual !== undefined && { origin: 'manual' }),
         });
-        return true;
-      }, plan.account),
+        return storedOf((yield* get('SELECT * FROM plans WHERE id = ?', id))!, savedAt);
+      }, wanted.plan.account),
     storedPlan: (id, now) => database.read(find(id, now)),
     async storedPlans(states, now) {
       // An expired plan is stored in its last state.
@@ -78,31 +127,49 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
         .map((row) => storedOf(row, now))
         .filter(({ state, plan }) => states.includes(state) && isOwn(plan.account));
     },
-    decidePlan: (id, { state, at, by, reason, expiresAt, account: owned }) =>
+    decidePlan: (id, { state, at, by, reason, expiresAt, replacedBy, account: owned }) =>
       write(function* (tell) {
         const found = yield* find(id, at);
         if (found === undefined || !BEFORE[state].includes(found.state)) return false;
-        const { hash, policy, account, id: plan, manual } = found.plan;
-        const decision = [state, by, reason ?? null, expiresAt ?? found.expiresAt];
-        if ((yield* run(DECIDE, ...decision, hash, found.state, found.expiresAt)) === 0) return false;
+        const { hash: planHash, policy, account, id: plan, manual } = found.plan;
+        const decision = [state, by, at, reason ?? null, expiresAt ?? found.expiresAt, replacedBy ?? null];
+        if ((yield* run(DECIDE, ...decision, plan, found.state, found.expiresAt)) === 0) return false;
         const origin = manual === undefined ? {} : { origin: 'manual' };
-        const told = { from: found.state, state, by, reason, ...origin };
-        yield* tell({ type: 'plan.decided', policy, account, plan, planHash: hash, ...told });
+        const told = { from: found.state, state, by, reason, replacedBy, ...origin };
+        yield* tell({ type: 'plan.decided', policy, account, plan, planHash, ...told });
         return true;
       }, owned),
   };
 }
 
 function storedOf(row: Row, now: number): StoredPlan {
-  const state = String(row['state']) as StoredPlan['state'];
+  const stored = String(row['state']) as StoredPlan['state'];
   const expiresAt = Number(row['expires_at']);
+  const isOver = ALIVE.includes(stored) && expiresAt <= now;
+  const text = (name: string, key = name) => (row[name] == null ? {} : { [key]: String(row[name]) });
+  const time = (name: string, key: string) => (row[name] == null ? {} : { [key]: Number(row[name]) });
   return {
-    plan: JSON.parse(String(row['plan'])) as Plan,
+    plan: { ...(JSON.parse(String(row['plan'])) as Plan), id: String(row['id']) },
+    revision: Number(row['revision']),
     targets: JSON.parse(String(row['targets'])) as readonly string[],
     savedAt: Number(row['saved_at']),
     expiresAt,
-    state: ALIVE.includes(state) && expiresAt <= now ? 'expired' : state,
-    ...(row['by'] !== null && { by: String(row['by']) }),
-    ...(row['reason'] !== null && { reason: String(row['reason']) }),
+    state: isOver ? 'expired' : stored,
+    ...text('made_by', 'madeBy'),
+    ...text('made_by', 'by'),
+    ...text('by'),
+    ...text('reason'),
+    ...time('decided_at', 'decidedAt'),
+    ...text('approved_by', 'approvedBy'),
+    ...time('approved_at', 'approvedAt'),
+    ...text('replaced_by', 'replacedBy'),
+    ...(isOver && { by: 'engine', decidedAt: expiresAt, reason: OVER[stored] }),
   };
 }
+
+/** Reasons why plans expire, by their last state. */
+const OVER: Readonly<Partial<Record<StoredPlan['state'], string>>> = {
+  draft: 'nobody applied it in time',
+  pending: 'nobody decided on it in time',
+  approved: 'its approval ended before everything was done',
+};

@@ -291,4 +291,22 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   ALTER TABLE log_aggregation ADD COLUMN attempts_since INTEGER;
   `,
+  `
+  -- Plans get ids of their own. An id that two contents share becomes longer.
+  ALTER TABLE plans RENAME TO plans_by_hash;
+  DROP INDEX plans_state;
+  CREATE TABLE plans (
+    id TEXT PRIMARY KEY, hash TEXT NOT NULL, revision INTEGER NOT NULL, state TEXT NOT NULL, saved_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, made_by TEXT, by TEXT, decided_at INTEGER, reason TEXT, approved_by TEXT, approved_at INTEGER,
+    replaced_by TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO plans (id, hash, revision, state, saved_at, expires_at, made_by, by, reason, approved_by, plan, targets)
+    SELECT CASE WHEN count(*) OVER (PARTITION BY id) = 1 THEN id ELSE substr(hash, 1, 16) END, hash, 1, state, saved_at,
+      expires_at, CASE WHEN state = 'draft' THEN by END, CASE WHEN state <> 'draft' THEN by END, reason,
+      CASE WHEN state = 'approved' THEN by END, plan, targets
+    FROM plans_by_hash;
+  DROP TABLE plans_by_hash;
+  CREATE INDEX plans_state ON plans (state, saved_at);
+  CREATE INDEX plans_hash ON plans (hash, revision);
+  `,
 ];

@@ -134,11 +134,14 @@ export const SCHEMA = `
   CREATE UNIQUE INDEX campaigns_active ON campaigns (policy, group_name) WHERE state <> 'ended';
   CREATE TABLE campaign_numbers (policy TEXT PRIMARY KEY, last INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
+  -- hash is that of the content; revision counts the plans with it. by and reason are those of the last decision.
   CREATE TABLE plans (
-    hash TEXT PRIMARY KEY, id TEXT NOT NULL, state TEXT NOT NULL, saved_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
-    by TEXT, reason TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
+    id TEXT PRIMARY KEY, hash TEXT NOT NULL, revision INTEGER NOT NULL, state TEXT NOT NULL, saved_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, made_by TEXT, by TEXT, decided_at INTEGER, reason TEXT, approved_by TEXT, approved_at INTEGER,
+    replaced_by TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
   ) STRICT;
   CREATE INDEX plans_state ON plans (state, saved_at);
+  CREATE INDEX plans_hash ON plans (hash, revision);
 
   -- pending is the trigger as JSON until a run has processed it; account is the policy's account at the time.
   CREATE TABLE triggers (

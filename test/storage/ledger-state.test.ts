@@ -63,6 +63,7 @@ test.each(LEDGERS)(
       savedAt: 1_000,
       expiresAt: 5_000,
       state: 'pending',
+      revision: 1,
     });
     expect(await ledger.storedPlan('abc1234', 2_000)).toBeDefined();
     for (const id of ['abc12', 'abc1235', '', '%', 'g']) expect(await ledger.storedPlan(id, 2_000), id).toBeUndefined();
@@ -70,7 +71,7 @@ test.each(LEDGERS)(
     expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5_000, by: 'anna' })).toBe(false);
     expect(await ledger.decidePlan('abc123', { state: 'approved', at: 2_000, by: 'anna', reason: 'seen' })).toBe(true);
     expect(await ledger.storedPlan('abc123', 3_000)).toMatchObject({ state: 'approved', by: 'anna', reason: 'seen' });
-    expect(await ledger.decidePlan('abc123', { state: 'rejected', at: 3_000, by: 'bert' })).toBe(false);
+    expect(await ledger.decidePlan('abc123', { state: 'replaced', at: 3_000, by: 'bert' })).toBe(false);
     expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
     expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
     expect(await ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
@@ -93,7 +94,7 @@ test.each(LEDGERS)(
     expect(await listed(['expired'], 4_000)).toEqual(['abcdef expired']);
     expect(await listed(['draft', 'applied'], 4_000)).toEqual([]);
     await ledger.savePlan({ targets: ['a'], plan, savedAt: 6_000, expiresAt: 9_000, state: 'draft' });
-    expect(await listed(['draft'], 6_000)).toEqual(['abc123 draft']);
+    expect(await listed(['draft'], 6_000)).toEqual([expect.stringMatching(/^(?!abc123)[0-9a-f]{6} draft$/)]);
   },
 );
 
@@ -111,19 +112,21 @@ test.each([
     const stored = { targets: ['a'], plan: planOf(), savedAt: 1_000, expiresAt: 5_000, state: 'pending' } as const;
     await ledger.savePlan(stored);
     await ledger.decidePlan(stored.plan.id, { state: decision, at: 2_000, by: 'anna' });
-    expect(await ledger.savePlan({ ...stored, savedAt, expiresAt: 9_000, state })).toBe(isSaved);
-    expect(await ledger.storedPlan(stored.plan.id, 2_000)).toMatchObject({ state: isSaved ? state : decision });
+    const saved = await ledger.savePlan({ ...stored, savedAt, expiresAt: 9_000, state });
+    expect(saved).toMatchObject({ state: isSaved ? state : decision, revision: isSaved ? 2 : 1 });
+    expect(await ledger.storedPlan(stored.plan.id, 2_000)).toMatchObject({ state: decision, by: 'anna' });
   },
 );
 
-test.each(LEDGERS)('%s: a prefix that two plans share names the active one', async (_name, open) => {
+test.each(LEDGERS)('%s: plans with a common prefix have ids of their own', async (_name, open) => {
   const ledger = await open();
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
   await ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
   await ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
-  expect(await ledger.storedPlan('abc123', 5)).toBeUndefined();
-  expect(await ledger.decidePlan('abc123', { state: 'approved', at: 5, by: 'anna' })).toBe(false);
-  expect((await ledger.storedPlan('abc123', 15))?.plan.hash).toBe(two!.hash);
+  expect((await ledger.storedPlan('abc123', 5))?.plan.hash).toBe(one!.hash);
+  const other = await ledger.storedPlan('abc1232', 5);
+  expect(other?.plan).toMatchObject({ hash: two!.hash, id: expect.not.stringMatching('abc123') as string });
+  expect(await ledger.decidePlan(other!.plan.id, { state: 'approved', at: 5, by: 'anna' })).toBe(true);
   expect((await ledger.storedPlan('abc1231', 5))?.plan.hash).toBe(one!.hash);
 });
 

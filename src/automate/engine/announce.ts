@@ -1,4 +1,5 @@
 /** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
+import { counted } from '#foundation/domain/counted.ts';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Pauses } from '../ledger/pauses.ts';
 import type { PlanReader } from '../ledger/plans.ts';
@@ -62,10 +63,38 @@ export async function announceUnknown({ ledger, byName, conditions }: AnnounceDe
   conditions.keepOnly('unknown/', new Set([...unknown.keys()].map((name) => `unknown/${name}`)));
 }
 
-/** Resolves the conditions of plans that expired or were decided. */
-export async function announceApprovals({ ledger, clock, conditions }: AnnounceDeps): Promise<void> {
-  const pending = await ledger.storedPlans(['pending'], clock.now());
-  conditions.keepOnly('approval/', new Set(pending.map(({ plan }) => `approval/${plan.policy}`)));
+/**
+ * Announces the approvals that stand: nothing acts later without a view having said that it will. Resolves the
+ * conditions of plans that were decided, were used, or have expired.
+ */
+export async function announceApprovals({
+  ledger,
+  clock,
+  byName,
+  conditions,
+}: Pick<AnnounceDeps, 'clock' | 'byName' | 'conditions'> & { readonly ledger: PlanReader }): Promise<void> {
+  const plans = await ledger.storedPlans(['pending', 'approved'], clock.now());
+  const active = new Set<string>();
+  for (const { plan, state, targets, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
+    const policy = byName.get(plan.policy);
+    const key = state === 'pending' ? `approval/${plan.policy}` : `approved/${plan.id}`;
+    active.add(key);
+    if (state === 'pending' || policy === undefined) continue;
+    const until = new Date(expiresAt).toISOString();
+    const actions = counted(targets.length, 'action');
+    const takeBack = plan.manual === undefined ? `opsd reject ${plan.id}` : `opsd cancel ${plan.id} --reason TEXT`;
+    conditions.raise({
+      key: `approved/${plan.id}`,
+      severity: 'info',
+      ...about(policy),
+      guard: 'approval',
+      summary: `Plan ${plan.id} of ${plan.policy} is approved by ${approvedBy}`,
+      detail: `runs do its ${actions} when no guard holds them, until ${until}; \`${takeBack}\` takes it back`,
+      ...(approvedAt !== undefined && { since: approvedAt }),
+    });
+  }
+  conditions.keepOnly('approval/', active);
+  conditions.keepOnly('approved/', active);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '..
 import { lift } from '../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
+import { announceApprovals } from './announce.ts';
 import { overruleSettle } from './campaigns.ts';
 import { clockDenial, hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
@@ -63,12 +64,14 @@ export async function makePlan(
     guardsAt(deps.guards, 'run'),
     await deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
   );
-  const { plan, targets, missing } = await decide(
+  const decided = await decide(
     found,
     { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
     deps,
   );
   signal.throwIfAborted();
+  const { targets, missing } = decided;
+  const plan = { ...decided.plan, id: await deps.ledger.planId(decided.plan, at) };
   // A plan saved with a wrong time could be applied for too long.
   if (request.save && allowedOf(plan) > 0 && clockDenial(found.account, deps) === undefined) {
     await deps.ledger.savePlan({
@@ -89,7 +92,10 @@ function reasonOf({ manual }: Policy, { overrule }: PlanRequest): { readonly rea
   return reason === undefined ? {} : { reason };
 }
 
-/** Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only shrink. */
+/**
+ * Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only
+ * shrink. The run stores the decision right before its first request: a plan that is held stays as it is.
+ */
 export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
   const stored = await usable(id, ['draft', 'pending', 'approved'], deps);
   if ('ok' in stored) return stored;
@@ -107,10 +113,14 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
-  if (stored.state !== 'approved' && !(await deps.ledger.decidePlan(stored.plan.id, decision)))
-    return decidedMeanwhile(stored, deps);
-  deps.conditions.resolve(`approval/${found.name}`);
-  await deps.manual.review();
+  let isTaken = false;
+  const accept = async () => {
+    isTaken = stored.state !== 'approved' && !(await deps.ledger.decidePlan(stored.plan.id, decision));
+    if (isTaken) return false;
+    deps.conditions.resolve(`approval/${found.name}`);
+    await deps.manual.review();
+    return true;
+  };
   // A manual plan has no earlier steps, and its policy already has the overruled value.
   if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
     await overruleSettle(found, deps);
@@ -121,27 +131,46 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
     trigger: { kind: 'hand' },
     signal,
     applied: {
-      ...(decision.state === 'approved' && { plan: stored.plan.id }),
+      plan: stored.plan.id,
+      lasts,
+      accept,
       targets: stored.targets,
       ...(prune !== undefined && { prune }),
       ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
     },
   });
-  return { ok: true, plan: stored.plan, result };
+  if (isTaken) return decidedMeanwhile(stored, deps);
+  return { ok: true, plan: stored.plan, result, stored: await present(stored, deps) };
 }
 
-/** Approves a pending plan. The policy's own runs do its actions, the first of them at once. */
+/** Approves a plan. The policy's own runs do its actions when no guard holds them, the first of them at once. */
 export async function approvePlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
-  const stored = await usable(id, ['pending'], deps);
+  const stored = await usable(id, ['draft', 'pending'], deps);
   if ('ok' in stored) return stored;
-  const policy = policyWith(stored.plan.policy, undefined, deps);
+  const policy = policyOf(stored, deps);
   if (!('name' in policy)) return policy;
   if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
-  const decision = approvalOf(stored, person, deps);
-  if (!(await deps.ledger.decidePlan(stored.plan.id, decision))) return decidedMeanwhile(stored, deps);
+  const { mode } = deps.authority.mode(policy);
+  if (mode === 'off' || mode === 'audit') return { ok: false, code: 'mode', message: modeMessage(policy, deps) };
+  if (mode !== 'approve' && stored.plan.needsApproval === undefined) {
+    const message = `Plan ${stored.plan.id} needs no approval: policy ${policy.name} is in mode ${mode}. \`opsd apply ${stored.plan.id}\` applies it.`;
+    return { ok: false, code: 'mode', message };
+  }
+  if (!(await deps.ledger.decidePlan(stored.plan.id, approvalOf(stored, person, deps))))
+    return decidedMeanwhile(stored, deps);
   deps.conditions.resolve(`approval/${stored.plan.policy}`);
+  await deps.manual.review();
+  await announceApprovals(deps);
   deps.runSoon(stored.plan.policy);
-  return { ok: true, plan: { ...stored, state: 'approved', ...person } };
+  return { ok: true, plan: await present(stored, deps) };
+}
+
+/** Returns a plan as it is stored now. */
+async function present(
+  stored: StoredPlan,
+  { ledger, clock }: Pick<CommandDeps, 'ledger' | 'clock'>,
+): Promise<StoredPlan> {
+  return (await ledger.storedPlan(stored.plan.id, clock.now())) ?? stored;
 }
 
 /**
@@ -156,13 +185,18 @@ function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: 
   return plan.manual === undefined ? approval : { ...approval, expiresAt: at + MANUAL_APPROVED_FOR_MS };
 }
 
+/** Rejects a plan, or takes its approval back: after the request in flight, nothing more is sent for it. */
 export async function rejectPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
-  const stored = await usable(id, ['pending', 'draft'], deps);
+  const stored = await usable(id, ['pending', 'draft', 'approved'], deps);
   if ('ok' in stored) return stored;
+  const { policy } = stored.plan;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
   if (!(await deps.ledger.decidePlan(stored.plan.id, decision))) return decidedMeanwhile(stored, deps);
-  deps.conditions.resolve(`approval/${stored.plan.policy}`);
-  return { ok: true, plan: { ...stored, state: 'rejected', ...person } };
+  deps.conditions.resolve(`approval/${policy}`);
+  if (stored.plan.manual !== undefined) deps.manual.stop(policy, `rejected by ${person.by}`);
+  await deps.manual.review();
+  await announceApprovals(deps);
+  return { ok: true, plan: await present(stored, deps) };
 }
 
 /** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
@@ -236,7 +270,7 @@ export async function usable(
 
 /** Refusal of a plan that someone else has decided since it was read. */
 export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: CommandDeps): Promise<Refusal> {
-  return decided((await ledger.storedPlan(stored.plan.id, clock.now())) ?? stored);
+  return decided(await present(stored, { ledger, clock }));
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
@@ -244,15 +278,16 @@ function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
   return { ok: false, code: 'expired', message };
 }
 
-export function decided({ plan, state, by, reason }: StoredPlan): Refusal {
-  if (state === 'expired') {
-    return {
-      ok: false,
-      code: 'expired',
-      message: `Plan ${plan.id} has expired. ${again(plan)} makes a new one.`,
-    };
-  }
-  const who = by === undefined ? '' : ` by ${by}`;
+export function decided({ plan, state, by, reason, replacedBy }: StoredPlan): Refusal {
   const why = reason === undefined ? '' : `: ${reason}`;
-  return { ok: false, code: 'decided', message: `Plan ${plan.id} is ${state}${who}${why}.` };
+  if (state === 'expired') {
+    const message = `Plan ${plan.id} has expired${why}. ${again(plan)} makes a new one.`;
+    return { ok: false, code: 'expired', message };
+  }
+  const who = replacedBy ?? by;
+  return {
+    ok: false,
+    code: 'decided',
+    message: `Plan ${plan.id} is ${state}${who === undefined ? '' : ` by ${who}`}${why}.`,
+  };
 }

@@ -24,6 +24,8 @@ export interface Run {
   /** Facts for the act guards, in addition to the current mode. */
   readonly isApproved: boolean;
   readonly probationLeft: number;
+  /** Ids of the plans that approve it. An operator can take an approval back at any time. */
+  readonly approvals: readonly string[];
 }
 
 export type Step = 'acted' | 'skipped' | 'failed' | 'unknown';

@@ -57,26 +57,27 @@ export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): b
 }
 
 /**
- * @returns the plan that is pending now: this one, or an older one that is still valid; undefined if an operator
- *   rejected this plan, which is then not presented again before its expiry, or decided on a plan since
+ * Requests the approval of a plan.
+ *
+ * @returns the plan that counts now: this one, or an older one that is still pending, or this one as an operator rejected
+ *   it, which is not presented again before its expiry; undefined if an operator decided on a plan since
  */
 export async function awaitApproval(
   { plan, targets }: Decision,
   options: { readonly ledger: Plans; readonly now: number; readonly expireAfterMs: number },
 ): Promise<StoredPlan | undefined> {
   const { ledger, now, expireAfterMs } = options;
-  const refused = await ledger.storedPlan(plan.hash, now);
-  if (refused?.state === 'rejected' && now < refused.expiresAt) return undefined;
+  const known = await ledger.storedPlan(plan.hash, now);
+  if (known?.state === 'rejected' && now < known.expiresAt) return known;
   const pending = (await ledger.storedPlans(['pending'], now)).find((stored) => stored.plan.policy === plan.policy);
   if (pending !== undefined && stillMeans(pending, plan, new Set(targets))) return pending;
-  const stored: StoredPlan = { plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'pending' };
   if (pending !== undefined) {
-    const reason = `replaced by plan ${plan.id}`;
-    const replaced = { state: 'rejected', at: now, by: 'engine', reason, account: plan.account } as const;
+    const reason = 'a newer plan has other actions';
+    const replaced = { state: 'replaced', at: now, by: 'engine', reason, replacedBy: plan.id } as const;
     // An operator has decided on it since: the next run finds the decision.
-    if (!(await ledger.decidePlan(pending.plan.id, replaced))) return undefined;
+    if (!(await ledger.decidePlan(pending.plan.id, { ...replaced, account: plan.account }))) return undefined;
   }
-  return (await ledger.savePlan(stored)) ? stored : undefined;
+  return ledger.savePlan({ plan, targets, savedAt: now, expiresAt: now + expireAfterMs, state: 'pending' });
 }
 
 function stillMeans({ plan, targets }: StoredPlan, now: Plan, allowed: ReadonlySet<string>): boolean {

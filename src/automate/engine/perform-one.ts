@@ -112,13 +112,13 @@ async function premisesOf(
   deps: ExecuteDeps,
 ): Promise<Premises | undefined> {
   const pauses = pausedBy({ reason: 'a pause', remedy: '' }, deps) === undefined ? [] : ['engine', policyScope(name)];
-  const plan = manual === undefined ? undefined : manualPlanId(name);
+  const plans = [...run.approvals, ...(manual === undefined ? [] : [manualPlanId(name) ?? ''])];
   // Another policy may have acted on the same run through another entry.
-  if (proposal.action !== 'budget.raise') return { pauses, since: run.plan.at, ...(plan !== undefined && { plan }) };
+  if (proposal.action !== 'budget.raise') return { pauses, plans, since: run.plan.at };
   // Another raise, or an edited assertion, may have come.
   const { known, doubt, changes } = await deps.facts.budget(proposal.account);
   if (known?.knownUsd !== proposal.fromUsd || doubt?.verdict === 'hold') return undefined;
-  return { pauses, budgetChanges: changes };
+  return { pauses, plans, budgetChanges: changes };
 }
 
 /** Returns the objection of the guard of pauses to a pause. */

@@ -1,5 +1,6 @@
 /** One run of a policy: decide, check the guards, act, record. Failures are outcomes; the promise never rejects. */
-import { allowedOf, foundBy, leastMode, type Plan, type Trigger } from '#foundation/domain/plan.ts';
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
+import { allowedOf, foundBy, leastMode, type Denial, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import type { Plans } from '../ledger/plans.ts';
@@ -11,13 +12,14 @@ import { hearClock } from './clock-denial.ts';
 import { absoluteAmount } from './decide-budget.ts';
 import { decide, unread } from './decide.ts';
 import type { DecideDeps } from './decide-deps.ts';
-import type { ExecuteDeps } from './execute-deps.ts';
+import type { ExecuteDeps, Run } from './execute-deps.ts';
 import { execute, type RunTotals } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
 import { firstDenial, guardsAt, isStopped } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { lostLease } from './lost-lease.ts';
+import { mayNotSend } from './may-not-send.ts';
 import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
@@ -34,8 +36,11 @@ export interface RunOptions {
   readonly trigger: Trigger;
   /** Plan that an operator applies: its targets, and its overruled limits. */
   readonly applied?: {
-    /** Id of the plan while it is approved; absent if it was used up before the run. */
-    readonly plan?: string;
+    readonly plan: string;
+    /** True if the approval remains after this run. */
+    readonly lasts: boolean;
+    /** Stores the operator's decision. Returns false if someone else has decided since. Absent if it is stored. */
+    accept?(): Promise<boolean>;
     readonly targets: readonly string[];
     readonly prune?: PruneBound;
     readonly overruled?: Plan['overruled'];
@@ -56,7 +61,10 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
   let plan: Plan | undefined;
   try {
     const { mode } = deps.authority.mode(policy);
-    const isOver = policy.manual !== undefined && (await deps.manual.approved(policy.name)) === undefined;
+    const isOver =
+      policy.manual !== undefined &&
+      options.applied === undefined &&
+      (await deps.manual.approved(policy.name)) === undefined;
     if (mode === 'off' || isOver) {
       const result = skipped();
       reportRun(policy, at, result, undefined, deps);
@@ -104,7 +112,7 @@ interface Decided {
 
 async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
   const { trigger, signal } = options;
-  const applied = policy.manual === undefined ? options.applied : await appliedOf(policy, deps);
+  const applied = options.applied ?? (policy.manual && (await appliedOf(policy, deps)));
   const context = await contextOf(policy, { at, trigger, signal }, deps);
   const facts = await deps.authority.runFacts(policy, { first: true, trigger });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
@@ -112,32 +120,40 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   const granted = async () => grantOf(policy, await deps.ledger.storedPlans(['approved'], at), at);
   if (applied !== undefined) {
     const only = new Set(applied.targets);
-    const { plan, prune, overruled } = applied;
+    const { plan, lasts, prune, overruled } = applied;
     const bound = { ...context, only, ...(prune && { prune }), ...(overruled && { overruled }) };
-    const others = plan === undefined ? [] : ((await granted())?.plans ?? []);
-    const approval = plan === undefined ? undefined : ([plan, ...others.filter((id) => id !== plan)] as const);
-    return { decision: await decide(policy, bound, deps), isApproved: true, approval };
+    const others = lasts ? ((await granted())?.plans ?? []) : [];
+    const approval = lasts ? ([plan, ...others.filter((id) => id !== plan)] as const) : undefined;
+    const decision = named(await decide(policy, bound, deps), plan);
+    return { decision, isApproved: true, ...(approval && { approval }) };
   }
-  const decision = await decide(policy, context, deps);
+  const found = await decide(policy, context, deps);
+  const decision = named(found, await deps.ledger.planId(found.plan, at));
   const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
   const grant = needsPerson ? await granted() : undefined;
   if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
   const { plans: approval, ...bound } = grant;
   const within = await decide(policy, { ...context, ...bound }, deps);
   if (allowedOf(within.plan) > 0 || within.plan.state === 'aborted') {
-    return { decision: within, isApproved: true, approval };
+    return { decision: named(within, approval[0]), isApproved: true, approval };
   }
   await useUp(approval, deps.ledger, { account: policy.account, now: at });
   return { decision, isApproved: false };
 }
 
+/** Gives a decision the id of the stored plan that it belongs to. */
+function named(decision: Decision, id: string): Decision {
+  return { ...decision, plan: { ...decision.plan, id } };
+}
+
 /** Part of a manual plan that every run of its policy applies. */
-async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<RunOptions['applied']> {
+async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<NonNullable<RunOptions['applied']>> {
   const stored = await manual.approved(name);
-  if (stored === undefined) return { targets: [], prune: { notAfter: 0, atMost: 0 } };
+  const plan = manualPlanId(name) ?? name;
+  if (stored === undefined) return { plan, lasts: false, targets: [], prune: { notAfter: 0, atMost: 0 } };
   const prune = pruneBound(stored.plan);
   const { overruled } = stored.plan;
-  return { plan: stored.plan.id, targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
+  return { plan, lasts: true, targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
 }
 
 /** Context of a decision, before anything is read. */
@@ -155,16 +171,21 @@ export async function contextOf(
 async function actOn(
   policy: Policy,
   run: Decided & { readonly id: number },
-  { signal }: RunOptions,
+  options: RunOptions,
   deps: RunDeps,
 ): Promise<RunResult> {
-  const { decision, id } = run;
+  const { decision, id, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
   const probationLeft = run.isApproved ? 0 : await deps.authority.probationLeft(policy);
   const carryOut = async (): Promise<RunResult> => {
-    const isApproved = run.isApproved && (await isStillApproved(run, deps));
-    const totals = await execute(policy, { id, plan, isApproved, probationLeft }, deps, signal);
+    const inProgress = { id, plan, isApproved: run.isApproved, probationLeft, approvals: approval };
+    const objection = await notAccepted(policy, inProgress, options, deps);
+    const isApproved = objection === undefined && run.isApproved && (await isStillApproved(run, deps));
+    const totals =
+      objection === undefined
+        ? await execute(policy, { ...inProgress, isApproved }, deps, options.signal)
+        : { ...NOTHING_SENT, left: plan.chosen.length, stopped: objection };
     const unbalanced = balance(plan, totals, deps);
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     return concluded(policy, plan, totals, unbalanced);
@@ -176,6 +197,21 @@ async function actOn(
   else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);
   return result;
+}
+
+const NOTHING_SENT = { acted: 0, skipped: 0, failed: 0, unknown: 0, done: 0 };
+
+/** Stores the decision of an operator who applies the plan. A plan that a guard holds is not decided. */
+async function notAccepted(
+  policy: Policy,
+  run: Run,
+  { applied, signal }: RunOptions,
+  deps: RunDeps,
+): Promise<Denial | undefined> {
+  if (applied?.accept === undefined) return undefined;
+  const held = await mayNotSend(policy, run, deps, signal);
+  if (held !== undefined || (await applied.accept())) return held;
+  return { guard: 'interrupted', reason: 'the plan was decided by someone else' };
 }
 
 /**
@@ -216,7 +252,7 @@ async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
   const pending = await awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
-  if (pending === undefined) return;
+  if (pending?.state !== 'pending') return;
   const { plan } = pending;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${foundBy(plan.needsApproval)}`;
   const [raise] = plan.chosen;

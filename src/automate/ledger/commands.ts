@@ -41,7 +41,15 @@ export interface Refusal {
 }
 
 export type Planned = { readonly ok: true; readonly plan: Plan } | Refusal;
-export type Applied = { readonly ok: true; readonly plan: Plan; readonly result: RunSummary } | Refusal;
+export type Applied =
+  | {
+      readonly ok: true;
+      readonly plan: Plan;
+      readonly result: RunSummary;
+      /** The plan after the command. Its approval can remain for later runs. */
+      readonly stored: StoredPlan;
+    }
+  | Refusal;
 export type Decided = { readonly ok: true; readonly plan: StoredPlan } | Refusal;
 
 /**
@@ -110,9 +118,10 @@ export interface EngineCommands {
   planManually(request: ManualRequest, signal: AbortSignal): Promise<Planned>;
   /** Cancels a manual plan: after the request in flight, nothing more is sent. */
   cancel(planId: string, person: Person): Promise<Decided>;
-  /** Applies the actions of a plan that are still valid. */
+  /** Applies the actions of a plan that are still valid. A plan that a guard holds stays as it is. */
   apply(planId: string, person: Person, signal: AbortSignal): Promise<Applied>;
   approve(planId: string, person: Person): Promise<Decided>;
+  /** Rejects a plan, also an approved one: nothing more is sent for it. */
   reject(planId: string, person: Person): Promise<Decided>;
   /** Explains a dlqId, or the id of a run or a message. */
   explain(id: string, signal: AbortSignal): Promise<Explained | Refusal>;

@@ -53,7 +53,8 @@ type Reservation = { readonly ok: true; readonly intent: Intent } | Refused;
 
 /**
  * Refused reservation. `claim`: the target was acted on before. `caps`: a window is full. `lease`: another executor has
- * the store. `kill_switch`: a pause came since the decision. `interrupted`: the plan was cancelled.
+ * the store. `kill_switch`: a pause came since the decision. `interrupted`: the plan was cancelled or
+ * rejected.
  */
 export interface Refused {
   readonly ok: false;
@@ -65,8 +66,8 @@ export interface Refused {
 export interface Premises {
   /** Scopes whose pause holds the action. */
   readonly pauses?: readonly string[];
-  /** Id of the manual plan, which an operator can cancel on any replica. */
-  readonly plan?: string;
+  /** Ids of the plans that allow the action. An operator can cancel or reject each on any replica. */
+  readonly plans?: readonly string[];
   /** Epoch milliseconds since which no action on the same run was sent. */
   readonly since?: number;
   /** All changes of the account's budget. */

@@ -1,17 +1,43 @@
 /** Plans that are stored for approval. */
 import type { Plan } from '#foundation/domain/plan.ts';
 
-/** Plan that was shown to an operator or is pending approval. It is bound to its hash, expires, and is used once. */
+/**
+ * Plan that an operator kept or that is pending approval. Its id is its own: a decided plan stays decided, and its
+ * content gets another plan. An approval is bound to the content by the hash, expires, and is used once.
+ */
 export interface StoredPlan {
   readonly plan: Plan;
+  /** Number of this plan among those of the same content, from 1. */
+  readonly revision: number;
   /** Targets that an approval covers: those of all actions that the entry guards allowed. */
   readonly targets: readonly string[];
   readonly savedAt: number;
   readonly expiresAt: number;
-  /** `draft`: made by a command. `pending`: pending approval. `cancelled`: a manual plan that an operator ended. */
-  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'cancelled' | 'expired';
+  /** `draft`: kept by an operator. `pending`: pending approval. `cancelled`: a manual plan that an operator ended. */
+  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'cancelled' | 'replaced' | 'expired';
+  /** Operator who made it; absent if a run made it. */
+  readonly madeBy?: string;
+  /** Operator or `engine` of the last decision, its time, and the reason. The reason of a draft is its author's. */
   readonly by?: string;
+  readonly decidedAt?: number;
   readonly reason?: string;
+  /** Operator who approved it. A later decision keeps both. */
+  readonly approvedBy?: string;
+  readonly approvedAt?: number;
+  /** Id of the newer plan, if it was replaced. */
+  readonly replacedBy?: string;
+}
+
+export interface PlanDecision {
+  readonly state: 'approved' | 'rejected' | 'applied' | 'cancelled' | 'replaced' | 'expired';
+  readonly at: number;
+  readonly by: string;
+  readonly reason?: string;
+  /** Epoch milliseconds when the decision expires; default: with the plan. */
+  readonly expiresAt?: number;
+  readonly replacedBy?: string;
+  /** Account, if the engine decides: it must own the account. An operator decides on any replica. */
+  readonly account?: string;
 }
 
 /** Reader of the stored plans. */
@@ -24,25 +50,17 @@ export interface PlanReader {
 
 /** Storage of plans and the decisions about them. */
 export interface Plans extends PlanReader {
+  /** Returns the id that a plan has if it is saved: that of the undecided plan of its content, else a new one. */
+  planId(plan: Plan, now: number): Promise<string>;
   /**
-   * Stores a plan durably. A draft does not replace the same plan while it is pending or approved. A pending plan does
-   * not replace the same plan while its approval or rejection is valid.
+   * Stores a plan durably. An undecided plan of the same content keeps its id and its author. A draft does not replace
+   * a pending or approved plan. A pending plan does not replace an approval or a rejection that is valid.
    *
-   * @returns false if the stored plan stays
+   * @returns the plan as it is stored now: the wanted one, or the one that stays
    */
-  savePlan(plan: StoredPlan): Promise<boolean>;
+  savePlan(
+    plan: Pick<StoredPlan, 'plan' | 'targets' | 'savedAt' | 'expiresAt' | 'state' | 'by' | 'reason'>,
+  ): Promise<StoredPlan>;
   /** @returns false if the plan's state does not allow this: it was decided, used or has expired */
-  decidePlan(
-    id: string,
-    decision: {
-      readonly state: 'approved' | 'rejected' | 'applied' | 'cancelled';
-      readonly at: number;
-      readonly by: string;
-      readonly reason?: string;
-      /** Epoch milliseconds when the decision expires; default: with the plan. */
-      readonly expiresAt?: number;
-      /** Account, if the engine decides: it must own the account. An operator decides on any replica. */
-      readonly account?: string;
-    },
-  ): Promise<boolean>;
+  decidePlan(id: string, decision: PlanDecision): Promise<boolean>;
 }

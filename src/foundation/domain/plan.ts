@@ -165,7 +165,7 @@ export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | Even
 export type PlanState = 'nothing_to_do' | 'changes' | 'held' | 'aborted';
 
 export interface Plan {
-  /** First characters of `hash`. */
+  /** Identity of its own. It begins as `hash` does, unless a decided plan had the same content. */
   readonly id: string;
   /**
    * SHA-256 in hexadecimal over policy, account, action and what it covers. That of a manual plan begins with its id,

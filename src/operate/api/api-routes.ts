@@ -69,7 +69,7 @@ async function plans({ deps, query }: ApiContext): Promise<Reply> {
   const found = (await fromStore(() => deps.ledger.storedPlans(state, at)))
     .filter(({ plan }) => policy === undefined || plan.policy === policy)
     .slice(0, limit);
-  return json(200, { at, plans: found.map(storedPlanView) });
+  return json(200, { at, plans: found.map((plan) => storedPlanView(plan, deps.engine.conditions())) });
 }
 
 async function storedPlan({ deps, id }: ApiContext): Promise<Reply> {

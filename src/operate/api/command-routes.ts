@@ -67,7 +67,7 @@ async function decide(context: ApiContext, decision: 'approve' | 'reject'): Prom
   const asked = await person(context, by);
   const decided = await context.deps.engine[decision](asked.id, asked.person);
   if (!decided.ok) throw refused(decided);
-  return json(200, { plan: storedPlanView(decided.plan) });
+  return json(200, { plan: storedPlanView(decided.plan, context.deps.engine.conditions()) });
 }
 
 const explainBody = z.strictObject({

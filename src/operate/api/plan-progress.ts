@@ -17,6 +17,7 @@ type ProgressState =
   | 'finished'
   | 'cancelled'
   | 'rejected'
+  | 'replaced'
   | 'expired';
 
 interface Counts {

@@ -54,7 +54,7 @@ export async function readPolicyDetail(
     plans: stored
       .filter(({ plan }) => plan.policy === name)
       .slice(0, MOST_PLANS)
-      .map(storedPlanView),
+      .map((plan) => storedPlanView(plan, conditions)),
     conditions: conditions.filter((condition) => condition.policy === name),
     pauses: pauses.filter(({ scope }) => isPaused(scope, name)),
     ...(scopes !== undefined && { versions: versionsOf(scopes) }),

@@ -138,7 +138,7 @@ async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: n
   try {
     const runs = await ledger.lastRuns();
     const unknown = await ledger.unknownOutcomes();
-    const plans = (await ledger.storedPlans(['pending', 'approved'], at)).map(storedPlanView);
+    const plans = (await ledger.storedPlans(['pending', 'approved'], at)).map((plan) => storedPlanView(plan));
     return {
       policies: (await policies()).map((policy) => policyView(policy, runs)),
       actions: limit === 0 ? [] : (await ledger.recentActions(limit)).map(actionView),

@@ -1,9 +1,19 @@
 /** Stored plans, for pages and the API. */
 import { allowedOf, type ActionType, type Denial, type Plan, type PlanState } from '#foundation/domain/plan.ts';
 import { planProgress, type PlanProgress } from './plan-progress.ts';
+import type { Condition } from '#automate/ledger/commands.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 
-export const STORED_STATES = ['draft', 'pending', 'approved', 'rejected', 'applied', 'cancelled', 'expired'] as const;
+export const STORED_STATES = [
+  'draft',
+  'pending',
+  'approved',
+  'rejected',
+  'applied',
+  'cancelled',
+  'replaced',
+  'expired',
+] as const;
 
 /** One plan without its actions: `/api/v1/plans`. */
 export interface StoredPlanView {
@@ -28,9 +38,17 @@ export interface StoredPlanView {
   readonly stopped?: Denial;
   readonly by?: string;
   readonly reason?: string;
+  readonly decidedAt?: number;
+  /** Operator who approved it. A later decision keeps both. */
+  readonly approvedBy?: string;
+  readonly approvedAt?: number;
+  /** Id of the newer plan, if it was replaced. */
+  readonly replacedBy?: string;
+  /** Reason why an approved plan is not continued now. */
+  readonly held?: Denial;
   /** `manual`: made from an operator's selection. */
   readonly origin: 'policy' | 'manual';
-  /** Operator who made a manual plan, and the reason. A later decision does not change them. */
+  /** Operator who made it, and the reason of a manual plan. A later decision does not change them. */
   readonly madeBy?: string;
   readonly madeFor?: string;
 }
@@ -44,8 +62,11 @@ export interface StoredPlanDetail extends StoredPlanView {
   readonly progress?: PlanProgress;
 }
 
-export function storedPlanView(stored: StoredPlan): StoredPlanView {
-  const { plan, targets, savedAt, expiresAt, state, by, reason } = stored;
+/** @param conditions active conditions, for the hold of an approved plan */
+export function storedPlanView(stored: StoredPlan, conditions: readonly Condition[] = []): StoredPlanView {
+  const { plan, targets, savedAt, expiresAt, state, by, reason, madeBy } = stored;
+  const { decidedAt, approvedBy, approvedAt, replacedBy } = stored;
+  const hold = state === 'approved' ? conditions.find(({ key }) => key === `held/${plan.policy}`) : undefined;
   const { id, hash, policy, account, action, chosen, needsApproval, stopped, manual } = plan;
   return {
     id,
@@ -64,7 +85,13 @@ export function storedPlanView(stored: StoredPlan): StoredPlanView {
     ...(stopped !== undefined && { stopped }),
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
+    ...(decidedAt !== undefined && { decidedAt }),
+    ...(approvedBy !== undefined && { approvedBy }),
+    ...(approvedAt !== undefined && { approvedAt }),
+    ...(replacedBy !== undefined && { replacedBy }),
+    ...(hold !== undefined && { held: { guard: hold.guard ?? 'error', reason: hold.detail } }),
     origin: manual === undefined ? 'policy' : 'manual',
+    ...(madeBy !== undefined && { madeBy }),
     ...(manual !== undefined && { madeBy: manual.by, madeFor: manual.reason }),
   };
 }
@@ -75,5 +102,5 @@ export async function storedPlanDetail(
 ): Promise<StoredPlanDetail> {
   const { plan, targets } = stored;
   const progress = plan.manual === undefined ? {} : { progress: await planProgress(stored, deps) };
-  return { ...storedPlanView(stored), plan, targets, ...progress };
+  return { ...storedPlanView(stored, deps.engine.conditions()), plan, targets, ...progress };
 }

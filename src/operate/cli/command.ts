@@ -101,7 +101,7 @@ export interface Command {
  * Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 64 wrong usage. They
  * are stable.
  */
-export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, findings: 3, aborted: 4, usage: 64 } as const;
+export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, findings: 3, aborted: 4, nothing: 5, usage: 64 } as const;
 
 /** Error in the command line. */
 export class UsageError extends Error {

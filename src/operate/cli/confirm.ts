@@ -5,7 +5,8 @@ export const YES_OPTION: OptionSpec = { type: 'boolean', short: 'y', help: 'Do n
 
 /** @throws {CommandError} without a confirmation; nothing was done then */
 export async function confirm({ io, values }: Call, question: string): Promise<void> {
-  if (values['yes'] === true) return;
+  // The question also informs: about an approval that remains, for example.
+  if (values['yes'] === true) return void io.stderr.write(`${question} yes (--yes)\n`);
   if (io.ask === undefined) {
     throw new CommandError('confirmation needs a terminal; nothing was done. Use --yes to skip the confirmation');
   }

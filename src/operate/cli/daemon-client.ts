@@ -32,6 +32,7 @@ export async function requestPolicies(call: DaemonCall): Promise<readonly string
 export interface KeptPlan {
   readonly id: string;
   readonly state: string;
+  readonly replacedBy?: string;
   readonly expiresAt: number;
   /** Number of actions that an approval covers. */
   readonly covers: number;
@@ -44,6 +45,7 @@ export async function requestStoredPlan(id: string, call: DaemonCall): Promise<K
   return {
     id: String(kept['id']),
     state: String(kept['state']),
+    ...(typeof kept['replacedBy'] === 'string' && { replacedBy: kept['replacedBy'] }),
     expiresAt: Number(kept['expiresAt']),
     covers: Number(kept['covers']),
     plan: planOf(kept['plan'], call),

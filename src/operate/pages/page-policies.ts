@@ -79,6 +79,7 @@ const CONDITION_WORD: Readonly<Record<string, string>> = {
   held: 'held',
   halted: 'halted',
   approval: 'pending approval',
+  approved: 'approved',
   unknown: 'outcome unknown',
 };
 
@@ -98,7 +99,7 @@ function conditionRow(condition: Condition, plans: Status['plans']): ActiveRow {
 }
 
 /** Next command: it shows more, or resolves the condition. */
-function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
+function nextCommand(kind: string, { key, policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
   switch (kind) {
     case 'held':
       return `plan ${policy}`;
@@ -108,6 +109,8 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
       const plan = plans.find((one) => one.policy === policy);
       return plan && `approve ${plan.id}`;
     }
+    case 'approved':
+      return `reject ${key.slice('approved/'.length)}`;
     case 'unknown':
       return `audit --policy ${policy} --since 2h`;
     case 'reload':

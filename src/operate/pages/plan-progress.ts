@@ -15,6 +15,7 @@ const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
   finished: 'ok',
   cancelled: 'off',
   rejected: 'off',
+  replaced: 'off',
   expired: 'off',
 };
 

@@ -10,7 +10,7 @@ import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { facts, idText, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
+import { facts, idLink, idText, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
@@ -40,6 +40,7 @@ const STATE_TONE: Readonly<Record<StoredPlanDetail['state'], Tone>> = {
   applied: 'ok',
   rejected: 'off',
   cancelled: 'off',
+  replaced: 'off',
   expired: 'off',
 };
 
@@ -50,6 +51,7 @@ const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
   applied: 'its run has begun; the page of the policy shows the outcome',
   rejected: 'nothing is done',
   cancelled: 'an operator ended it; nothing more is sent',
+  replaced: 'a newer plan took its place',
   expired: 'too old to act on; make a new one',
 };
 
@@ -70,7 +72,16 @@ function head(plan: StoredPlanDetail, at: number): Html {
       value: [plan.action, sub(counted(plan.covers, 'action'))],
     },
     { name: 'Made', value: moment(plan.savedAt, at) },
-    { name: 'Expires', value: ['draft', 'pending'].includes(plan.state) && moment(plan.expiresAt, at) },
+    {
+      name: plan.state === 'approved' ? 'Approved until' : 'Expires',
+      value: ['draft', 'pending', 'approved'].includes(plan.state) && moment(plan.expiresAt, at),
+    },
+    {
+      name: 'Approved by',
+      value: plan.approvedBy !== undefined && [plan.approvedBy, ' ', moment(plan.approvedAt, at)],
+    },
+    { name: 'Held', value: plan.held && `${plan.held.guard}: ${plan.held.reason}` },
+    { name: 'Replaced by', value: plan.replacedBy && idLink(planPath(plan.replacedBy), plan.replacedBy) },
     { name: 'By', value: plan.by !== undefined && [plan.by, sub(plan.reason)] },
     { name: 'Hash', value: idText(plan.hash) },
   ]);
@@ -79,6 +90,7 @@ function head(plan: StoredPlanDetail, at: number): Html {
 const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
 function decision(context: PageContext, { id, state: now, covers, plan }: StoredPlanDetail): Html | undefined {
+  if (now === 'approved' && plan.manual === undefined) return takeBack(context, id);
   if (now !== 'pending' && now !== 'draft') return undefined;
   const acts = counted(covers, 'action');
   const verb = now === 'pending' ? 'approve' : 'apply';
@@ -92,6 +104,18 @@ function decision(context: PageContext, { id, state: now, covers, plan }: Stored
         may &&
         html`<button name="act" value="${verb}">${verb === 'approve' ? `Approve ${acts}` : `Apply ${acts}`}</button>`
       } <button name="act" value="reject" class="quiet">Reject</button>`,
+  });
+  return form && html`<div class="acts">${form}</div>`;
+}
+
+/** Form that takes the approval of a plan back. */
+function takeBack(context: PageContext, id: string): Html | undefined {
+  const form = formFor(context, {
+    role: 'operator',
+    action: planPath(id),
+    label: 'Take back',
+    content: html`${reasonInput(false)}
+      <button name="act" value="reject" class="danger">Take the approval back</button>`,
   });
   return form && html`<div class="acts">${form}</div>`;
 }

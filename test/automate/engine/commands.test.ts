@@ -51,9 +51,14 @@ describe('approval', () => {
       plan: { state: 'approved', by: 'tom' },
     });
     expect(w.soon).toEqual(['resume-billing']);
-    expect(w.engine.conditions()).toEqual([]);
+    expect(w.engine.conditions()).toMatchObject([
+      { key: `approved/${pending!.plan.id}`, severity: 'info', summary: expect.stringContaining('by tom') as string },
+    ]);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
+    await run(w);
+    await w.engine.settle(NEVER);
+    expect(w.engine.conditions()).toEqual([]);
     expect(await w.engine.approve(pending!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
   });
 
@@ -109,6 +114,48 @@ describe('approval', () => {
       message: expect.stringContaining('rejected by tom') as string,
     });
     expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('that stands can be taken back, also after it was given on a draft', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    const { id } = await shown(w);
+    expect(await w.engine.approve(id, ME)).toMatchObject({ ok: true, plan: { state: 'approved', madeBy: 'tom' } });
+    expect(await w.engine.reject(id, { by: 'eve', reason: 'not yet' })).toMatchObject({
+      ok: true,
+      plan: { state: 'rejected', by: 'eve', approvedBy: 'tom' },
+    });
+    expect(w.engine.conditions()).toEqual([]);
+    await run(w);
+    expect(w.dlq.sent).toEqual([]);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+  });
+
+  test('that was decided stays decided: its content gets another plan, and a newer plan replaces a pending one', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const [first] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    await w.engine.reject(first!.plan.id, ME);
+    const again = await shown(w, { by: 'kim' });
+    expect(again).toMatchObject({ hash: first!.plan.hash });
+    expect(again.id).not.toBe(first!.plan.id);
+    expect(await w.ledger.storedPlan(first!.plan.id, w.clock.now())).toMatchObject({ state: 'rejected', by: 'tom' });
+    expect(await shown(w, { by: 'eve' })).toMatchObject({ id: again.id });
+    expect(await w.ledger.storedPlan(again.id, w.clock.now())).toMatchObject({ state: 'draft', madeBy: 'kim' });
+  });
+
+  test('of a plan that a newer one replaced names the newer one', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const [old] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    for (const id of ['dlq-001', 'dlq-002', 'dlq-003']) w.dlq.entries.delete(id);
+    w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
+    await run(w);
+    const [newer] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    expect(await w.engine.approve(old!.plan.id, ME)).toMatchObject({
+      ok: false,
+      code: 'decided',
+      message: expect.stringContaining(`is replaced by ${newer!.plan.id}`) as string,
+    });
   });
 
   test('is required above the tripwire, in enforce too', async () => {
@@ -170,6 +217,21 @@ describe('apply', () => {
       ok: true,
       result: { outcome: 'held', stopped: { guard: 'kill_switch' } },
     });
+    expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('of a plan that a guard holds changes nothing, and nothing is sent after the hold', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    const { id } = await shown(w);
+    w.facts.deliveries = () => ({ delivered: 0, all: 100 });
+    const held = await w.engine.apply(id, ME, NEVER);
+    expect(held).toMatchObject({ ok: true, stored: { state: 'draft' }, result: { stopped: { guard: 'destination' } } });
+    await w.engine.pause({ reason: 'freeze', by: 'tom' });
+    expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ stored: { state: 'draft' } });
+    await w.engine.unpause({ reason: 'over', by: 'tom' });
+    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'draft', madeBy: 'tom' });
+    w.facts.deliveries = () => ({ delivered: 100, all: 100 });
+    await run(w);
     expect(w.dlq.sent).toEqual([]);
   });
 

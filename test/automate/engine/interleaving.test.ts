@@ -147,7 +147,7 @@ async function pendingIds(w: World): Promise<readonly string[]> {
   return (await w.ledger.storedPlans(['pending'], w.clock.now())).map(({ plan }) => plan.id);
 }
 
-test('of two operators who decide on a plan at the same time, one decides, and the other gets that decision', async () => {
+test('of operators who decide on a plan at the same time, a rejection counts, and all get the decision', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
   const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
@@ -158,12 +158,31 @@ test('of two operators who decide on a plan at the same time, one decides, and t
   const decided = [w.engine.approve(id!, KIM), w.engine.reject(id!, { by: 'tom' }), w.engine.apply(id!, KIM, NEVER)];
   await expect.poll(() => waiting.length).toBe(3);
   release();
-  const message = `Plan ${id} is approved by kim: release night.`;
+  const message = `Plan ${id} is rejected by tom: release night.`;
   expect(await Promise.all(decided)).toMatchObject([
-    { ok: true, plan: { state: 'approved', by: 'kim' } },
-    { ok: false, code: 'decided', message },
+    { ok: true, plan: { state: 'rejected', by: 'tom' } },
+    { ok: true, plan: { state: 'rejected', by: 'tom' } },
     { ok: false, code: 'decided', message },
   ]);
+  expect(w.dlq.sent).toEqual([]);
+});
+
+test('an approval that is taken back during a run stops its next request', async () => {
+  let isHeld = false;
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'reserve', () => isHeld);
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
+  w.dlq.add();
+  await run(w);
+  const [id] = await pendingIds(w);
+  await w.engine.approve(id!, KIM);
+  isHeld = true;
+  const ran = run(w);
+  await expect.poll(() => waiting.length).toBe(1);
+  await w.engine.reject(id!, { by: 'tom', reason: 'wrong runs' });
+  release();
+  await ran;
+  expect(w.dlq.sent).toEqual([]);
+  expect(w.lastRun()).toMatchObject({ outcome: 'halted' });
 });
 
 test('a plan that is approved while a run replaces it stays approved, and no other becomes pending', async () => {

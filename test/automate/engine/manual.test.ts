@@ -286,13 +286,14 @@ describe('an applied plan of resumes', () => {
     ]);
   });
 
-  test('that waits for its destination at first starts by itself', async () => {
+  test('that is approved while its destination fails starts by itself', async () => {
     const w = quiet();
     w.dlq.add();
     w.facts.deliveries = () => ({ delivered: 0, all: 100 });
     const plan = await make(w);
     expect(plan.state).toBe('held');
-    await w.engine.apply(plan.id, ME, NEVER);
+    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ result: { outcome: 'held' } });
+    expect(await w.engine.approve(plan.id, ME)).toMatchObject({ ok: true });
     await follow(w, 10);
     expect(sentIds(w)).toEqual([]);
     w.facts.deliveries = () => ({ delivered: 100, all: 100 });

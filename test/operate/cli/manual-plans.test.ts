@@ -45,7 +45,7 @@ async function daemon(given: Given = {}): Promise<Daemon> {
         asked.push(request);
         return given.refuse?.(request) ?? { ok: true, plan: shown };
       },
-      apply: async (id, person) => (done.push(['apply', id, person]), { ok: true, plan: shown, result }),
+      apply: async (id, person) => (done.push(['apply', id, person]), { ok: true, plan: shown, result, stored }),
       cancel: async (id, person) => (
         done.push(['cancel', id, person]),
         { ok: true, plan: { ...stored, state: 'cancelled' } }

@@ -56,7 +56,8 @@ function willing(overrides: Partial<World> = {}): { readonly deps: World; readon
   const keep = <T>(command: string, answer: T, ...given: unknown[]): T => (asked.push([command, ...given]), answer);
   const commands: Partial<EngineCommands> = {
     plan: async (policy, request) => keep('plan', { ok: true, plan: plan({ policy }) }, policy, request),
-    apply: async (id, person) => keep('apply', { ok: true, plan: plan(), result: RESULT }, id, person),
+    apply: async (id, person) =>
+      keep('apply', { ok: true, plan: plan(), result: RESULT, stored: storedPlan({ state: 'applied' }) }, id, person),
     approve: async (id, person) =>
       keep('approve', { ok: true, plan: storedPlan({ state: 'approved', ...person }) }, id, person),
     reject: async (id, person) =>

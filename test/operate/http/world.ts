@@ -270,6 +270,7 @@ export function plan(overrides: Partial<Plan> = {}): Plan {
 export function storedPlan(overrides: Partial<StoredPlan> = {}): StoredPlan {
   return {
     plan: plan(),
+    revision: 1,
     targets: ['dlq-8812', 'dlq-8813'],
     savedAt: NOW - 120_000,
     expiresAt: NOW + 3_600_000,

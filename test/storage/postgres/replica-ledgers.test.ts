@@ -341,7 +341,7 @@ describe.each(SERVERS)('%s', (server) => {
       const [one, other] = await owners(['a', 'b']);
       const plan = savedOf(a, HASH, 'approved');
       await one!.ledger.savePlan(plan);
-      const premises = { plan: plan.plan.id };
+      const premises = { plans: [plan.plan.id] };
       expect(await reserve(one!, NO_CAPS, 1, premises)).toMatchObject({ ok: true });
       await other!.ledger.decidePlan(plan.plan.id, { state: 'cancelled', at: NOW, by: 'oncall', reason: 'wrong run' });
       expect(await reserve(one!, NO_CAPS, 1, premises)).toEqual({
@@ -349,7 +349,7 @@ describe.each(SERVERS)('%s', (server) => {
         guard: 'interrupted',
         reason: 'cancelled by oncall: wrong run',
       });
-      expect(await reserve(one!, NO_CAPS, 1, { plan: '123456' })).toMatchObject({ ok: true });
+      expect(await reserve(one!, NO_CAPS, 1, { plans: ['123456'] })).toMatchObject({ ok: true });
     });
   });
 
@@ -362,11 +362,17 @@ describe.each(SERVERS)('%s', (server) => {
       await owner.ledger.savePlan(savedOf(a, id.padEnd(64, '0')));
       const decisions = [
         other.ledger.decidePlan(id, { state: 'approved', at: NOW, by: 'oncall' }),
-        owner.ledger.decidePlan(id, { state: 'rejected', at: NOW, by: 'engine', reason: 'replaced', account: 'a' }),
+        owner.ledger.decidePlan(id, {
+          state: 'replaced',
+          at: NOW,
+          by: 'engine',
+          reason: 'other actions',
+          account: 'a',
+        }),
       ];
       const [isApproved, isRejected] = await Promise.all(round % 2 === 0 ? decisions : decisions.toReversed());
       expect(isApproved).not.toBe(isRejected);
-      const winner = isApproved === (round % 2 === 0) ? 'approved' : 'rejected';
+      const winner = isApproved === (round % 2 === 0) ? 'approved' : 'replaced';
       expect((await owner.ledger.storedPlan(id, NOW))?.state).toBe(winner);
     }
   });

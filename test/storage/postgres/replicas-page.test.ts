@@ -28,8 +28,8 @@ const SETUP = BLOCKS.filter((sql) => !sql.startsWith('SELECT'));
 
 const FACTS = `
   INSERT INTO runs (id, policy, account, plan_id, at, cause) VALUES (1, 'p', 'shop', 'plan-1', 1, 'schedule');
-  INSERT INTO plans (hash, id, state, saved_at, expires_at, by, reason, plan, targets)
-    VALUES ('h', 'plan-1', 'applied', 1, 2, 'alice', 'outage is over', '{}', '[]');
+  INSERT INTO plans (revision, hash, id, state, saved_at, expires_at, by, reason, plan, targets)
+    VALUES (1, 'h', 'plan-1', 'applied', 1, 2, 'alice', 'outage is over', '{}', '[]');
   INSERT INTO intents (id, run_id, at, epoch, policy, account, action, target, group_name, items, proposal)
     VALUES (1, 1, extract(epoch FROM now()) * 1000, 1, 'p', 'shop', 'workflow-dlq.resume', 'a', 'g', 2, '{}'),
       (2, 1, extract(epoch FROM now()) * 1000, 1, 'p', 'shop', 'workflow-dlq.resume', 'b', 'g', 3, '{}');

@@ -172,8 +172,13 @@ export function storedFields() {
     stopped: opt(ref('Denial')),
     by: opt(text()),
     reason: opt(text()),
+    decidedAt: opt(time()),
+    approvedBy: opt(text('Operator who approved it. A later decision keeps it.')),
+    approvedAt: opt(time()),
+    replacedBy: opt(text('Id of the newer plan.')),
+    held: opt(ref('Denial')),
     origin: choice(['policy', 'manual']),
-    madeBy: opt(text('Operator who made a manual plan.')),
+    madeBy: opt(text('Operator who made it.')),
     madeFor: opt(text('Reason of a manual plan.')),
   };
 }

@@ -1,5 +1,6 @@
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
@@ -17,8 +18,9 @@ export const applyCommand: Command = {
   details:
     'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +
     'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
-    'the rest. Ctrl-C stops after the request in flight. Exit code: 0 if it acted or nothing was left to do,\n' +
-    '3 if a guard held it, 4 if a guard aborted or halted it, 1 on an error.',
+    'the rest. A plan that a guard holds is not changed: opsd approve lets runs do it after the hold. Ctrl-C stops\n' +
+    'after the request in flight. Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted or halted it,\n' +
+    '5 if nothing was left to do, 1 on an error.',
   examples: ['opsd apply 9f3c2a', "opsd apply 9f3c2a --yes --reason 'the destination is repaired'"],
   async run(call) {
     const format = outputFormat(call.values);
@@ -34,7 +36,7 @@ export const applyCommand: Command = {
       throw new CommandError(`plan ${printable(kept.id)} has no action, so there is nothing to apply`);
     await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
     const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
-    if (format === 'table') call.io.stdout.write(resultText(kept.id, result));
+    if (format === 'table') call.io.stdout.write(resultText(kept, result, daemon.command));
     else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
     return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
   },
@@ -56,7 +58,7 @@ function allowanceText({ plan, covers }: KeptPlan): string {
 export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   acted: EXIT.ok,
   would_act: EXIT.held,
-  nothing_to_do: EXIT.ok,
+  nothing_to_do: EXIT.nothing,
   denied: EXIT.held,
   held: EXIT.held,
   pending_approval: EXIT.held,
@@ -68,8 +70,28 @@ export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
   failed: EXIT.failed,
 };
 
-export function resultText(id: string, { outcome, acted, backlog, detail }: RunSummary): string {
+export function resultText(
+  { id, state }: Pick<KeptPlan, 'id' | 'state'>,
+  { outcome, acted, backlog, detail }: RunSummary,
+  command: OwnCommand,
+): string {
   const left = backlog === undefined || backlog === 0 ? '' : `, ${formatCount(backlog)} left for later runs`;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
-  return `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}, ${formatCount(acted)} acted on${left}${said}\n`;
+  const happened = `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}`;
+  if (acted > 0 || !UNCHANGED.has(outcome)) return `${happened}, ${formatCount(acted)} acted on${left}${said}\n`;
+  if (state === 'approved') {
+    return `${happened}, nothing was sent${said}\nIts approval stands; \`${printable(command(`reject ${id}`))}\` takes it back.\n`;
+  }
+  const later = `To let runs do it after the hold: ${printable(command(`approve ${id}`))}\n`;
+  return `${happened}, nothing was changed${said}\n${outcome === 'nothing_to_do' ? '' : later}`;
 }
+
+/** Outcomes before the first request: the plan stays as it was. */
+const UNCHANGED: ReadonlySet<RunOutcome> = new Set([
+  'held',
+  'deferred',
+  'denied',
+  'nothing_to_do',
+  'aborted',
+  'incomplete',
+]);

@@ -25,8 +25,29 @@ export async function decide(call: Call, decision: 'approve' | 'reject'): Promis
     await writeData(call.io, format, { plan: decided });
     return EXIT.ok;
   }
-  const then =
-    decision === 'approve' ? `; the runs of ${printable(kept.plan.policy)} apply it, the first of them at once` : '';
-  call.io.stdout.write(`Plan ${printable(kept.id)} is ${printable(String(decided['state']))}${then}.\n`);
+  const id = printable(kept.id);
+  const by = printable(typeof decided['by'] === 'string' ? decided['by'] : 'you');
+  if (decided['state'] !== 'approved') {
+    call.io.stdout.write(
+      `Plan ${id} is ${printable(String(decided['state']))} by ${by}. Nothing more is sent for it.\n`,
+    );
+    return EXIT.ok;
+  }
+  const [from, until] = [Number(decided['approvedAt'] ?? call.io.clock.now()), Number(decided['expiresAt'])].map(
+    isoTime,
+  );
+  const held = decided['held'] as { readonly guard: string; readonly reason: string } | undefined;
+  const later =
+    held === undefined
+      ? `The runs of ${printable(kept.plan.policy)} do it, the first of them at once`
+      : `It acts when the hold by ${printable(held.guard)} ends (${printable(held.reason)})`;
+  const takeBack = printable(daemon.command(`reject ${kept.id}`));
+  call.io.stdout.write(
+    `Plan ${id} is approved by ${by} at ${from}.\n${later}, until ${until}; \`${takeBack}\` takes it back.\n`,
+  );
   return EXIT.ok;
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString();
 }

@@ -6,8 +6,8 @@ import { printable } from '../output.ts';
 
 const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
   apply: ['draft', 'pending', 'approved'],
-  approve: ['pending'],
-  reject: ['pending', 'draft'],
+  approve: ['pending', 'draft'],
+  reject: ['pending', 'draft', 'approved'],
 };
 
 const STATE: Readonly<Record<string, string>> = {
@@ -16,7 +16,6 @@ const STATE: Readonly<Record<string, string>> = {
   rejected: 'was rejected already',
   cancelled: 'was cancelled',
   expired: 'has expired',
-  draft: 'is not pending approval',
 };
 
 /** Command that makes such a plan. */
@@ -25,9 +24,14 @@ function again({ policy, manual }: KeptPlan['plan']): string {
 }
 
 /** @throws {CommandError} with the plan's state and the next step */
-export function checkOpen(decision: keyof typeof OPEN, { id, state, plan }: KeptPlan, command: OwnCommand): void {
+export function checkOpen(decision: keyof typeof OPEN, kept: KeptPlan, command: OwnCommand): void {
+  const { id, state, plan, replacedBy } = kept;
   if (OPEN[decision].includes(state)) return;
-  const next =
-    state === 'draft' ? `\`${command(`apply ${id}`)}\` applies it` : `\`${command(again(plan))}\` makes a new one`;
+  if (replacedBy !== undefined) {
+    throw new CommandError(
+      printable(`plan ${id} was replaced by ${replacedBy}; \`${command(`${decision} ${replacedBy}`)}\``),
+    );
+  }
+  const next = `\`${command(again(plan))}\` makes a new one`;
   throw new CommandError(printable(`plan ${id} ${STATE[state] ?? `is ${state}`}; ${next}`));
 }

@@ -37,14 +37,16 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   if (allowedOf(plan) === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
   await confirm(call, questionText(plan));
   const { result } = await requestApply(plan.id, reason, daemon);
-  call.io.stderr.write(hintText(plan, daemon));
   const applied = EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
-  if (call.values['wait'] !== true && call.values['watch'] !== true) {
-    await writeResult(call, format, { plan, result });
+  // A plan that a guard holds, or that has nothing left, was not decided.
+  const isUnchanged = applied === EXIT.held || applied === EXIT.nothing;
+  if (!isUnchanged) call.io.stderr.write(hintText(plan, daemon));
+  if (isUnchanged || (call.values['wait'] !== true && call.values['watch'] !== true)) {
+    await writeResult(call, format, { plan, result }, daemon);
     return applied;
   }
   const progress = await follow(call, plan, daemon);
-  await writeResult(call, format, { plan, result, progress });
+  await writeResult(call, format, { plan, result, progress }, daemon);
   return exitOf(progress);
 }
 
@@ -63,7 +65,7 @@ function questionText(plan: Plan): string {
     : '';
   if (plan.chosen.length > 0) return `Apply: ${actText(plan)}${rest}?`;
   const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
-  return `A guard holds the plan now${why}. Apply it, so that later runs do what the guards allow${rest}?`;
+  return `A guard holds the plan now${why}. Check again and do what the guards allow now${rest}?`;
 }
 
 function hintText({ id, policy, action }: Plan, daemon: DaemonCall): string {
@@ -82,9 +84,15 @@ interface Done {
   readonly progress?: ManualProgress;
 }
 
-async function writeResult({ io }: Call, format: OutputFormat, { plan, result, progress }: Done): Promise<void> {
+async function writeResult(
+  { io }: Call,
+  format: OutputFormat,
+  { plan, result, progress }: Done,
+  { command }: DaemonCall,
+): Promise<void> {
+  const kept = { id: plan.id, state: 'draft' };
   if (format === 'table')
-    io.stdout.write(progress === undefined ? resultText(plan.id, result) : `${progressText(plan, progress)}\n`);
+    io.stdout.write(progress === undefined ? resultText(kept, result, command) : `${progressText(plan, progress)}\n`);
   else await writeData(io, format, { plan: plan.id, policy: plan.policy, result, ...(progress && { progress }) });
 }
 
