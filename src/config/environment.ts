@@ -23,6 +23,8 @@ interface ExpansionFault {
   readonly offset: number;
   readonly message: string;
   readonly help: string;
+  /** Help if the value is a secret, which must not have a default in the file. */
+  readonly secretHelp?: string;
 }
 
 const REFERENCE = /\$\$\{|\$\{env:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{([^}]*)\}?/g;
@@ -53,6 +55,7 @@ export function expand(text: string, env: Readonly<Record<string, string | undef
           offset: match.index,
           message: `the environment variable ${name} is not set`,
           help: `set it in the environment of opsd, or write \${env:${name}:-default}`,
+          secretHelp: 'set it in the environment of opsd',
         });
       } else {
         result += value;
@@ -64,11 +67,12 @@ export function expand(text: string, env: Readonly<Record<string, string | undef
   return { text: result + text.slice(done), pieces, values, faults };
 }
 
-function notAReference(inside: string): { message: string; help: string } {
+function notAReference(inside: string): Omit<ExpansionFault, 'offset'> {
   const name = /^(?:env[.:_ ]*)?([A-Za-z_][A-Za-z0-9_]*)/i.exec(inside)?.[1] ?? 'NAME';
   return {
     message: 'not a reference to an environment variable',
     help: `write \${env:${name}} or \${env:${name}:-default}; write a literal \${ as $\${`,
+    secretHelp: `write \${env:${name}}; write a literal \${ as $\${`,
   };
 }
 

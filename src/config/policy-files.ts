@@ -25,9 +25,9 @@ export function findPolicyFiles(list: Place | undefined, absolute: (path: string
     if (typeof place.value !== 'string' || place.value === '' || place.spoilt) continue;
     const at = { start: place.start, end: place.end, path: pathText(['policyFiles', index]) };
     const found = match(place.value, absolute);
-    if ('message' in found) faults.push({ ...at, ...found });
+    for (const fault of found.faults ?? []) faults.push({ ...at, ...fault });
     // A file matched by two patterns counts once.
-    else for (const file of found.files) files.set(file.path, files.get(file.path) ?? file);
+    for (const file of found.files ?? []) files.set(file.path, files.get(file.path) ?? file);
   }
   return { files: [...files.values()], faults };
 }
@@ -35,17 +35,23 @@ export function findPolicyFiles(list: Place | undefined, absolute: (path: string
 /** Files of `opsd test`, which patterns do not match. */
 const IS_TEST = /_test\.ya?ml$/;
 
-type Match = { readonly files: readonly PolicyFile[] } | Pick<Fault, 'message' | 'help' | 'severity'>;
+type Words = Pick<Fault, 'message' | 'help' | 'severity'>;
+
+interface Match {
+  readonly files?: readonly PolicyFile[];
+  readonly faults?: readonly Words[];
+}
 
 function match(pattern: string, absolute: (path: string) => string): Match {
   const folder = dirname(pattern);
   if (folder.includes('*')) {
-    return { message: 'only the last part of a path may contain *', help: 'list each folder on its own line' };
+    const help = 'list each folder on its own line';
+    return { faults: [{ message: 'only the last part of a path may contain *', help }] };
   }
   if (!pattern.includes('*')) {
     const path = absolute(pattern);
     const complaint = complaintOf(path);
-    return complaint === undefined ? { files: [{ path, written: pattern }] } : complaint;
+    return complaint === undefined ? { files: [{ path, written: pattern }] } : { faults: [complaint] };
   }
   const nothing = { message: 'no file matches this pattern', severity: 'warning' as const };
   let names: string[];
@@ -54,23 +60,35 @@ function match(pattern: string, absolute: (path: string) => string): Match {
   } catch (error) {
     const code = (error as { readonly code?: unknown }).code;
     const message = code === 'ENOENT' ? 'its folder does not exist' : `its folder: ${unreadable(error)}`;
-    return { ...nothing, message: `no file matches this pattern: ${message}` };
+    return { faults: [{ ...nothing, message: `no file matches this pattern: ${message}` }] };
   }
   const wanted = regular(basename(pattern));
-  const files = names
+  const found = names
     // A mounted ConfigMap keeps its real files in hidden folders next to the links. Tests are next to the policies that
     // they test.
     .filter((name) => !name.startsWith('.') && wanted.test(name) && !IS_TEST.test(name))
     .sort()
     .map((name) => ({ path: absolute(join(folder, name)), written: join(folder, name) }))
-    .filter((file) => complaintOf(file.path) === undefined);
-  return files.length === 0 ? { ...nothing, help: 'add a policy file, or remove the pattern' } : { files };
+    .map((file) => ({ file, complaint: complaintOf(file.path) }))
+    .filter(({ complaint }) => complaint?.message !== FOLDER);
+  if (found.length === 0) return { faults: [{ ...nothing, help: 'add a policy file, or remove the pattern' }] };
+  return {
+    files: found.filter(({ complaint }) => complaint === undefined).map(({ file }) => file),
+    // Without these files, such as dangling links, their policies would be missing unnoticed.
+    faults: found.flatMap(({ file, complaint }) =>
+      complaint === undefined
+        ? []
+        : [{ message: `${file.written}: ${complaint.message}`, help: 'repair the file or link, or remove it' }],
+    ),
+  };
 }
+
+const FOLDER = 'this is a folder';
 
 function complaintOf(path: string): { readonly message: string; readonly help?: string } | undefined {
   try {
     if (!statSync(path).isDirectory()) return undefined;
-    return { message: 'this is a folder', help: 'append /*.yaml for all policies in it' };
+    return { message: FOLDER, help: 'append /*.yaml for all policies in it' };
   } catch (error) {
     return { message: unreadable(error), help: 'paths are relative to the file that names them' };
   }

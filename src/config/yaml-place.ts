@@ -172,15 +172,16 @@ export class PlaceReader {
 
   #scalar(scalar: Scalar, path: Path): Place {
     const at = span(scalar);
-    if (this.#source.hasExcerpts && this.#isSecret(scalar, path)) this.#source.mask(at.start, at.end);
+    const isSecret = this.#source.hasExcerpts && this.#isSecret(scalar, path);
+    if (isSecret) this.#source.mask(at.start, at.end);
     const env = this.#env;
     const expansion = env !== undefined && typeof scalar.value === 'string' ? expand(scalar.value, env) : undefined;
     if (expansion === undefined) return { value: scalar.value, scalar, ...at };
-    for (const { offset, message, help } of expansion.faults) {
+    for (const { offset, message, help, secretHelp = help } of expansion.faults) {
       const start = scalarOffset(this.#source.text, scalar, offset);
       const close = this.#source.text.indexOf('}', start) + 1;
       const end = close > start && close <= at.end ? close : start + 1;
-      this.faults.push({ start, end, path: pathText(path), message, help });
+      this.faults.push({ start, end, path: pathText(path), message, help: isSecret ? secretHelp : help });
     }
     const spoilt = expansion.faults.length > 0 ? { spoilt: true as const } : {};
     return { value: expansion.text, scalar, expansion, ...at, ...spoilt };

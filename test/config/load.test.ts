@@ -268,6 +268,20 @@ describe('files of policies', () => {
     expect(result.ok && result.config.policies.map((policy) => policy.source)).toEqual(['policies/a.yaml:2']);
   });
 
+  test('that are dangling links or loops are errors with their paths, also if a pattern names them', () => {
+    const folder = folderWith({
+      'opsd.yaml': `${EMBEDDED}policyFiles: [policies/*.yaml]\n`,
+      'policies/a.yaml': named('a'),
+    });
+    symlinkSync('gone.yaml', join(folder, 'policies/b.yaml'));
+    symlinkSync('c.yaml', join(folder, 'policies/c.yaml'));
+    const result = loadConfig(join(folder, 'opsd.yaml'), { env: {} });
+    expect(result.ok ? [] : result.problems).toMatchObject([
+      { path: 'policyFiles[0]', severity: 'error', message: 'policies/b.yaml: the file does not exist' },
+      { path: 'policyFiles[0]', severity: 'error', message: 'policies/c.yaml: the file cannot be read: ELOOP' },
+    ]);
+  });
+
   test('problems of all files are reported at once, in the order of the files', () => {
     const folder = folderWith({
       'opsd.yaml': `log: { level: loud }\n${EMBEDDED}policyFiles: [policies/*.yaml]\n`,

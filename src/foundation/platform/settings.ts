@@ -89,6 +89,11 @@ export interface ListenAddress {
   readonly port: number;
 }
 
+/** Message about a text that is not an http or https URL. */
+export function noHttpUrl(text: string, expected = BASE_URL): string {
+  return /^[a-z][\w+.-]*:[\\/]/i.test(text) ? expected : `${expected}; write http:// or https:// in front of it`;
+}
+
 /** Base URL: http or https without user info, query or fragment, so that paths can be appended; or the word `or`. */
 export function baseUrlSetting(options: { readonly or?: string } = {}) {
   const expected = options.or === undefined ? BASE_URL : `${BASE_URL}, or ${options.or}`;
@@ -97,7 +102,7 @@ export function baseUrlSetting(options: { readonly or?: string } = {}) {
       if (text === options.or) return;
       const url = URL.parse(text);
       if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-        context.addIssue({ code: 'custom', message: expected });
+        context.addIssue({ code: 'custom', message: noHttpUrl(text, expected) });
       } else if (url.username !== '' || url.password !== '') {
         context.addIssue({
           code: 'custom',

@@ -7,6 +7,7 @@ import {
   described,
   durationSetting,
   matching,
+  noHttpUrl,
   oneSecret,
   optional,
   secret,
@@ -18,7 +19,6 @@ import {
 
 const HEADER = 'expected the name of a header';
 const LABEL = 'expected letters, digits and underscores';
-const URL_TEXT = 'expected a URL that begins with http:// or https://';
 
 const access = {
   token: secret('Bearer token of the requests'),
@@ -32,7 +32,14 @@ const access = {
 const webhookSettings = z
   .strictObject({
     url: withMeta(
-      z.exactOptional(z.string().check(z.refine((text) => /^https?:\/\/./.test(text) && URL.canParse(text), URL_TEXT))),
+      z.exactOptional(
+        z.string().check(
+          z.superRefine((text, context) => {
+            if (/^https?:\/\/./.test(text) && URL.canParse(text)) return;
+            context.addIssue({ code: 'custom', message: noHttpUrl(text) });
+          }),
+        ),
+      ),
       { description: 'URL of the webhook. Use urlFile if the URL is secret.', writeOnly: true },
     ),
     urlFile: secretFile('the URL of the webhook'),
