@@ -1,6 +1,6 @@
 /**
  * Time to work through all matched entries, by the ramp of each group and the policy's own caps, and the number of
- * entries that expire before. The number is absent if an expiry is unknown.
+ * entries that expire before. If only some expiries are unknown, the number is a lower bound.
  */
 import type { Plan, PlanCampaign } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqPolicy } from '../policies/policy.ts';
@@ -20,8 +20,10 @@ export function drainOf(
   if (expiries.length === 0 || campaigns.some(({ state }) => state === 'audit')) return undefined;
   const byCaps = (Math.max(0, expiries.length - policy.limits.maxPerRun) / policy.limits.maxPerHour) * HOUR_MS;
   const ms = Math.max(byCaps, ...campaigns.map((campaign) => waitMs(campaign, now) + rampMs(policy, campaign)));
-  if (expiries.includes(Infinity)) return { ms };
-  return { ms, expiring: expiries.filter((at) => at < now + ms).length };
+  const unknownExpiries = expiries.filter((at) => at === Infinity).length;
+  if (unknownExpiries === expiries.length) return { ms };
+  const expiring = expiries.filter((at) => at < now + ms).length;
+  return { ms, expiring, ...(unknownExpiries > 0 && { unknownExpiries }) };
 }
 
 /** Milliseconds until the group's step is judged, or its halt ends. */

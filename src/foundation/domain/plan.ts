@@ -2,6 +2,7 @@
  * Plan of a policy: its proposed actions, and the reasons for not doing more. The engine creates it, the page shows it
  * and `opsd plan` prints it.
  */
+import { counted, formatCount } from './counted.ts';
 import type { Campaign } from './campaign.ts';
 import type { FlowControlSpec } from './flow-control.ts';
 import { holdText, type Hold } from './hold.ts';
@@ -213,8 +214,11 @@ export interface Plan {
   readonly evaluationErrors: number;
   readonly campaigns: readonly PlanCampaign[];
   readonly caps: readonly PlanCap[];
-  /** Estimated duration of the rest, and the number of entries that expire before it is done; absent if unknown. */
-  readonly drain?: { readonly ms: number; readonly expiring?: number };
+  /**
+   * Estimated duration of the rest, and the number of entries that expire before it is done; absent if unknown. It is a
+   * lower bound if the expiry of some entries is unknown.
+   */
+  readonly drain?: { readonly ms: number; readonly expiring?: number; readonly unknownExpiries?: number };
   /** Complete sentences for the reader: `The entries go unseen: …`. */
   readonly notes: readonly string[];
 }
@@ -282,3 +286,14 @@ export const RUN_OUTCOMES = [
   'skipped',
 ] as const;
 export type RunOutcome = (typeof RUN_OUTCOMES)[number];
+
+/** `6 entries expire before that`; a lower bound if the expiry of some entries is unknown. */
+export function expiryText({ expiring, unknownExpiries = 0 }: NonNullable<Plan['drain']>): string {
+  if (expiring === undefined) return 'expiry unknown (limits.dlqRetention is not configured)';
+  if (unknownExpiries > 0) {
+    return `at least ${counted(expiring, 'entry expires', 'entries expire')} before that; expiry of ${formatCount(unknownExpiries)} unknown`;
+  }
+  return expiring === 0
+    ? 'nothing expires before that'
+    : `${counted(expiring, 'entry expires', 'entries expire')} before that`;
+}

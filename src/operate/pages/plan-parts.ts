@@ -1,6 +1,6 @@
 /** Plan as a part of a page: what was read, which entries were denied and why, and the actions. Pure. */
 import { formatDuration } from '#foundation/domain/duration.ts';
-import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
+import { allowedOf, expiryText, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { facts, idText, long, section, state, sub, time, type Fact } from './page-parts.ts';
@@ -60,13 +60,7 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
       name: 'Estimated end',
       value: drain && [
         drain.ms < 60_000 ? 'this run' : `about ${formatDuration(Math.ceil(drain.ms / 60_000) * 60_000)}`,
-        sub(
-          drain.expiring === undefined
-            ? 'expiry unknown'
-            : drain.expiring === 0
-              ? 'no entry expires before'
-              : `${counted(drain.expiring, 'entry expires', 'entries expire')} before`,
-        ),
+        sub(expiryText(drain)),
       ],
     },
   ];

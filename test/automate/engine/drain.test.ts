@@ -21,5 +21,14 @@ test('the time that a halt lasts, or a step settles, is included, and expiration
 
 test('is unknown where a group waits for an operator', () => {
   expect(drainOf(policy, expiries, [campaign({ state: 'audit' })], START)).toBeUndefined();
-  expect(drainOf(policy, [START, Infinity], [campaign({})], START)).toEqual({ ms: 0 });
+  expect(drainOf(policy, [Infinity, Infinity], [campaign({})], START)).toEqual({ ms: 0 });
+});
+
+test('the number of expiries is a lower bound where some are unknown', () => {
+  const halted = campaign({ state: 'halted', until: START + 30 * MINUTE });
+  expect(drainOf(policy, [...expiries, Infinity, Infinity], [halted], START)).toEqual({
+    ms: 30 * MINUTE,
+    expiring: 1,
+    unknownExpiries: 2,
+  });
 });

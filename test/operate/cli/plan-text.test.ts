@@ -189,6 +189,23 @@ test('shows the guard that holds it, and the reason', () => {
   expect(aborted).toContain('\nAborted   incomplete_read: page 3 failed\n');
 });
 
+test.each<readonly [string, NonNullable<Plan['drain']>, string]>([
+  ['unknown', { ms: 0 }, 'expiry unknown (limits.dlqRetention is not configured)'],
+  ['known', { ms: 0, expiring: 6 }, '6 entries expire before that'],
+  [
+    'partly unknown',
+    { ms: 0, expiring: 6, unknownExpiries: 4 },
+    'at least 6 entries expire before that; expiry of 4 unknown',
+  ],
+  [
+    'known of none that expires',
+    { ms: 0, expiring: 0, unknownExpiries: 4 },
+    'at least 0 entries expire before that; expiry of 4 unknown',
+  ],
+])('the number of entries that expire is %s', (_what, drain, says) => {
+  expect(text({ drain })).toContain(`; ${says}`);
+});
+
 test('lists the deferred entries where it sends nothing now, with a command to explain one', () => {
   const stopped = { guard: 'destination', reason: '0.00 of 40' };
   const deferred = [run(1), run(2)];

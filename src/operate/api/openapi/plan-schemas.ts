@@ -97,7 +97,13 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         why: opt(text('Reason why the whole cap counts as used.')),
       }),
     ),
-    drain: opt(objectOf<Drain>({ ms: { type: ['number', 'null'] }, expiring: opt(count()) })),
+    drain: opt(
+      objectOf<Drain>({
+        ms: { type: ['number', 'null'] },
+        expiring: opt(count('Entries that expire before; absent if unknown.')),
+        unknownExpiries: opt(count('Entries whose expiry is unknown: `expiring` is a lower bound.')),
+      }),
+    ),
     notes: listOf(text()),
     manual: opt(
       objectOf<ManualOrigin>(

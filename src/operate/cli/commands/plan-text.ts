@@ -2,7 +2,7 @@
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
+import { allowedOf, expiryText, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from '../output.ts';
 import { actRows, CONSEQUENCE } from './plan-acts.ts';
 
@@ -251,15 +251,13 @@ function drain(page: Page, { drain: left, stopped, campaigns: groups }: Plan): v
   const hold = [stopped, ...groups.map(({ held }) => held)].find((one) => one !== undefined && one.guard !== 'ramp');
   const inTime = left.ms < 60_000 ? 'this run' : about;
   const time = hold === undefined ? inTime : `${about} after the hold by ${hold.guard} ends`;
-  const { expiring } = left;
-  const isLosing = expiring !== undefined && expiring > 0;
-  const lost = isLosing
-    ? `${counted(expiring, 'entry expires', 'entries expire')} before that`
-    : expiring === undefined
-      ? 'expiry unknown (limits.dlqRetention is not configured)'
-      : 'nothing expires before that';
+  const isLosing = left.expiring !== undefined && left.expiring > 0;
   const first = isLosing ? [part('entries that expire first are resumed first')] : [];
-  page.fact('Drain', [part(time), { text: lost, ...(isLosing && { style: 'yellow' as const }) }, ...first], '; ');
+  page.fact(
+    'Drain',
+    [part(time), { text: expiryText(left), ...(isLosing && { style: 'yellow' as const }) }, ...first],
+    '; ',
+  );
 }
 
 /** List of actions; if none is in this run, the waiting ones. */
