@@ -118,6 +118,11 @@ export function membersNow({ now }: Pick<Incident, 'now'>): number {
   return now.workflow + now.message;
 }
 
+/** Returns true if there may be more dead letters than the known ones: no operation lists the message DLQ. */
+export function isLowerBound({ kind }: Pick<Incident, 'kind'>): boolean {
+  return kind !== 'workflow';
+}
+
 /** Adds failures to an incident. @param times at least one */
 export function withMembers(incident: Incident, queue: DeadLetterQueue, times: readonly number[]): Incident {
   const rate = rateOf(times);

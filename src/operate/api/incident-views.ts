@@ -5,6 +5,7 @@ import type { FailureRate } from '#foundation/domain/failure-rate.ts';
 import {
   DEAD_LETTER_QUEUES,
   INCIDENT_STATES,
+  isLowerBound,
   membersNow,
   type Acknowledgment,
   type DeadLetterQueue,
@@ -50,6 +51,8 @@ export interface IncidentView {
     readonly expired: number;
     readonly workflow: number;
     readonly message: number;
+    /** True if there may be more than these numbers: no operation lists the message DLQ. */
+    readonly isLowerBound: boolean;
   };
   readonly deliveries?: Omit<FailingDeliveries, 'earlier'>;
   /** Members over time, at most 24 steps. */
@@ -158,9 +161,10 @@ export function incidentList(deps: IncidentDeps, parameters: URLSearchParams): I
 
 const URGENCY: Readonly<Record<IncidentState, number>> = { open: 0, recovering: 1, acknowledged: 2, resolved: 3 };
 
-/** Incidents without a dead letter follow those with one. */
+/** Unresolved incidents with known members come first, then those whose failed messages are not known by id. */
 function emptiness(incident: Incident): number {
-  return membersNow(incident) === 0 ? 1 : 0;
+  if (incident.state === 'resolved' || membersNow(incident) > 0) return 0;
+  return (incident.deliveries?.lost ?? 0) > 0 ? 1 : 2;
 }
 
 function byUrgency(a: Incident, b: Incident): number {
@@ -179,7 +183,7 @@ export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: In
     ...rest,
     ...(deliveries !== undefined && { deliveries: shownDeliveries(deliveries) }),
     title: incidentTitle(incident),
-    members: { now: membersNow(incident), ever, expired, ...now },
+    members: { now: membersNow(incident), ever, expired, ...now, isLowerBound: isLowerBound(incident) },
     ...(firstExpiresAt !== undefined && { firstExpiresAt }),
   };
 }

@@ -9,7 +9,7 @@ import type { Reply } from '../http/reply.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { incidentState, rate } from './incidents.ts';
+import { incidentState, knownCount, rate } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { campaigns, pendingPlans, policyLink } from './page-policies.ts';
 import {
@@ -61,13 +61,11 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
     {
       name: 'Members now',
       value: [
-        html`<a href="${memberLink}">${formatCount(members.now)}</a>`,
+        html`<a href="${memberLink}">${knownCount(members)}</a>`,
         sub(
           `${counted(members.workflow, 'run')}, ${counted(members.message, 'message')}; ${formatCount(members.ever)} ever, ${formatCount(members.expired)} expired`,
         ),
-        deliveries !== undefined &&
-          deliveries.lost > members.message &&
-          sub('more are possible: no operation lists the message DLQ'),
+        members.isLowerBound && sub('only known ones; more are possible: no operation lists the message DLQ'),
       ],
     },
     { name: 'First expires', value: moment(incident.firstExpiresAt, at) },
@@ -167,22 +165,27 @@ function policies({ policies: rows, members }: IncidentDetail, at: number): Html
   return table<IncidentDetail['policies'][number]>({
     caption: 'Policies that select members. The page of a policy makes its plan.',
     rows,
-    empty:
-      members.now === 0
-        ? 'No dead letter is known, so there is nothing to select.'
-        : 'No policy selects a member, so nothing is repaired by itself. Policies appear here when they do.',
+    empty: unselected(members),
     columns: [
       { title: 'Policy', wide: true, cell: (row) => [policyLink(row.name), sub(row.action)] },
       { title: 'Mode', wide: true, cell: (row) => [row.effectiveMode, sub(row.reducedBy)] },
       {
         title: 'Selects',
         align: 'number',
-        cell: (row) => `${formatCount(row.selects)} of ${formatCount(members.now)}`,
+        cell: (row) => `${formatCount(row.selects)} of ${knownCount(members)}`,
       },
       { title: 'Held', wide: true, cell: (row) => row.held && `${row.held.guard}: ${row.held.reason}` },
       { title: 'Next run', cell: (row) => moment(row.nextRunAt, at) },
     ],
   });
+}
+
+function unselected({ now, isLowerBound }: IncidentDetail['members']): string {
+  if (now > 0)
+    return 'No policy selects a known member, so nothing is repaired by itself. Policies appear here when they do.';
+  return isLowerBound
+    ? 'No dead letter is known, so it is not known whether a policy selects one.'
+    : 'No dead letter is left, so there is nothing to select.';
 }
 
 function sample({ sample: one }: IncidentDetail): Html | undefined {

@@ -52,7 +52,7 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
         cell: (row) => [html`<a href="${incidentPath(row.id)}">${clipped(row.title)}</a>`, sub(row.account)],
       },
       { title: 'State', wide: true, cell: incidentState },
-      { title: 'Members now', align: 'number', cell: (row) => [formatCount(row.members.now), sub(everOf(row))] },
+      { title: 'Members now', align: 'number', cell: (row) => [knownCount(row.members), sub(everOf(row))] },
       { title: 'Rate', cell: rate },
       { title: 'First failure', cell: (row) => moment(row.firstAt, at) },
       { title: 'Last failure', cell: (row) => moment(row.lastAt, at) },
@@ -61,8 +61,15 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
   });
 }
 
-function everOf({ members }: IncidentView): string {
-  return `${formatCount(members.ever)} ever`;
+/** `412`; `at least 3 known` if there may be more. */
+export function knownCount({ now, isLowerBound }: IncidentView['members']): string {
+  return isLowerBound ? `at least ${formatCount(now)} known` : formatCount(now);
+}
+
+function everOf({ members, deliveries }: IncidentView): string {
+  const lost = deliveries?.lost ?? 0;
+  if (members.isLowerBound && lost > members.ever) return counted(lost, 'failed message');
+  return `${members.isLowerBound ? 'at least ' : ''}${formatCount(members.ever)} ever`;
 }
 
 const STATE_TONE: Readonly<Record<IncidentView['state'], Tone>> = {

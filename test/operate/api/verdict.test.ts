@@ -522,6 +522,23 @@ describe('the verdict', () => {
       expect(said.sentence).toContain('number of failed runs unknown');
     });
 
+    test('failed runs of a new store lead, before destinations whose state is unknown', async () => {
+      const summary = 'Incident in production: 96 runs of x.example/flow failed: HTTP 503';
+      const told = { key: 'incident/3f2a', severity: 'warning' as const, summary, detail: '', since: NOW };
+      const deps = world({
+        accounts: [{ name: 'production' }],
+        outages: () => undefined,
+        engine: engine({ conditions: () => [told] }),
+      });
+      register(deps);
+      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
+      deps.board.register({ account: 'production', collector: 'logs', ...timing });
+      deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows: [], dropped: 0 }, 12);
+      const { problems, sentence } = await verdict(deps);
+      expect(sentence).toBe(`${summary}; and 1 more.`);
+      expect(problems[1]!.text).toBe('The state of the destinations of production is unknown');
+    });
+
     test('a healthy state is not reported while the log is behind', async () => {
       const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
       const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };

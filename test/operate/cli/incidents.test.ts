@@ -93,6 +93,26 @@ test.each([['incidents'], ['incidents list']])('%s lists the unresolved incident
   expect([code, stderr]).toEqual([0, '']);
 });
 
+const UNLISTED: Incident = {
+  ...INCIDENT,
+  kind: 'destination',
+  place: 'crm.vendor.example',
+  now: { workflow: 0, message: 0 },
+  ever: 0,
+  expired: 0,
+  deliveries: { failed: 55, lost: 19, since: NOW - 90 * MINUTE, lastAt: NOW, isFailing: true },
+};
+
+test('dead letters of a queue that cannot be listed are at least the known ones, never zero', async () => {
+  const listed = await ran(['incidents', '-o', 'wide'], { incident: UNLISTED });
+  expect(listed.stdout).toMatch(/\n3f2a91bc0d +open +≥0 +≥0 /);
+  const { stdout } = await ran(['incidents', 'show', '3f2a'], { incident: UNLISTED });
+  expect(stdout).toContain(
+    'at least 0 known now, 0 known ever; more are possible, because no operation lists the message DLQ\n',
+  );
+  expect(stdout).toContain('  expiry       unknown: no dead letter is known\n');
+});
+
 test('incidents --all also lists resolved ones, and -o name prints ids', async () => {
   expect((await ran(['incidents', '--all', '-o', 'name'])).stdout).toBe('3f2a91bc0d\naaaa000000\n');
   expect((await ran(['incidents', '--state', 'resolved', '-o', 'name'])).stdout).toBe('aaaa000000\n');

@@ -275,6 +275,47 @@ describe('GET /api/v1/incidents', () => {
     expect((body as { incidents: { id: string }[] }).incidents.map(({ id }) => id)).toEqual(ids);
   });
 
+  test('the members of a destination are a lower bound, because no operation lists the message DLQ', async () => {
+    const none = { now: { workflow: 0, message: 0 }, kind: 'destination', place: 'crm.vendor.example' } as const;
+    const { body } = await get(
+      given({ overrides: { all: () => [INCIDENT, { ...INCIDENT, ...none }] } }),
+      '/api/v1/incidents',
+    );
+    expect((body as { incidents: { members: unknown }[] }).incidents.map(({ members }) => members)).toMatchObject([
+      { now: 2, isLowerBound: false },
+      { now: 0, isLowerBound: true },
+    ]);
+  });
+
+  test('known members come first, then failed messages that are not known by id, whenever they opened', async () => {
+    const none = { now: { workflow: 0, message: 0 }, kind: 'destination' } as const;
+    const deliveries = { failed: 55, lost: 0, since: 0, lastAt: NOW, isFailing: true };
+    const unordered: Incident[] = [
+      { ...INCIDENT, ...none, id: 'empty', openedAt: NOW, deliveries },
+      { ...INCIDENT, ...none, id: 'lost', openedAt: NOW - 2, deliveries: { ...deliveries, lost: 19 } },
+      { ...INCIDENT, id: 'known', openedAt: NOW - 3 },
+      { ...INCIDENT, id: 'acked', openedAt: NOW, state: 'acknowledged' },
+      {
+        ...INCIDENT,
+        ...none,
+        id: 'past-1',
+        openedAt: NOW - 9,
+        state: 'resolved',
+        deliveries: { ...deliveries, lost: 19 },
+      },
+      { ...INCIDENT, ...none, id: 'past-2', openedAt: NOW - 8, state: 'resolved' },
+    ];
+    const { body } = await get(given({ overrides: { all: () => unordered } }), '/api/v1/incidents');
+    expect((body as { incidents: { id: string }[] }).incidents.map(({ id }) => id)).toEqual([
+      'known',
+      'lost',
+      'empty',
+      'acked',
+      'past-2',
+      'past-1',
+    ]);
+  });
+
   test.each(['state=closed', 'stat=open', 'cursor=nothing'])('rejects %s', async (query) => {
     const { status } = await get(given({ overrides: { all: () => all } }), `/api/v1/incidents?${query}`);
     expect(status).toBe(400);

@@ -7,6 +7,8 @@ import {
   action,
   ask,
   engine,
+  incident,
+  incidents,
   ledger,
   NOW,
   plan,
@@ -158,6 +160,28 @@ describe('the page of active policies', () => {
     expect(markup).toContain('href="#incidents">Incident in production');
     expect(markup).toContain('<a href="/incidents/3f2a91bc0d">');
     expect(markup).not.toContain('id="conditions"');
+  });
+
+  test('members that cannot be listed are at least the known ones, and may be selected by a policy', async () => {
+    const own = incident({
+      kind: 'destination',
+      now: { workflow: 0, message: 0 },
+      ever: 0,
+      deliveries: { failed: 55, lost: 19, since: NOW - 60_000, lastAt: NOW, isFailing: true },
+    });
+    const unlisted = { incidents: incidents({ all: () => [own], find: () => own }) };
+    const list = await page(unlisted, '/incidents');
+    expect(list).toMatch(/>at least 0 known\b.{0,60}19 failed messages/);
+    expect(list).not.toContain('0 ever');
+    const markup = await page(unlisted, `/incidents/${own.id}`);
+    expect(markup).toContain('at least 0 known</a>');
+    expect(markup).toContain('more are possible: no operation lists the message DLQ');
+    expect(markup).not.toContain('No policy selects');
+    expect(markup).toContain('not known whether a policy selects one');
+    const listed = { ...own, kind: 'workflow' as const, now: { workflow: 2, message: 0 }, ever: 3 };
+    const exact = await page({ incidents: incidents({ find: () => listed }) }, `/incidents/${own.id}`);
+    expect(exact).toContain('>2</a>');
+    expect(exact).not.toContain('at least');
   });
 
   test('omits absent parts', async () => {

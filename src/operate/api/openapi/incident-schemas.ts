@@ -149,6 +149,7 @@ function incidentFields() {
       expired: count(),
       workflow: count(),
       message: count(),
+      isLowerBound: flag('True if there may be more: no operation lists the message DLQ.'),
     }),
     deliveries: opt(
       objectOf<NonNullable<IncidentView['deliveries']>>({

@@ -90,15 +90,11 @@ function incidentText(incident: IncidentDocument, at: number, { paint, command }
 
 function rowsOf(incident: IncidentDocument, at: number): [name: string, text: string][] {
   const { reason, cause, firstAt, lastAt, members, deliveries, firstExpiresAt, rate, destination } = incident;
-  const { now, ever, expired } = members;
   const rows: [string, string | undefined][] = [
     ['reason', `${reason} (${cause})`],
     ['since', `${timeText(firstAt)} (${ago(firstAt, at)}); last failure ${ago(lastAt, at)}`],
-    [
-      'members',
-      `${formatCount(now)} now, ${formatCount(ever)} ever${expired === 0 ? '' : `, ${formatCount(expired)} expired`}`,
-    ],
-    ['expiry', expiryRow(firstExpiresAt, now, at)],
+    ['members', membersText(members)],
+    ['expiry', expiryRow(firstExpiresAt, members, at)],
     [
       'deliveries',
       deliveries &&
@@ -134,10 +130,21 @@ function rowsOf(incident: IncidentDocument, at: number): [name: string, text: st
   return rows.filter((row): row is [string, string] => row[1] !== undefined);
 }
 
-function expiryRow(expiresAt: number | undefined, now: number, at: number): string | undefined {
-  if (now === 0) return undefined;
+function membersText({ now, ever, expired, isLowerBound }: IncidentRow['members']): string {
+  const gone = expired === 0 ? '' : `, ${formatCount(expired)} expired`;
+  const known = isLowerBound ? ' known' : '';
+  const more = isLowerBound ? '; more are possible, because no operation lists the message DLQ' : '';
+  return `${isLowerBound ? 'at least ' : ''}${formatCount(now)}${known} now, ${formatCount(ever)}${known} ever${gone}${more}`;
+}
+
+function expiryRow(
+  expiresAt: number | undefined,
+  { now, isLowerBound }: IncidentRow['members'],
+  at: number,
+): string | undefined {
+  if (now === 0) return isLowerBound ? 'unknown: no dead letter is known' : undefined;
   if (expiresAt === undefined) return 'unknown: limits.dlqRetention is not configured';
-  return `the first dead letter expires ${expiryText(expiresAt, at)} (${timeText(expiresAt)})`;
+  return `the first${isLowerBound ? ' known' : ''} dead letter expires ${expiryText(expiresAt, at)} (${timeText(expiresAt)})`;
 }
 
 function notedText({ acknowledged }: IncidentDocument, at: number): string | undefined {

@@ -17,7 +17,12 @@ export interface IncidentRow {
   readonly cause: string;
   readonly firstAt: number;
   readonly lastAt: number;
-  readonly members: { readonly now: number; readonly ever: number; readonly expired: number };
+  readonly members: {
+    readonly now: number;
+    readonly ever: number;
+    readonly expired: number;
+    readonly isLowerBound: boolean;
+  };
   readonly deliveries?: { readonly failed: number; readonly lost: number; readonly isFailing: boolean };
   readonly firstExpiresAt?: number;
   readonly acknowledged?: { readonly by: string; readonly note: string; readonly at: number };
@@ -44,7 +49,8 @@ function command(name: string, examples: Command['examples']): Command {
     },
     details:
       'An incident has the failures of one workflow or destination with one reason. Open ones come first.\n' +
-      'opsd incidents show ID has the next step. NOW is the number of dead letters that are left; EVER counts all.',
+      'opsd incidents show ID has the next step. NOW is the number of dead letters that are left; EVER counts all.\n' +
+      'The sign ≥ marks numbers of known dead letters: no operation lists the message DLQ, so more are possible.',
     examples,
     run: (call) =>
       runList<IncidentRow>(call, {
@@ -59,8 +65,8 @@ function command(name: string, examples: Command['examples']): Command {
         columns: [
           { title: 'ID', text: ({ id }) => id, isWhole: true },
           { title: 'STATE', text: ({ state }) => state, isWhole: true },
-          { title: 'NOW', text: ({ members }) => formatCount(members.now), align: 'right', isWhole: true },
-          { title: 'EVER', text: ({ members }) => formatCount(members.ever), align: 'right', isWide: true },
+          { title: 'NOW', text: ({ members }) => boundedCount(members, 'now'), align: 'right', isWhole: true },
+          { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
           { title: 'SINCE', text: ({ firstAt }, at) => ago(firstAt, at), isWhole: true },
           { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
           { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },
@@ -83,6 +89,10 @@ export const incidentsListCommand = command('incidents list', [
   'opsd incidents list --watch',
   "opsd incidents list --state open -o json | jq '.incidents[].title'",
 ]);
+
+function boundedCount(members: IncidentRow['members'], which: 'now' | 'ever'): string {
+  return `${members.isLowerBound ? '≥' : ''}${formatCount(members[which])}`;
+}
 
 /** `in 2d 3h`, `now` for the past; `–` if the retention is not configured. */
 export function expiryText(expiresAt: number | undefined, at: number): string {
