@@ -8,6 +8,7 @@ import { authority } from '../../support/certificates.ts';
 import { freePort } from '../../support/free-port.ts';
 import { httpSink, type Answer } from '../../support/http-sink.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { testEmulator } from '../../support/test-emulator.ts';
 import { opsd } from './terminal.ts';
 
 const SECRETS = { token: 'tok-4711-s3cr3t', actionToken: 'act-4711-s3cr3t', password: 'pw-4711-s3cr3t' };
@@ -71,6 +72,22 @@ test.each([
   expect(code).toBe(1);
   expect(stdout).toContain(`failed: list-workflow-dlq (GET ${sink.url}/v2/workflows/dlq): ${said}`);
   expect(sink.requests).toHaveLength(1);
+});
+
+test('the last line is the only verdict', async () => {
+  const sink = await httpSink((_request, response) => void response.writeHead(401).end());
+  const failed = await connect(sink.url, { all: true });
+  expect(failed.stdout).not.toContain('is valid');
+  expect(failed.stderr).toMatch(/opsd\.yaml: 3 of 3 connections failed\n$/);
+  const good = await connect((await httpSink(GOOD)).url);
+  expect(good.stdout.trimEnd().split('\n').at(-1)).toMatch(/opsd\.yaml is valid: 1 account, /);
+  expect(good.stderr).toBe('');
+});
+
+test('the texts of the emulator about wrong credentials are not taken for credentials', async () => {
+  const { stdout } = await connect((await testEmulator()).url, { all: true });
+  expect(stdout).toContain('401: the message API needs the bearer token of an account; ');
+  expect(stdout).toContain('401: the management API needs basic authentication with its username and password; ');
 });
 
 test('a write token without read permission is recognized', async () => {

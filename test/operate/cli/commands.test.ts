@@ -37,11 +37,11 @@ describe('check', () => {
     const { code, stdout, stderr } = await opsd(['check', path]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
+    expect(stdout).toMatch(/\n\n.* is valid: 1 account, 3 collectors, 1 policy\n$/);
+    expect(stdout.indexOf(`${path} is valid`)).toBe(stdout.lastIndexOf('\n', stdout.length - 2) + 1);
     const [understood] = stdout.split('\nEstimated for ');
     expect(understood).toBe(
-      `${path} is valid: 1 account, 3 collectors, 1 policy
-
-ACCOUNT     MESSAGE API                MANAGEMENT API
+      `ACCOUNT     MESSAGE API                MANAGEMENT API
 production  https://eu.msgsvc.example  –
 
 COLLECTOR      ACCOUNT     SCHEDULE

@@ -86,7 +86,16 @@ test('a refused token has the fix, and no further request is made with it', asyn
 
 test('an address without a service has the fix', async () => {
   const found = await findings(configOf(`http://127.0.0.1:${await freePort()}`));
-  expect(found).toMatchObject([{ check: 'token', fix: expect.stringContaining('check the URL') as string }, {}]);
+  const fix = expect.stringContaining('check the URL') as string;
+  expect(found).toMatchObject([
+    { check: 'connection', fix },
+    { check: 'connection', fix },
+  ]);
+});
+
+test('a failure of the service is not one of the credential', async () => {
+  const sink = await httpSink((_request, response) => void response.writeHead(503).end());
+  expect(await findings(configOf(sink.url))).toMatchObject([{ check: 'service' }, { check: 'service' }]);
 });
 
 test('the clock, the header prefix and the product are compared with those of the service', async () => {
@@ -106,7 +115,7 @@ test('the clock, the header prefix and the product are compared with those of th
   });
   const config = configOf(await onLoopback(ahead), '', '    wire: { product: other }\n');
   expect(await findings(config)).toMatchObject([
-    { check: 'password' },
+    { check: 'service' },
     {
       check: 'clock',
       result: expect.stringMatching(/(?:9m|10m).* ahead of this machine’s/) as string,

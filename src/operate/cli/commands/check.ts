@@ -19,9 +19,10 @@ export const checkCommand: Command = {
     output: OUTPUT_OPTION,
   },
   details:
-    'Prints every problem as file:line:column with its fix, else the effective settings. Exit code: 0 if the\n' +
-    'configuration is valid, 1 if not. Estimates series, calls and bytes a day, and warns if they exceed the limits.\n' +
-    '--connect reads one entry of the workflow DLQ with each token, and an hour of statistics with the password.',
+    'Prints every problem as file:line:column with its fix, else the effective settings. The verdict is the last line.\n' +
+    'Exit code: 0 if the configuration is valid and no connection failed, else 1. Estimates series, calls and bytes a\n' +
+    'day, and warns if they exceed the limits. --connect reads one entry of the workflow DLQ with each token, and an\n' +
+    'hour of statistics with the password.',
   examples: ['opsd check opsd.yaml', 'opsd check --connect -o json opsd.yaml'],
   async run({ io, values, positionals }) {
     const format = outputFormat(values);
@@ -42,7 +43,8 @@ export const checkCommand: Command = {
     const { estimateOf, estimateText } = await import('./estimate.ts');
     const estimate = loaded.ok ? estimateOf(loaded.config, traffic) : undefined;
     const tried = loaded.ok && isConnecting ? await connectionsOf(loaded.config, io) : undefined;
-    const isGood = loaded.ok && (tried ?? []).every(({ ok }) => ok);
+    const failures = (tried ?? []).filter(({ ok }) => !ok).length;
+    const isGood = loaded.ok && failures === 0;
     if (format !== 'table') {
       const about = { ...overview, ...(estimate && { estimate }), ...(tried && { connections: tried }) };
       await writeData(io, format, { file, valid: loaded.ok, problems, ...about });
@@ -56,9 +58,12 @@ export const checkCommand: Command = {
       io.stderr.write(`\n${printable(file)}: ${count(errors, 'problem')}\n`);
       return EXIT.failed;
     }
-    io.stdout.write(`${overviewText(file, overview, io)}\n${estimateText(estimate)}`);
+    io.stdout.write(`${overviewText(overview)}\n${estimateText(estimate)}`);
     for (const warning of estimate.warnings) io.stderr.write(`warning: ${printable(warning)}\n`);
     if (tried !== undefined) io.stdout.write(`\n${connectionsText(tried)}`);
+    // The last line is the only verdict.
+    if (isGood) io.stdout.write(`\n${validText(file, overview, io)}\n`);
+    else io.stderr.write(`\n${printable(file)}: ${failures} of ${count(tried!.length, 'connection')} failed\n`);
     return isGood ? EXIT.ok : EXIT.failed;
   },
 };
@@ -82,13 +87,15 @@ function connectionsText(tried: readonly Tried[]): string {
   );
 }
 
-function overviewText(file: string, overview: Overview, io: CliIo): string {
+function validText(file: string, { accounts, collectors, policies }: Overview, io: CliIo): string {
   const paint = painter(usesColor(io.stdout, io.env));
-  const { accounts, collectors, policies } = overview;
   const running = collectors.filter((collector) => collector.off === undefined).length;
   const counts = [count(accounts.length, 'account'), count(running, 'collector'), countPolicies(policies.length)];
+  return `${paint('green', `${printable(file)} is valid`)}: ${counts.join(', ')}`;
+}
+
+function overviewText({ accounts, collectors, policies }: Overview): string {
   return [
-    `${paint('green', `${printable(file)} is valid`)}: ${counts.join(', ')}\n`,
     textTable(
       ['ACCOUNT', 'MESSAGE API', 'MANAGEMENT API'],
       accounts.map(({ name, messageApiUrl, managementApiUrl }) => [

@@ -35,9 +35,16 @@ async function checkAccount(account: Account, io: CliIo): Promise<readonly Check
 }
 
 function credentialCheck({ name }: Account, { credential, call, ok, result, code }: Attempt): Check {
-  const about = { check: credential, subject: name };
-  if (ok) return { ...about, state: 'ok', result: `${call} ${result}` };
+  if (ok) return { check: credential, subject: name, state: 'ok', result: `${call} ${result}` };
+  const about = { check: failedStep(code) ?? credential, subject: name };
   return { ...about, state: 'finding', result, fix: FIXES[code ?? 'server_error'] ?? FIXES.server_error! };
+}
+
+/** Step that failed before the service judged the credential; undefined if it judged. */
+function failedStep(code: ServiceErrorCode | undefined): string | undefined {
+  if (code === 'unauthorized' || code === 'forbidden') return undefined;
+  const isUnreached = code === 'dns' || code === 'connection' || code === 'tls' || code === 'timeout';
+  return isUnreached ? 'connection' : 'service';
 }
 
 const NETWORK = 'check the URL of the account, and the network and proxy of this machine';
