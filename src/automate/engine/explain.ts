@@ -10,7 +10,7 @@ import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { hearClock } from './clock-denial.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './plan-draft.ts';
-import { grantOf } from './grants.ts';
+import { grantOf, rejectionOf } from './grants.ts';
 import { groupOf } from './group-facts.ts';
 import { firstDenial, guardsAt } from './guards-at.ts';
 import { actionsOn, lookUp, type Found } from './look-up.ts';
@@ -88,13 +88,15 @@ async function verdictOf(
       ? { verdict: 'not_listed' }
       : { verdict: 'left_out', denial: tally.watchedDenial };
   }
-  const denial = stopped ?? (await mayNotAct(policy, watched, decision, deps));
-  if (denial !== undefined) return { verdict: 'stopped', denial };
+  const authority = await mayNotAct(policy, watched, decision, deps);
+  const first = stopped ?? (authority?.guard === 'mode' ? authority : undefined);
+  if (first !== undefined) return { verdict: 'stopped', denial: first };
   const isChosen = plan.chosen.some(({ target }) => target === watched);
-  if (isChosen && plan.stopped === undefined) return { verdict: 'chosen' };
-  return isChosen
-    ? { verdict: 'stopped', denial: plan.stopped! }
-    : { verdict: 'later', denial: laterOf(policy, plan, found?.entry) };
+  // A plan that a guard holds is not presented for approval.
+  const held = isChosen ? plan.stopped : holdOf(policy, plan, found?.entry);
+  if (held !== undefined) return { verdict: isChosen ? 'stopped' : 'later', denial: held };
+  if (authority !== undefined) return { verdict: 'stopped', denial: authority };
+  return isChosen ? { verdict: 'chosen' } : { verdict: 'later', denial: LATER };
 }
 
 /** Returns the filter of `select` that an entry does not meet. */
@@ -120,17 +122,19 @@ async function mayNotAct(
   const { needsApproval } = plan;
   const now = deps.clock.now();
   const grant = grantOf(policy, await deps.ledger.storedPlans(['approved'], now), now);
-  return firstDenial(guardsAt(deps.guards, 'act'), {
+  const denial = firstDenial(guardsAt(deps.guards, 'act'), {
     ...deps.authority.mode(policy),
     isApproved: grant?.only.has(watched) === true,
     ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${foundBy(needsApproval)}` }),
     probationLeft: await deps.authority.probationLeft(policy),
   });
+  if (denial?.guard !== 'approval') return denial;
+  return (await rejectionOf(plan, { ledger: deps.ledger, now })) ?? denial;
 }
 
-/** Returns the reason why an allowed entry is not in this run: its group waits, or the run is full. */
-function laterOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial {
+/** Returns the hold of an allowed entry that is not in this run: that of its group, or of the plan. */
+function holdOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial | undefined {
   const group = entry && groupOf(policy as WorkflowDlqPolicy, entry);
   const held = plan.campaigns.find((campaign) => campaign.group === group)?.held;
-  return held ?? plan.stopped ?? LATER;
+  return held ?? plan.stopped;
 }

@@ -3,8 +3,8 @@
  * expires. Each of its actions is done once. A pending plan is replaced only after it is decided, expires, or has
  * nothing left to do: operators decide on the plan that they have read.
  */
-import type { Plan } from '#foundation/domain/plan.ts';
-import type { Plans, StoredPlan } from '../ledger/plans.ts';
+import { denialBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
+import type { PlanReader, Plans, StoredPlan } from '../ledger/plans.ts';
 import type { Policy, PrunePolicy } from '../policies/policy.ts';
 import type { Decision } from './plan-draft.ts';
 import { isWithinShown, pruneBound, type PruneBound } from './prune-grant.ts';
@@ -56,19 +56,37 @@ export function stillShows({ plan }: StoredPlan, policy: Policy, now: number): b
   return policy.action.type !== 'message-dlq.prune' || isWithinShown(plan, policy as PrunePolicy, now);
 }
 
+/** Returns the objection of the operator who rejected these actions. It holds until the rejected plan would have expired. */
+export async function rejectionOf(
+  plan: Plan,
+  { ledger, now }: { readonly ledger: PlanReader; readonly now: number },
+): Promise<Denial | undefined> {
+  const rejected = (await ledger.storedPlans(['rejected'], now)).find(
+    (stored) => stored.plan.hash === plan.hash && now < stored.expiresAt,
+  );
+  if (rejected === undefined) return undefined;
+  const { expiresAt, by = 'an operator', reason } = rejected;
+  return denialBy('approval', {
+    measured: `plan ${rejected.plan.id} was rejected by ${by}${reason === undefined ? '' : `: ${reason}`}`,
+    needed: 'the same actions are not presented again before it would have expired',
+    until: expiresAt,
+    remedy: `wait, or make a new plan with \`opsd plan ${plan.policy}\` and approve it`,
+  });
+}
+
 /**
  * Requests the approval of a plan.
  *
- * @returns the plan that counts now: this one, or an older one that is still pending, or this one as an operator rejected
- *   it, which is not presented again before its expiry; undefined if an operator decided on a plan since
+ * @returns the plan that counts now: this one, or an older one that is still pending; the objection of the operator who
+ *   rejected it; undefined if an operator decided on a plan since
  */
 export async function awaitApproval(
   { plan, targets }: Decision,
   options: { readonly ledger: Plans; readonly now: number; readonly expireAfterMs: number },
-): Promise<StoredPlan | undefined> {
+): Promise<StoredPlan | Denial | undefined> {
   const { ledger, now, expireAfterMs } = options;
-  const known = await ledger.storedPlan(plan.hash, now);
-  if (known?.state === 'rejected' && now < known.expiresAt) return known;
+  const rejected = await rejectionOf(plan, options);
+  if (rejected !== undefined) return rejected;
   const pending = (await ledger.storedPlans(['pending'], now)).find((stored) => stored.plan.policy === plan.policy);
   if (pending !== undefined && stillMeans(pending, plan, new Set(targets))) return pending;
   if (pending !== undefined) {

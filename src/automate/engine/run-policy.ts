@@ -23,7 +23,7 @@ import { mayNotSend } from './may-not-send.ts';
 import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
-import { concluded, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
+import { concluded, heldBy, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
 
 type RunLedger = ExecuteDeps['ledger'] & DecideDeps['ledger'] & Runs & Plans;
 
@@ -190,9 +190,11 @@ async function actOn(
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     return concluded(policy, plan, totals, unbalanced);
   };
-  const result = plan.state === 'changes' ? await carryOut() : unacted(plan);
-  if (result.outcome === 'pending_approval' && policy.manual === undefined)
-    await requestApproval(policy, decision, deps);
+  let result = plan.state === 'changes' ? await carryOut() : unacted(plan);
+  if (result.outcome === 'pending_approval' && policy.manual === undefined) {
+    const rejected = await requestApproval(policy, decision, deps);
+    if (rejected !== undefined) result = heldBy(result, rejected);
+  }
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
   else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);
@@ -248,11 +250,13 @@ async function remember(policy: Policy, { meant, readings, plan }: Decision, { l
   if (readings !== undefined) await ledger.saveCondition(policy, readings === 'none' ? undefined : readings);
 }
 
-async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<void> {
+/** @returns the objection of the operator who rejected the plan */
+async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<Denial | undefined> {
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
   const pending = await awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
-  if (pending?.state !== 'pending') return;
+  if (pending !== undefined && 'guard' in pending) return pending;
+  if (pending?.state !== 'pending') return undefined;
   const { plan } = pending;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${foundBy(plan.needsApproval)}`;
   const [raise] = plan.chosen;
@@ -265,4 +269,5 @@ async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps
     summary: `Plan ${plan.id} of policy ${policy.name} is pending approval`,
     detail: `${allowedOf(plan)} to act on${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
   });
+  return undefined;
 }

@@ -25,6 +25,11 @@ export function unacted(plan: Plan): RunResult {
   };
 }
 
+/** Returns the result of a run that sent nothing because of an objection. */
+export function heldBy(result: RunResult, stopped: Denial): RunResult {
+  return { ...result, outcome: 'held', stopped, detail: `${stopped.guard}: ${stopped.reason}` };
+}
+
 function unactedOutcome(plan: Plan): RunOutcome {
   if (plan.state === 'nothing_to_do') {
     if (isSettling(plan)) return 'deferred';

@@ -136,9 +136,9 @@ interface LedgerFacts {
  */
 async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: number): Promise<LedgerFacts> {
   try {
-    const runs = await ledger.lastRuns();
     const unknown = await ledger.unknownOutcomes();
     const plans = (await ledger.storedPlans(['pending', 'approved'], at)).map((plan) => storedPlanView(plan));
+    const runs = await withDecisions(await ledger.lastRuns(), plans, { ledger, at });
     return {
       policies: (await policies()).map((policy) => policyView(policy, runs)),
       actions: limit === 0 ? [] : (await ledger.recentActions(limit)).map(actionView),
@@ -150,6 +150,27 @@ async function readLedger({ ledger, policies }: StatusDeps, limit: number, at: n
   } catch (error) {
     return { policies: [], actions: [], unknown: 0, pauses: [], plans: [], approvals: [], error: errorMessage(error) };
   }
+}
+
+/** Returns the last runs as of now: one that was pending approval has the decision on its plan. */
+async function withDecisions(
+  runs: readonly RunRecord[],
+  plans: readonly StoredPlanView[],
+  { ledger, at }: { readonly ledger: StatusDeps['ledger']; readonly at: number },
+): Promise<readonly RunRecord[]> {
+  const pending = new Set(plans.filter(({ state }) => state === 'pending').map(({ policy }) => policy));
+  const isDecided = ({ outcome, policy }: RunRecord) => outcome === 'pending_approval' && !pending.has(policy);
+  if (!runs.some(isDecided)) return runs;
+  const decided = await ledger.storedPlans(['approved', 'rejected', 'replaced', 'expired', 'cancelled'], at);
+  return runs.map((run) => {
+    const [last] = decided
+      .filter(({ plan, decidedAt = 0 }) => plan.policy === run.policy && decidedAt >= run.at)
+      .toSorted((a, b) => (b.decidedAt ?? 0) - (a.decidedAt ?? 0));
+    if (!isDecided(run) || last === undefined) return run;
+    const why = last.reason === undefined ? '' : `: ${last.reason}`;
+    const detail = `approval: plan ${last.plan.id} is ${last.state} by ${last.by ?? 'an operator'}${why}`;
+    return { ...run, outcome: 'held', detail };
+  });
 }
 
 function reconciliationOf(board: BoardReader, account: string): ReconciliationView[] {

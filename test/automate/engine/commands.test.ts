@@ -107,13 +107,36 @@ describe('approval', () => {
     expect(await w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
     await run(w);
     expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
-    expect(w.engine.conditions()).toEqual([]);
     expect(await w.engine.approve(id, ME)).toMatchObject({
       ok: false,
       code: 'decided',
       message: expect.stringContaining('rejected by tom') as string,
     });
     expect(w.dlq.sent).toEqual([]);
+  });
+
+  test('that was rejected holds the policy with the decision, until a draft or the expiry changes nothing of it', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    await w.engine.reject(id, ME);
+    await shown(w, { by: 'kim' });
+    await run(w);
+    const measured = `plan ${id} was rejected by tom: looked at it`;
+    const held = { outcome: 'held', stopped: { guard: 'approval', measured, until: START + 4 * HOUR } };
+    expect(w.lastRun()).toMatchObject(held);
+    expect(await w.ledger.runs({ limit: 1 })).toMatchObject([
+      { outcome: 'held', detail: expect.stringContaining('2025-11-20T16:00:00Z') as string },
+    ]);
+    expect(await w.engine.statuses()).toMatchObject([{ held: { guard: 'approval', measured } }]);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await w.engine.explain('dlq-001', NEVER)).toMatchObject({
+      policies: [{ verdict: 'stopped', denial: { guard: 'approval', measured } }],
+    });
+    await w.clock.advance(5 * HOUR);
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
+    expect(await w.engine.statuses()).not.toMatchObject([{ held: {} }]);
   });
 
   test('that stands can be taken back, also after it was given on a draft', async () => {

@@ -75,6 +75,15 @@ describe('what each policy would do', () => {
     expect(await verdictOn(w, 'dlq-002')).toMatchObject({ verdict: 'stopped', denial });
   });
 
+  test('names the guard that holds the plan before the missing approval, and the mode before both', async () => {
+    const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
+    w.dlq.add();
+    w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
+    expect(await verdictOn(w, 'dlq-001')).toMatchObject({ denial: { guard: 'destination' } });
+    w.restart({ ceiling: 'audit' });
+    expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial: { guard: 'mode' } });
+  });
+
   test('counts approved actions', async () => {
     const w = world({ policy: { mode: 'approve' } });
     w.dlq.add();

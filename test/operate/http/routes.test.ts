@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { acceptsGzip } from '#operate/http/reply.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { POLICY, RUN, busyWorld } from './busy-world.ts';
-import { ask, ledger, NOW, proposal, scrapeBody, serving, world } from './world.ts';
+import { ask, ledger, NOW, proposal, scrapeBody, serving, storedPlan, world } from './world.ts';
 
 describe('reading', () => {
   test.each([
@@ -210,6 +210,23 @@ describe('the JSON API', () => {
     expect(await get('/api/v1/policies/resume-billing')).toMatchObject({ at: NOW, policy: shown });
     expect(await get('/api/v1/policies/x')).toMatchObject({ error: { code: 'unknown_policy' } });
   });
+
+  test.each(['rejected', 'expired'] as const)(
+    'a run whose plan is %s is not pending approval any more',
+    async (state) => {
+      const stored = storedPlan({ state, by: 'tom', reason: 'not now', decidedAt: NOW });
+      const deps = busyWorld({
+        ledger: ledger({
+          lastRuns: async () => [{ ...RUN, outcome: 'pending_approval', detail: 'approval: the plan waits' }],
+          storedPlans: async (states) => (states.includes(state) ? [stored] : []),
+        }),
+      });
+      const detail = `approval: plan ${stored.plan.id} is ${state} by tom: not now`;
+      const lastRun = { outcome: 'held', detail };
+      expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun }] });
+      expect(await get('/api/v1/policies/resume-billing', deps)).toMatchObject({ policy: { lastRun } });
+    },
+  );
 
   test('a run without an end is running', async () => {
     const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;
