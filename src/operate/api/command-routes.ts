@@ -112,7 +112,8 @@ const unpauseBody = z
   .refine(({ policy, group }) => group === undefined || policy !== undefined, {
     path: ['group'],
     message: 'requires policy: the policy of the group',
-  });
+  })
+  .meta({ dependentRequired: { group: ['policy'] } });
 
 /**
  * Responds with `{"lifted": COUNT, "stillPaused": WHY}`. Without a policy, lifts every pause. With a policy, lifts its

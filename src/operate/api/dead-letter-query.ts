@@ -9,7 +9,15 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES, failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
+import {
+  boundedText,
+  cursorParameter,
+  limitParameter,
+  pastOf,
+  pastParameter,
+  readQuery,
+  textParameter,
+} from '../http/query.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { knownAccount } from './known-account.ts';
@@ -57,10 +65,7 @@ const DEAD_LETTER_FILTERS = [
 type Filter = (typeof DEAD_LETTER_FILTERS)[number];
 
 function valuesParameter(description: string) {
-  return z
-    .array(z.string().min(1, 'must not be empty').max(1_000, 'is too long'))
-    .exactOptional()
-    .describe(description);
+  return z.array(boundedText(1_000)).exactOptional().describe(description);
 }
 
 const filterParameters = Object.fromEntries(
@@ -83,7 +88,7 @@ export const deadLetterQuery = z.strictObject({
   fromDate: pastParameter('Only failures since this time, inclusive'),
   toDate: pastParameter('Only failures until this time, inclusive'),
   limit: limitParameter({ standard: 50, max: 500 }),
-  cursor: cursorParameter,
+  cursor: cursorParameter(),
 });
 type DeadLetterQuery = z.output<typeof deadLetterQuery>;
 
@@ -195,7 +200,7 @@ function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDea
   const now = deps.clock.now();
   const [since, fromDate, toDate] = (['since', 'fromDate', 'toDate'] as const).map((name) => {
     const text = query[name];
-    return text === undefined ? undefined : pastOf(name, text, now);
+    return text === undefined ? undefined : pastOf(text, now);
   });
   const from = Math.max(since ?? -Infinity, fromDate ?? -Infinity);
   const to = toDate ?? Infinity;

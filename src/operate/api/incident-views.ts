@@ -127,7 +127,7 @@ export const incidentQuery = z.strictObject({
     .exactOptional()
     .describe('Only incidents in one of these states; default: all.'),
   limit: limitParameter({ standard: 50, max: 500 }),
-  cursor: cursorParameter,
+  cursor: cursorParameter(),
 });
 
 const MOST_COUNTS = 20;

@@ -1,7 +1,15 @@
 /** Routes of messages: the search of the log, and the timeline of one message or run. */
 import { z } from 'zod';
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
-import { cursorParameter, limitParameter, pastOf, pastParameter, readQuery, textParameter } from '../http/query.ts';
+import {
+  boundedText,
+  cursorParameter,
+  limitParameter,
+  pastOf,
+  pastParameter,
+  readQuery,
+  textParameter,
+} from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiDeps, ApiRoute } from './api-deps.ts';
 import { knownAccount } from './known-account.ts';
@@ -25,15 +33,15 @@ const messagesQuery = z.strictObject({
   scheduleId: textParameter('Schedule.'),
   queueName: textParameter('Queue.'),
   label: z
-    .array(z.string().min(1, 'must not be empty').max(1_000))
-    .max(20)
+    .array(boundedText(1_000))
+    .max(20, 'has more than 20 values')
     .exactOptional()
     .describe('Any of these labels.'),
   fromDate: pastParameter('Only entries since this time'),
   toDate: pastParameter('Only entries until this time'),
   since: pastParameter('Same as `fromDate`'),
   limit: limitParameter({ standard: 50, max: 200 }),
-  cursor: cursorParameter,
+  cursor: cursorParameter(),
 });
 
 const messageQuery = messagesQuery.pick({ account: true });
@@ -54,8 +62,8 @@ export async function searchedMessages(context: ViewRequest): Promise<MessagesVi
   const now = deps.clock.now();
   const from = since === undefined ? fromDate : since;
   const times = {
-    ...(from !== undefined && { fromDate: pastOf(since === undefined ? 'fromDate' : 'since', from, now) }),
-    ...(toDate !== undefined && { toDate: pastOf('toDate', toDate, now) }),
+    ...(from !== undefined && { fromDate: pastOf(from, now) }),
+    ...(toDate !== undefined && { toDate: pastOf(toDate, now) }),
   };
   const [first, ...rest] = label ?? [];
   const all: LogFilters = { ...filters, ...times, ...(first !== undefined && { label: [first, ...rest] }) };

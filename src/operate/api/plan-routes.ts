@@ -15,7 +15,8 @@ export const PLAN_ROUTES: readonly ApiRoute[] = [
 
 const overruledSettings = z
   .record(z.string(), z.string('must be a string, numbers as well'))
-  .refine((settings) => Object.keys(settings).length > 0, 'must name a limit');
+  .refine((settings) => Object.keys(settings).length > 0, 'must name a limit')
+  .meta({ minProperties: 1 });
 
 const planBody = z.strictObject({
   policy: nameField('the name of a policy'),
@@ -28,13 +29,20 @@ const planBody = z.strictObject({
 const PLAN_FORM =
   '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is required.';
 
+/** Last time that a date can have. */
+const MAX_TIME = 8_640_000_000_000_000;
+
 /** A text or a list of texts. */
 const texts = z
   .union([z.string(), z.array(z.string())], 'must be a text or a list of texts')
   .transform((value) => (typeof value === 'string' ? [value] : value))
   .exactOptional();
 const status = z.int('must be whole numbers');
-const time = z.int('must be epoch milliseconds').exactOptional();
+const time = z
+  .int('must be epoch milliseconds')
+  .min(0, 'must be epoch milliseconds')
+  .max(MAX_TIME, 'must be epoch milliseconds')
+  .exactOptional();
 
 const selectionBody = z.strictObject(
   {

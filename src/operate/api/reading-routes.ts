@@ -35,7 +35,8 @@ const auditQuery = z.strictObject({
   since: pastParameter('Only records since this time'),
   q: textParameter('Text that a value of the record contains, regardless of case.'),
   limit: limitParameter({ standard: 50, max: 500 }),
-  cursor: cursorParameter,
+  /** Sequence of a record, or file and offset. */
+  cursor: cursorParameter(/^\d{1,20}(?:\.\d{1,15})?$/),
 });
 
 /** Part of a request that a view needs. */
@@ -64,7 +65,7 @@ export async function searchedAudit({ deps, query, signal }: ViewRequest): Promi
   const asked = {
     ...rest,
     ...(q !== undefined && { text: q }),
-    ...(since !== undefined && { since: pastOf('since', since, deps.clock.now()) }),
+    ...(since !== undefined && { since: pastOf(since, deps.clock.now()) }),
   };
   return fromAudit(signal, () => readAudit(deps, asked, signal));
 }

@@ -1,4 +1,6 @@
 /** All routes of the JSON API. */
+import { z } from 'zod';
+import { readQuery } from '../http/query.ts';
 import type { ApiRoute } from './api-deps.ts';
 import { STATUS_ROUTES } from './api-routes.ts';
 import { COMMAND_ROUTES } from './command-routes.ts';
@@ -16,4 +18,16 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...COMMAND_ROUTES,
   ...OPERATION_ROUTES,
   openApiRoute(() => API_ROUTES),
-];
+].map(withStrictQuery);
+
+/** Rejects every parameter of a route that has none. */
+function withStrictQuery(route: ApiRoute): ApiRoute {
+  if (route.query !== undefined) return route;
+  return {
+    ...route,
+    handle(context) {
+      readQuery(context.query, z.strictObject({}));
+      return route.handle(context);
+    },
+  };
+}

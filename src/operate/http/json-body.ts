@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { readBytes } from './body.ts';
 import { parseBounded } from './bounded-json.ts';
+import { boundedText } from './query.ts';
 import { HttpError } from './reply.ts';
 
 const MAX_REASON = 500;
@@ -11,11 +12,7 @@ const MAX_BODY_BYTES = 65_536;
 
 /** Text of an operator, recorded in the audit log. */
 export function reasonField() {
-  return z
-    .string('must be a string')
-    .trim()
-    .min(1, 'must not be empty')
-    .max(MAX_REASON, `must have at most ${MAX_REASON} characters`);
+  return boundedText(MAX_REASON).regex(/\S/, 'must not be empty').trim();
 }
 
 export function nameField(what: string) {

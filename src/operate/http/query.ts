@@ -5,45 +5,65 @@ import { HttpError } from './reply.ts';
 
 const MAX_TEXT = 1_000;
 
+/** Text with 1 to `max` characters. */
+export function boundedText(max: number) {
+  return z.string('must be a string').min(1, 'must not be empty').max(max, `must have at most ${max} characters`);
+}
+
 export function textParameter(description: string) {
-  return z
-    .string()
-    .min(1, 'must not be empty')
-    .max(MAX_TEXT, `must have at most ${MAX_TEXT} characters`)
-    .exactOptional()
-    .describe(description);
+  return boundedText(MAX_TEXT).exactOptional().describe(description);
 }
 
 export function limitParameter(bounds: { readonly standard: number; readonly max: number }) {
   const wrong = `must be an integer from 1 to ${bounds.max}`;
-  return z.coerce
-    .number(wrong)
-    .int(wrong)
-    .min(1, wrong)
-    .max(bounds.max, wrong)
+  return z
+    .preprocess(
+      // Number() also accepts texts such as `0x10`, `1e2` and ` 5`.
+      (text) => (typeof text === 'string' && /^[1-9]\d*$/.test(text) ? Number(text) : text),
+      z.int(wrong).min(1, wrong).max(bounds.max, wrong),
+    )
     .default(bounds.standard)
     .describe('Maximum number of rows.');
 }
 
-export const cursorParameter = textParameter('`cursor` of the previous page.');
+/** @param form of all cursors of the list, default: ids and base64url; the search decides if one is known */
+export function cursorParameter(form = /^[\w-]+$/) {
+  const wrong = 'must be the cursor of the previous page';
+  return z
+    .string(wrong)
+    .max(MAX_TEXT, wrong)
+    .regex(form, wrong)
+    .exactOptional()
+    .describe('`cursor` of the previous page.');
+}
+
+/** At most 15 digits, so that each is a valid date. */
+const EPOCH_MS = String.raw`\d{10,15}`;
+const DURATION = String.raw`(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+`;
+/** Days that exist only: Date.parse() reads February 30 as March 2. */
+const DAY = z.regexes.date.source.slice(1, -1);
+const ZONE = String.raw`(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
+const TIME = String.raw`(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?${ZONE}?`;
+const PAST = new RegExp(`^(?:${EPOCH_MS}|${DURATION}|${DAY}(?:T${TIME})?)$`);
+/** Longest text of a time. A duration of this length is finite. */
+const MAX_PAST = 40;
 
 /** @see pastOf */
 export function pastParameter(description: string) {
-  return textParameter(`${description}: epoch milliseconds, ISO 8601, or a duration before now, such as \`2h\`.`);
+  const wrong = 'must be epoch milliseconds, ISO 8601, or a duration before now such as 2h';
+  return z
+    .string(wrong)
+    .max(MAX_PAST, wrong)
+    .regex(PAST, wrong)
+    .exactOptional()
+    .describe(`${description}: epoch milliseconds, ISO 8601, or a duration before now, such as \`2h\`.`);
 }
 
-/**
- * Returns epoch milliseconds of a time in the past.
- *
- * @throws {HttpError} 400 if the text is no time
- */
-export function pastOf(name: string, text: string, now: number): number {
-  if (/^\d{10,16}$/.test(text)) return Number(text);
+/** Returns epoch milliseconds, at least 0, of the value of a `pastParameter`. */
+export function pastOf(text: string, now: number): number {
+  if (/^\d+$/.test(text)) return Number(text);
   const ago = parseDuration(text);
-  if (ago !== undefined) return now - ago;
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(at)) return at;
-  throw badRequest(`${name} must be epoch milliseconds, ISO 8601, or a duration before now such as 2h`);
+  return Math.max(0, ago === undefined ? Date.parse(text) : now - ago);
 }
 
 /** @throws {HttpError} 400 with every problem */
@@ -74,7 +94,8 @@ function faultOf(issue: z.core.$ZodIssue, schema: z.ZodObject): string {
 
 function unknown(names: readonly string[], schema: z.ZodObject): string {
   const shown = names.map((name) => name.slice(0, 100)).join(', ');
-  return `unknown parameters: ${shown}; available: ${Object.keys(schema.shape).join(', ')}`;
+  const available = Object.keys(schema.shape).join(', ') || 'none';
+  return `unknown parameters: ${shown}; available: ${available}`;
 }
 
 function badRequest(message: string): HttpError {

@@ -92,13 +92,13 @@ function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Select
     throw new HttpError(400, 'bad_selection', message);
   }
   const now = deps.clock.now();
-  const from = [since, fromDate].flatMap((text) => (text === undefined ? [] : [pastOf('since', text, now)]));
+  const from = [since, fromDate].flatMap((text) => (text === undefined ? [] : [pastOf(text, now)]));
   return {
     ...rest,
     ...(responseStatus !== undefined && { responseStatus: responseStatus.map(Number) }),
     ...(from.length > 0 && { fromDate: Math.max(...from) }),
     // Later failures were not on the page.
-    toDate: toDate === undefined ? now : pastOf('toDate', toDate, now),
+    toDate: toDate === undefined ? now : pastOf(toDate, now),
   };
 }
 

@@ -67,6 +67,12 @@ const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
 };
 
+/** Errors of the connection, before the request has an operation: a line of text. */
+const TEXT_ERRORS: Readonly<Record<number, string>> = {
+  408: 'The request was not complete in time.',
+  431: 'The headers have more than 16 KiB; the connection is closed.',
+};
+
 /** Descriptions of errors by status. */
 const ERRORS: Readonly<Record<number, string>> = {
   400: 'The query or the body is invalid.',
@@ -103,18 +109,29 @@ export function apiDocument(routes: readonly ApiRoute[], version: string): ApiDo
     paths,
     components: {
       schemas: SCHEMAS,
-      responses: Object.fromEntries(
-        Object.entries({ ...ERRORS, default: 'Any other error.' }).map(([status, description]) => [
-          nameOf(status),
-          { description, content: { 'application/json': { schema: ref(ERROR) } } },
-        ]),
-      ),
+      responses: {
+        ...errorResponses({ ...ERRORS, default: 'Any other error.' }, 'application/json', ref(ERROR)),
+        ...errorResponses(TEXT_ERRORS, 'text/plain', text()),
+      },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'Token of `server.tokens`.' },
         user: { type: 'http', scheme: 'basic', description: 'User of the web configuration file.' },
       },
     },
   };
+}
+
+function errorResponses(
+  descriptions: Readonly<Record<string, string>>,
+  contentType: string,
+  schema: JsonSchema,
+): Readonly<Record<string, Response>> {
+  return Object.fromEntries(
+    Object.entries(descriptions).map(([status, description]) => [
+      nameOf(status),
+      { description, content: { [contentType]: { schema } } },
+    ]),
+  );
 }
 
 function nameOf(status: string): string {
@@ -125,8 +142,9 @@ function operationObject({ path, method, query, body }: ApiRoute, operation: Ope
   const { id, summary, role, response, errors = [] } = operation;
   const parameters = [...pathParameters(path, operation), ...(query === undefined ? [] : queryParameters(query()))];
   const refusals = new Set([
-    ...(method === 'POST' || query !== undefined ? [400] : []),
+    400,
     401,
+    ...Object.keys(TEXT_ERRORS).map(Number),
     ...(method === 'POST' ? [403] : []),
     ...errors,
   ]);
