@@ -1,5 +1,5 @@
 /** Repair of stored counters by operators. */
-export interface CounterReset {
+interface CounterReset {
   readonly account: string;
   readonly metric: string;
   /** Decides by the label values of a counter, in the order of the catalog. */

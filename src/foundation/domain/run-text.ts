@@ -7,11 +7,12 @@ interface RunNumbers {
   readonly backlog?: number;
 }
 
-/** Returns the sum of a run: `17 matched: 5 acted on, 8 left, 4 denied or without effect`. */
-export function runNumbersText({ matched, acted, backlog = 0 }: RunNumbers): string {
+/** Returns the sum of a run: `17 matched: 5 acted on, 8 left, 4 denied or without effect`. Unknown numbers are left out. */
+export function runNumbersText({ matched, acted, backlog }: RunNumbers): string {
   const done = `${formatCount(acted)} acted on`;
   if (matched === undefined) return `number of matches unknown, ${done}`;
-  const other = matched - acted - backlog;
+  const other = backlog === undefined ? 0 : matched - acted - backlog;
+  const left = backlog === undefined || backlog === 0 ? '' : `, ${formatCount(backlog)} left`;
   const rest = other > 0 ? `, ${formatCount(other)} denied or without effect` : '';
-  return `${formatCount(matched)} matched: ${done}, ${formatCount(backlog)} left${rest}`;
+  return `${formatCount(matched)} matched: ${done}${left}${rest}`;
 }

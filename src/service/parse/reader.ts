@@ -25,7 +25,7 @@ export class UnreadableField extends MalformedAnswer {
 }
 
 /** Error for a readable number outside of its range. */
-export class InvalidValue extends UnreadableField {}
+class InvalidValue extends UnreadableField {}
 
 /** Dropped rows and fields of a response. */
 export class Drops {

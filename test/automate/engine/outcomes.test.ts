@@ -92,7 +92,8 @@ test('the numbers of a run add up, and their text names the rest', () => {
         expect(result.matched).toBe(result.acted + result.backlog! + denied + skipped + failed + unknown);
         const rest = denied + skipped + failed + unknown;
         const text = runNumbersText(result);
-        expect(text).toContain(`${result.matched} matched: ${acted} acted on, ${left + later} left`);
+        const leftText = left + later > 0 ? `, ${left + later} left` : '';
+        expect(text).toContain(`${result.matched} matched: ${acted} acted on${leftText}`);
         expect(text.includes('denied or without effect')).toBe(rest > 0);
         const held = unacted({ ...plan, state: 'held', stopped: { guard: 'arrivals', reason: 'r' } });
         expect(held.matched).toBe(held.acted + held.backlog! + denied);

@@ -44,14 +44,14 @@ const DATA: SummaryData = {
         },
         { group: 'https://a.example/new', state: 'ready', step: 1, size: 1, verified: 0, judged: 0 },
       ],
-      lastRun: { at: NOW - 10_000, outcome: 'acted', matched: 9, acted: 3 },
+      lastRun: { at: NOW - 10_000, outcome: 'acted', matched: 9, acted: 3, backlog: 6 },
     },
     {
       name: 'resume-email',
       effectiveMode: 'enforce',
       campaigns: [],
       held: { guard: 'quota', since: NOW - 600_000 },
-      lastRun: { at: NOW - 5_000, outcome: 'held', matched: 9, acted: 0 },
+      lastRun: { at: NOW - 5_000, outcome: 'held', matched: 9, acted: 0, backlog: 9 },
     },
     { name: 'resume-onboarding', effectiveMode: 'audit', campaigns: [] },
   ],
@@ -79,8 +79,8 @@ describe('the summary', () => {
   active    Plan 9f3c2a of policy p pending approval  2m ago
   active    quota holds resume-email  10m ago
             and 1 more
-  policy    resume-billing [enforce] acted 10s ago (9 matched, 3 acted on), next in 20s
-  policy    resume-email [enforce] held by quota for 10m, 5s ago (9 matched, 0 acted on)
+  policy    resume-billing [enforce] acted 10s ago (9 matched: 3 acted on, 6 left), next in 20s
+  policy    resume-email [enforce] held by quota for 10m, 5s ago (9 matched: 0 acted on, 9 left)
   policy    resume-onboarding [audit] has not run
   campaign  resume-billing step 1 halted for 25m, 0 of 3 verified  https://a.example/order
   campaign  resume-billing step 4 settling for 1m20s, 13 of 13 verified  https://a.example/invoice

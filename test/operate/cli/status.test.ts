@@ -86,10 +86,12 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
   const { code, stdout, stderr } = await status(NIGHT);
   expect({ code, stderr }).toEqual({ code: 3, stderr: '' });
   expect(stdout).toBe(`\
-■ The outcome of an action is unknown: the response to the request for dlq-8812
-  was lost; and 2 more.
+■ Plan 9f3c2a of resume-billing waits for an approval of 2 actions: \`opsd
+  approve 9f3c2a\`; and 3 more.
   opsd 0.1.0, up 1h, at 2026-11-18 10:30:00Z
 
+  problem   ■ The outcome of an action is unknown: the response to the request
+            for dlq-8812 was lost
   problem   ▲ Policy resume-billing is held by arrivals: 183 new entries in 10m,
             more than 50; the next run checks again
 

@@ -31,6 +31,7 @@ export interface StateData {
       readonly outcome: string;
       readonly matched?: number;
       readonly acted: number;
+      readonly backlog?: number;
     };
   }[];
   /** Active conditions, most severe first: holds, halted groups, pending plans. */
