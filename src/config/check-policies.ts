@@ -122,9 +122,7 @@ function checkExpressions(
   source: SourceText,
   account: Place | undefined,
 ): Fault[] {
-  const environments: Partial<Record<string, (typeof WHERE_ENVIRONMENTS)[keyof typeof WHERE_ENVIRONMENTS]>> =
-    WHERE_ENVIRONMENTS;
-  const environment = environments[textAt(policy, ['action', 'type']) ?? ''];
+  const type = textAt(policy, ['action', 'type']) ?? '';
   const where = placeAt(policy, ['where']);
   const faults: Fault[] = [];
   const check = (place: Place | undefined, at: readonly PropertyKey[], compile: Compile): void => {
@@ -132,10 +130,8 @@ function checkExpressions(
     const result = compile(place.value);
     if (!result.ok) faults.push(expressionFault(result, place, at, source));
   };
-  if (environment !== undefined) {
-    // Only the compilation is checked here; the facts depend on the environment.
-    check(where, [...path, 'where'], (text) => compileExpression<never>(text, environment));
-  }
+  // A prune has no `where`.
+  if (type !== 'message-dlq.prune') check(where, [...path, 'where'], (text) => compileWhere(text, type));
   for (const [index, precondition] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
     const place = placeAt(precondition, ['expr']);
     check(place, [...path, 'preconditions', index, 'expr'], (text) => {
@@ -145,6 +141,18 @@ function checkExpressions(
   }
   return faults;
 }
+
+/** Compiles a `where`. With an unknown type of action, an error must be one for all types. */
+function compileWhere(text: string, type: string): ReturnType<Compile> {
+  const environments: Partial<Record<string, WhereEnvironment>> = WHERE_ENVIRONMENTS;
+  const known = environments[nearest(type, Object.keys(environments)) ?? ''];
+  const possible = known === undefined ? Object.values(WHERE_ENVIRONMENTS) : [known];
+  // Only the compilation is checked here; the facts depend on the environment.
+  const results = possible.map((environment) => compileExpression<never>(text, environment));
+  return results.find(({ ok }) => ok) ?? results[0]!;
+}
+
+type WhereEnvironment = (typeof WHERE_ENVIRONMENTS)[keyof typeof WHERE_ENVIRONMENTS];
 
 type Compile = (text: string) => { readonly ok: true } | RefusedExpression;
 

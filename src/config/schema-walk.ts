@@ -1,5 +1,6 @@
 /** Queries on the schema that the parser does not offer: the allowed keys at a place, and the places of a key. */
 import type * as z from 'zod/mini';
+import { nearest } from '#foundation/domain/suggest.ts';
 import { discriminators } from '#foundation/platform/settings.ts';
 
 type Schema = z.core.$ZodType;
@@ -49,6 +50,8 @@ export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
     const given = path.reduce(within, value);
     const fitting = options.filter((option) => literalAt(option, path) === given);
     if (given !== undefined && fitting.length > 0) return fitting;
+    const meant = typeof given === 'string' ? nearest(given, literalsAt(options, path)) : undefined;
+    if (meant !== undefined) return options.filter((option) => literalAt(option, path) === meant);
   }
   return options;
 }
@@ -56,6 +59,12 @@ export function membersOf(schema: Schema, value: unknown): readonly Schema[] {
 /** Paths of the literals that distinguish the members of a union, in order. */
 export function discriminatorsOf(union: Schema): readonly (readonly string[])[] {
   return discriminators.get(union)?.paths ?? [];
+}
+
+/** Texts that distinguish the members of a union at a path. */
+export function literalsAt(members: readonly Schema[], path: readonly string[]): readonly string[] {
+  const literals = members.map((member) => literalAt(member, path));
+  return [...new Set(literals.filter((literal): literal is string => typeof literal === 'string'))];
 }
 
 /** Only value that a member allows at a path. */

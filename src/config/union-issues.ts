@@ -3,7 +3,7 @@
  * member are reported.
  */
 import type * as z from 'zod/mini';
-import { discriminatorsOf, literalAt, membersOf, schemaAt, unwrap } from './schema-walk.ts';
+import { discriminatorsOf, literalsAt, membersOf, schemaAt, unwrap } from './schema-walk.ts';
 import { pathText } from './yaml-place.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -28,8 +28,14 @@ function ofUnion(root: z.core.$ZodType, value: unknown, issue: UnionIssue): Issu
     return option !== undefined && meant.includes(unwrap(option));
   });
   const [first = [], ...others] = errors;
-  if (union === undefined || others.length === 0) return first.map((inner) => below(issue, inner));
-  const told = [...inAll(first, others), ...untold(union, options, here)];
+  if (union === undefined) return first.map((inner) => below(issue, inner));
+  const unmatched = untold(union, options, here);
+  // A single member may be meant by a misspelt literal. That fault then lists the literals of all members.
+  const misspelt = pathText(discriminatorsOf(union)[0] ?? []);
+  const isMisspelt = unmatched.some(({ path, input }) => typeof input === 'string' && pathText(path) === misspelt);
+  if (others.length === 0 && !isMisspelt) return first.map((inner) => below(issue, inner));
+  const common = inAll(first, others).filter(({ path }) => !isMisspelt || pathText(path) !== misspelt);
+  const told = [...common, ...unmatched];
   // At least one fault must remain, since the value is invalid.
   return told.length === 0 ? [issue] : told.map((inner) => below(issue, inner));
 }
@@ -62,9 +68,7 @@ function untold(union: z.core.$ZodType, options: readonly z.core.$ZodType[], val
       .reduce<unknown>((at, part) => (at as Record<string, unknown> | null)?.[part], value);
     // A missing or wrong parent has its own fault.
     if (typeof holder !== 'object' || holder === null || Array.isArray(holder)) continue;
-    const values = [...new Set(options.map((option) => literalAt(option, path)))].filter(
-      (literal): literal is string => typeof literal === 'string',
-    );
+    const values = [...literalsAt(options, path)];
     const given = (holder as Record<string, unknown>)[path.at(-1)!];
     if (typeof given === 'string' && values.includes(given)) continue;
     return [{ code: 'invalid_value', path: [...path], values, message: 'Invalid option', input: given }];

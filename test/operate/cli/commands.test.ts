@@ -89,7 +89,7 @@ resume-billing  production  enforce, limited to audit by engine.mode  every 5m  
     expect(stdout).toBe('');
     expect(stderr).toContain(`${path}:4:5:`);
     expect(stderr).toContain('did you mean token?');
-    expect(stderr).toMatch(/: \d problems\n$/);
+    expect(stderr).toMatch(/: \d problems\. Check again after the repair: .*\n$/);
     expect(stderr).not.toContain('\u001B');
 
     const json = await opsd(['check', path, '-o', 'json']);

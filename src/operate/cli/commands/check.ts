@@ -55,7 +55,7 @@ export const checkCommand: Command = {
     }
     if (overview === undefined || estimate === undefined) {
       const errors = problems.filter((problem) => problem.severity === 'error').length;
-      io.stderr.write(`\n${printable(file)}: ${count(errors, 'problem')}\n`);
+      io.stderr.write(`\n${printable(file)}: ${count(errors, 'problem')}. ${SECOND_PASS}\n`);
       return EXIT.failed;
     }
     io.stdout.write(`${overviewText(overview)}\n${estimateText(estimate)}`);
@@ -67,6 +67,9 @@ export const checkCommand: Command = {
     return isGood ? EXIT.ok : EXIT.failed;
   },
 };
+
+/** Problems that this pass cannot report: those behind other problems. */
+const SECOND_PASS = 'Check again after the repair: what a syntax error or an unknown key hides is checked then.';
 
 async function connectionsOf(config: Config, io: CliIo): Promise<readonly Tried[]> {
   const { tryConnections } = await import('./check-connect.ts');
