@@ -10,13 +10,9 @@ import { expect, test } from 'vitest';
 const MOST = 25;
 /** Functions that are more complex, by file, with their highest score. The scores may only fall. */
 const ABOVE: Readonly<Record<string, number>> = {
-  'src/automate/engine/execute.ts': 28,
-  'src/config/web-tls.ts': 26,
   'src/observe/aggregation/log.ts': 28,
   'src/observe/aggregation/message-aggregation.ts': 36,
   'src/observe/collectors/log-walk.ts': 44,
-  'src/observe/metrics/workflow-dlq.ts': 46,
-  'src/storage/postgres/command-requests.ts': 30,
 };
 const ROOT = join(import.meta.dirname, '..');
 const LOOPS = ['ForStatement', 'ForInStatement', 'ForOfStatement', 'WhileStatement', 'DoWhileStatement'];

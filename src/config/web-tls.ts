@@ -24,15 +24,10 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
   const key = given('key');
   const clientCa = given('client_ca');
   const { client_auth_type: written } = section;
-  const isAsked = ['cert', 'cert_file', 'key', 'key_file', 'client_ca', 'client_ca_file', 'client_auth_type'].some(
-    (name) => (section[name as keyof Section] ?? '') !== '',
-  );
-  if (!isAsked) {
-    const [unused] = Object.entries(section).filter(
-      ([, value]) => value !== null && value !== undefined && value !== '',
-    );
+  if (!asksForTls(section)) {
+    const unused = unusedKey(section);
     if (unused !== undefined)
-      material.fault(unused[0], 'no effect: TLS needs a certificate', 'add cert_file and key_file');
+      material.fault(unused, 'no effect: TLS needs a certificate', 'add cert_file and key_file');
     return undefined;
   }
   const before = material.faults.length;
@@ -54,9 +49,7 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
     material.fault(key!.key, `this key does not match the certificate in ${cert!.key}`, 'replace both together');
   }
   const tls12 = (section.cipher_suites ?? []).flatMap((name) => CIPHERS[name] ?? []);
-  const wanted = section.cipher_suites ?? [];
-  // If only TLS 1.3 suites are listed, older versions are impossible.
-  const minVersion = wanted.length > 0 && tls12.length === 0 ? 'TLSv1.3' : VERSIONS[section.min_version ?? 'TLS12'];
+  const minVersion = minVersionOf(section, tls12);
   const maxVersion = VERSIONS[section.max_version ?? 'TLS13'];
   if (minVersion > maxVersion) {
     material.fault('max_version', 'lower than the minimum version', 'check min_version and cipher_suites');
@@ -81,6 +74,22 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
 }
 
 const TLS13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+function asksForTls(section: Section): boolean {
+  return ['cert', 'cert_file', 'key', 'key_file', 'client_ca', 'client_ca_file', 'client_auth_type'].some(
+    (name) => (section[name as keyof Section] ?? '') !== '',
+  );
+}
+
+/** First key with a value. */
+function unusedKey(section: Section): string | undefined {
+  return Object.entries(section).find(([, value]) => value !== null && value !== undefined && value !== '')?.[0];
+}
+
+/** If only TLS 1.3 suites are listed, older versions are impossible. @param tls12 listed suites of older versions */
+function minVersionOf({ cipher_suites: wanted, min_version: least }: Section, tls12: readonly string[]) {
+  return (wanted ?? []).length > 0 && tls12.length === 0 ? 'TLSv1.3' : VERSIONS[least ?? 'TLS12'];
+}
 
 function isGiven(section: Section, key: 'cert' | 'key'): boolean {
   return (section[key] ?? '') !== '' || (section[`${key}_file`] ?? '') !== '';

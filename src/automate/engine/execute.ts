@@ -59,7 +59,7 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
         }
         done += result.done ?? 0;
         unprepared ??= result.unprepared;
-        badInARow = result.took === 'failed' || result.took === 'unknown' ? badInARow + 1 : 0;
+        badInARow = nextInARow(badInARow, result.took);
         stopped = result.stopped ?? tooManyBad(badInARow) ?? unknownEnds(proposal, result.took);
         if (stopped !== undefined) break;
         if (result.isLast === true) {
@@ -73,14 +73,23 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
     }
     if (stopped !== undefined || reached === chosen.length) break;
   }
-  // No entry could be archived: a hold makes that visible.
-  if (unprepared !== undefined && counts.skipped === chosen.length)
-    stopped ??= denialBy('archive', {
-      measured: unprepared,
-      needed: 'every entry is archived before its delete',
-      remedy: 'check the disk and the owner of the folder',
-    });
+  if (counts.skipped === chosen.length) stopped ??= unarchived(unprepared);
   return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
+}
+
+/** Number of consecutive failed requests after a step. */
+function nextInARow(before: number, took: Step | undefined): number {
+  return took === 'failed' || took === 'unknown' ? before + 1 : 0;
+}
+
+/** Holds a run of which no entry could be archived, so that an operator sees it. */
+function unarchived(measured: string | undefined): Denial | undefined {
+  if (measured === undefined) return undefined;
+  return denialBy('archive', {
+    measured,
+    needed: 'every entry is archived before its delete',
+    remedy: 'check the disk and the owner of the folder',
+  });
 }
 
 function tooManyBad(inARow: number): Denial | undefined {

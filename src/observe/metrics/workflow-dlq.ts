@@ -46,65 +46,80 @@ interface Workflow {
   newest: number;
 }
 
+/** Aggregates of all runs. */
+interface Counts {
+  readonly ages: Map<string, number>;
+  readonly codes: Map<string, number>;
+  readonly keys: Map<string, number>;
+  readonly labels: Map<string, number>;
+  readonly workflows: Map<string, Workflow>;
+}
+
+type Settings = Parameters<Project<'workflowDlq'>>[2];
+
 /** Number of rows between two yields. */
 const STEP_ROWS = 256;
 /** Cost of a sample in rows: its labels are cleaned and need a place. */
 const ROWS_A_SAMPLE = 8;
 
 export const projectWorkflowDlq: Project<'workflowDlq'> = function* ({ account, rows, at, dropped }, put, settings) {
-  const { dlqRetentionMs, workflowDlqLabels } = settings;
-  const ages = new Map(AGES.map(([age]) => [age, 0]));
-  const codes = new Map<string, number>();
-  const keys = new Map<string, number>();
-  const labels = new Map<string, number>();
-  const workflows = new Map<string, Workflow>();
+  const counts: Counts = {
+    ages: new Map(AGES.map(([age]) => [age, 0])),
+    codes: new Map(),
+    keys: new Map(),
+    labels: new Map(),
+    workflows: new Map(),
+  };
   for (let from = 0; from < rows.length; from += STEP_ROWS) {
-    for (const run of rows.slice(from, from + STEP_ROWS)) {
-      count(ages, AGES.find(([, belowMs]) => at - run.createdAt < belowMs)![0]);
-      count(codes, run.responseStatus === undefined ? 'none' : String(run.responseStatus));
-      if (run.flowControlKey !== undefined) count(keys, run.flowControlKey);
-      if (workflowDlqLabels) {
-        for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
-      }
-      const workflow = getOrAdd(workflows, labelOfUrl(run.workflowUrl), newWorkflow);
-      count(workflow.reasons, reasonOf(run));
-      count(workflow.states, stateOf(run));
-      workflow.oldest = Math.min(workflow.oldest, run.createdAt);
-      workflow.newest = Math.max(workflow.newest, run.createdAt);
-      if (dlqRetentionMs === undefined) continue;
-      const leftMs = run.createdAt + dlqRetentionMs - at;
-      for (const [index, [, ms]] of EXPIRING.entries()) if (leftMs <= ms) workflow.expiring[index]! += 1;
-    }
+    const step = rows.slice(from, from + STEP_ROWS);
+    for (const run of step) countRun(run, counts, at, settings);
     yield STEP_ROWS;
   }
   // Invalid rows are runs, too: without them, the sums would be wrong.
   put('msgsvc_workflow_dlq_aged_runs', { account, age: 'unknown' }, dropped);
   if (dropped > 0) put('msgsvc_workflow_dlq_runs', { account, workflow: 'unknown', reason: 'unknown' }, dropped);
-  for (const [age, runs] of ages) put('msgsvc_workflow_dlq_aged_runs', { account, age }, runs);
-  for (const [code, runs] of codes) put('msgsvc_workflow_dlq_status_runs', { account, code }, runs);
-  for (const [key, runs] of byNumber(keys)) {
+  for (const [age, runs] of counts.ages) put('msgsvc_workflow_dlq_aged_runs', { account, age }, runs);
+  for (const [code, runs] of counts.codes) put('msgsvc_workflow_dlq_status_runs', { account, code }, runs);
+  for (const [key, runs] of byNumber(counts.keys)) {
     put('msgsvc_workflow_dlq_flow_control_runs', { account, flow_control_key: key }, runs);
     yield ROWS_A_SAMPLE;
   }
-  for (const [label, runs] of byNumber(labels)) {
+  for (const [label, runs] of byNumber(counts.labels)) {
     put('msgsvc_workflow_dlq_labeled_runs', { account, label }, runs);
     yield ROWS_A_SAMPLE;
   }
-  for (const [workflow, { reasons, states, oldest, newest, expiring }] of workflows) {
+  for (const [workflow, { reasons, states, oldest, newest, expiring }] of counts.workflows) {
     for (const [reason, runs] of reasons) put('msgsvc_workflow_dlq_runs', { account, workflow, reason }, runs);
     for (const [state, runs] of states) {
       put('msgsvc_workflow_dlq_failure_function_runs', { account, workflow, state }, runs);
     }
     put('msgsvc_workflow_dlq_oldest_run_timestamp_seconds', { account, workflow }, seconds(oldest));
     put('msgsvc_workflow_dlq_newest_run_timestamp_seconds', { account, workflow }, seconds(newest));
-    if (dlqRetentionMs !== undefined) {
-      for (const [index, [within]] of EXPIRING.entries()) {
-        put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring[index]);
-      }
+    for (const [index, [within]] of (settings.dlqRetentionMs === undefined ? [] : EXPIRING).entries()) {
+      put('msgsvc_workflow_dlq_expiring_runs', { account, workflow, within }, expiring[index]);
     }
     yield ROWS_A_SAMPLE * (reasons.size + states.size + 2 + expiring.length);
   }
 };
+
+function countRun(run: WorkflowDlqEntry, counts: Counts, at: number, settings: Settings): void {
+  const { dlqRetentionMs, workflowDlqLabels } = settings;
+  const { ages, codes, keys, labels, workflows } = counts;
+  count(ages, AGES.find(([, belowMs]) => at - run.createdAt < belowMs)![0]);
+  count(codes, run.responseStatus === undefined ? 'none' : String(run.responseStatus));
+  if (run.flowControlKey !== undefined) count(keys, run.flowControlKey);
+  if (workflowDlqLabels) {
+    for (const label of new Set(run.labels)) if (!isStamp(label)) count(labels, label);
+  }
+  const workflow = getOrAdd(workflows, labelOfUrl(run.workflowUrl), newWorkflow);
+  count(workflow.reasons, reasonOf(run));
+  count(workflow.states, stateOf(run));
+  workflow.oldest = Math.min(workflow.oldest, run.createdAt);
+  workflow.newest = Math.max(workflow.newest, run.createdAt);
+  if (dlqRetentionMs === undefined) return;
+  const leftMs = run.createdAt + dlqRetentionMs - at;
+  for (const [index, [, ms]] of EXPIRING.entries()) if (leftMs <= ms) workflow.expiring[index]! += 1;
+}
 
 function newWorkflow(): Workflow {
   return {

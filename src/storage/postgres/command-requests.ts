@@ -142,11 +142,11 @@ export class CommandRequests {
         signal.throwIfAborted();
       }
       gone = isOwned ? undefined : (gone ?? now);
-      if (state === 'taken' && gone !== undefined && now - gone >= LATE_MS) {
+      const end = endOf(state, until, gone);
+      if (state === 'taken' && now >= end) {
         throw unknown(asked, `it lost account ${command.account} before it reported the result`);
       }
-      const wait = state === 'waiting' ? until - now : gone === undefined ? LOOK_EVERY_MS : LATE_MS - (now - gone);
-      await changes.next(Math.min(LOOK_EVERY_MS, wait));
+      await changes.next(Math.min(LOOK_EVERY_MS, end - now));
     }
   }
 
@@ -176,6 +176,11 @@ interface Following {
   readonly until: number;
   readonly signal: AbortSignal;
   readonly changes: Changes;
+}
+
+/** Monotonic time until which a command can be taken, or its result can arrive. @param gone when its owner was lost */
+function endOf(state: Progress['state'], until: number, gone = Infinity): number {
+  return state === 'waiting' ? until : gone + LATE_MS;
 }
 
 function noTaker(account: string, taker: Taker | undefined): string {
