@@ -1,6 +1,6 @@
 /**
- * Writes the chart's generated files: the schema of its values, their table in the README, and copies of the rules and
- * dashboards, because a chart has only files of its own folder: `npm run chart`.
+ * Writes the chart's generated files: the schema of its values, their table in the README, and copies of the defaults,
+ * rules, and dashboards, because templates read only files of the chart: `npm run chart`.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,8 @@ import { marked, table } from '../prometheus/document.ts';
 import { RULE_FILES } from '../prometheus/render.ts';
 import { GRAFANA, RUNBOOKS } from '../prometheus/thresholds.ts';
 import { definitions, type Schema } from './kubernetes-schema.ts';
-import { CONDITIONS, Group, KUBERNETES_TYPES, type Shape, VALUES } from './values-schema.ts';
+import { nullable } from './nullable.ts';
+import { CONDITIONS, Group, KUBERNETES_TYPES, REMOVABLE, type Shape, VALUES } from './values-schema.ts';
 import { valuesOf } from './values.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -28,14 +29,16 @@ export function renderChart(): Readonly<Record<string, string>> {
   return {
     [`${CHART}/values.schema.json`]: `${JSON.stringify(valuesSchema(), undefined, 2)}\n`,
     [`${CHART}/README.md`]: read(`${CHART}/README.md`).replace(marked('values'), () => `\n${valuesTable()}\n`),
+    [`${CHART}/files/defaults.yaml`]: defaults(),
     [`${CHART}/files/rules.yaml`]: rules(),
     ...Object.fromEntries(dashboards),
   };
 }
 
 function valuesSchema(): Schema {
-  const { $schema: _newer, ...config } = JSON.parse(read('config.schema.json')) as Schema;
-  return {
+  // The defaults have the required key, so a file of values needs none. A check of the templates needs it.
+  const { $schema: _newer, required: _accounts, ...config } = JSON.parse(read('config.schema.json')) as Schema;
+  const schema = {
     // Newer drafts are unknown to older versions of Helm.
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'Values of the chart opsd',
@@ -43,6 +46,7 @@ function valuesSchema(): Schema {
     ...CONDITIONS,
     definitions: { config: forHelm(config), ...definitions(KUBERNETES_TYPES) },
   };
+  return nullable(schema);
 }
 
 function schemaOf(shape: Shape): Schema {
@@ -76,6 +80,13 @@ function typeOf({ $ref, type, items, const: value, enum: values, anyOf }: Schema
   if (value !== undefined) return `\`${JSON.stringify(value)}\``;
   if (Array.isArray(values)) return values.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
   return type === 'array' ? `list of ${typeOf(items as Schema)}` : String(type);
+}
+
+/** Values that null stands for. Helm deletes such keys, and templates cannot read values.yaml. */
+function defaults(): string {
+  const values = Object.entries(parse(read(`${CHART}/values.yaml`)) as object);
+  const kept = Object.fromEntries(values.filter(([key]) => !REMOVABLE.includes(key)));
+  return `# Rendered from values.yaml by \`npm run chart\`: change it there.\n${stringify(kept, { lineWidth: 0 })}`;
 }
 
 /** The rules of Prometheus, with the addresses that values can replace. */

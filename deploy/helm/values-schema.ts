@@ -13,9 +13,12 @@ export class Group {
 /** Types of Kubernetes that values have. */
 export const KUBERNETES_TYPES: readonly string[] = [
   'kubernetes-models/v1/Affinity',
+  'kubernetes-models/v1/Container',
   'kubernetes-models/v1/EnvFromSource',
   'kubernetes-models/v1/EnvVar',
+  'kubernetes-models/v1/HostAlias',
   'kubernetes-models/v1/LocalObjectReference',
+  'kubernetes-models/v1/PodDNSConfig',
   'kubernetes-models/v1/PodSecurityContext',
   'kubernetes-models/v1/ResourceRequirements',
   'kubernetes-models/v1/SecurityContext',
@@ -72,6 +75,7 @@ export const VALUES = new Group({
     pullPolicy: oneOf('', 'Always', 'IfNotPresent', 'Never'),
   }),
   imagePullSecrets: listOf(kubernetes('LocalObjectReference')),
+  nameOverride: matching('^([a-z]([a-z0-9-]{0,38}[a-z0-9])?)?$'),
   // A name of Services. With the longest suffix it has at most 63 characters.
   fullnameOverride: matching('^([a-z]([a-z0-9-]{0,38}[a-z0-9])?)?$'),
   // Helm passes it to the charts that another chart depends on.
@@ -131,6 +135,9 @@ export const VALUES = new Group({
   podAnnotations: strings,
   env: listOf(kubernetes('EnvVar')),
   envFrom: listOf(kubernetes('EnvFromSource')),
+  extraArgs: listOf(text),
+  initContainers: listOf(kubernetes('v1/Container')),
+  extraContainers: listOf(kubernetes('v1/Container')),
   extraVolumes: listOf(kubernetes('Volume')),
   extraVolumeMounts: listOf(kubernetes('VolumeMount')),
   resources: kubernetes('ResourceRequirements'),
@@ -143,6 +150,9 @@ export const VALUES = new Group({
   tolerations: listOf(kubernetes('Toleration')),
   affinity: kubernetes('Affinity'),
   topologySpreadConstraints: listOf(kubernetes('TopologySpreadConstraint')),
+  hostAliases: listOf(kubernetes('HostAlias')),
+  dnsPolicy: oneOf('', 'ClusterFirst', 'Default', 'None'),
+  dnsConfig: kubernetes('PodDNSConfig'),
   networkPolicy: new Group({
     enabled: flag,
     metricsFrom: listOf(kubernetes('NetworkPolicyPeer')),
@@ -173,7 +183,22 @@ export const VALUES = new Group({
     labels: strings,
     annotations: strings,
   }),
+  extraObjects: listOf({
+    type: 'object',
+    properties: { apiVersion: text, kind: text },
+    required: ['apiVersion', 'kind', 'metadata'],
+    additionalProperties: true,
+  }),
 });
+
+/** Values of the user as a whole: null removes them, and stands for the default of any other value. */
+export const REMOVABLE: readonly string[] = [
+  'config',
+  'policies',
+  'resources',
+  'podSecurityContext',
+  'securityContext',
+];
 
 /** Values that depend on each other. */
 export const CONDITIONS: Schema = {
@@ -181,5 +206,5 @@ export const CONDITIONS: Schema = {
     properties: { postgres: { properties: { enabled: { const: true } }, required: ['enabled'] } },
     required: ['postgres'],
   },
-  else: { properties: { replicas: { enum: ['', 0, 1] } } },
+  else: { properties: { replicas: { enum: ['', 0, 1, null] } } },
 };

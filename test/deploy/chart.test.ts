@@ -52,11 +52,48 @@ test('the schema accepts the default values, and rejects unknown keys at every l
   const walk = (node: unknown, path: string): void => {
     if (typeof node !== 'object' || node === null) return;
     const { type, additionalProperties } = node as Schema;
-    if (type === 'object' && additionalProperties === undefined) open.push(path);
+    if ([type].flat().includes('object') && additionalProperties === undefined) open.push(path);
     for (const [key, inner] of Object.entries(node)) walk(inner, `${path}/${key}`);
   };
   walk(schema, '');
   expect(open).toEqual([]);
+});
+
+/** Values of the documentation, as editors validate them: without the defaults. */
+function overlays(): [string, unknown][] {
+  const files = readdirSync(join(ROOT, 'test/deploy/helm-values')).map((name) => `test/deploy/helm-values/${name}`);
+  const blocks = ['docs/helm.md', 'docs/kubernetes.md'].flatMap((page) =>
+    [...read(page).matchAll(/^( *)```yaml\n(.*?)^\1```/gms)].map(([, , block]): [string, string] => [page, block!]),
+  );
+  return [...files.map((path): [string, string] => [path, read(path)]), ...blocks]
+    .filter(([, text]) => !text.trim().startsWith('apiVersion:'))
+    .map(([at, text]) => [at, parse(text) as unknown]);
+}
+
+test('the schema accepts each documented overlay alone, and null for each optional key', () => {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const validate = ajv.compile(schema);
+  expect(overlays().length).toBeGreaterThan(15);
+  for (const [at, overlay] of overlays()) expect([at, validate(overlay), validate.errors]).toEqual([at, true, null]);
+  const keys = Object.keys(values);
+  expect([validate(Object.fromEntries(keys.map((key) => [key, null]))), validate.errors]).toEqual([true, null]);
+  const below = keys.filter((key) => isMap(values[key]));
+  for (const key of below) {
+    const inner = Object.fromEntries(Object.keys(values[key] as object).map((one) => [one, null]));
+    expect([key, validate({ [key]: inner }), validate.errors]).toEqual([key, true, null]);
+  }
+  expect(validate({ tolerations: [null] })).toBe(false);
+  expect(validate({ initContainers: [{ name: null }] })).toBe(false);
+});
+
+const isMap = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+test('each template replaces null first', () => {
+  const names = readdirSync(join(ROOT, CHART, 'templates')).filter((name) => !name.startsWith('_'));
+  for (const name of names)
+    expect(read(`${CHART}/templates/${name}`), name).toMatch(/^\{\{- include "opsd.defaults" \. -?\}\}\n/);
+  expect(names.length).toBeGreaterThan(10);
 });
 
 test('every pattern is one that Helm can use', () => {

@@ -184,18 +184,21 @@ test('only jobs of the release write, and each only what it publishes', () => {
 
 test('the released chart has the image of the release', async () => {
   const step = steps('release.yaml').find(({ name }) => name === 'name the image of the release')!;
-  const path = 'deploy/helm/opsd/values.yaml';
+  const paths = ['deploy/helm/opsd/values.yaml', 'deploy/helm/opsd/files/defaults.yaml'];
   const folder = tempDir();
-  mkdirSync(join(folder, dirname(path)), { recursive: true });
-  copyFileSync(join(ROOT, path), join(folder, path));
+  for (const path of paths) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    copyFileSync(join(ROOT, path), join(folder, path));
+  }
   const run = start('bash', ['-eo', 'pipefail', '-c', step.run!], {
     cwd: folder,
     env: { IMAGE: 'registry.example/a/b' },
   });
   expect((await run.ended).code, run.stderr()).toBe(0);
-  const values = (root: string): object => parse(readFileSync(join(root, path), 'utf8')) as object;
-  expect(values(folder)).toEqual({
-    ...values(ROOT),
-    image: { repository: 'registry.example/a/b', tag: '', digest: '', pullPolicy: '' },
-  });
+  const values = (root: string, path: string): object => parse(readFileSync(join(root, path), 'utf8')) as object;
+  for (const path of paths)
+    expect(values(folder, path), path).toEqual({
+      ...values(ROOT, path),
+      image: { repository: 'registry.example/a/b', tag: '', digest: '', pullPolicy: '' },
+    });
 });

@@ -83,10 +83,10 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
     ['an unknown field of Kubernetes', /at '\/tolerations\/0': additional properties 'kee' not allowed/],
     ['a deep one', /at '\/affinity\/nodeAffinity': additional properties 'preferred' not allowed/],
     ['an unknown time of a probe', /at '\/probes\/liveness': additional properties 'period' not allowed/],
-    ['a text for a flag', /at '\/monitor\/enabled': got string, want boolean/],
-    ['a text for a number', /at '\/terminationGracePeriodSeconds': got string, want integer/],
-    ['a list for a map', /at '\/labels': got array, want object/],
-    ['a number for a label', /at '\/podLabels\/cost-center': got number, want string/],
+    ['a text for a flag', /at '\/monitor\/enabled': got string, want (null or )?boolean/],
+    ['a text for a number', /at '\/terminationGracePeriodSeconds': got string, want (null or )?integer/],
+    ['a list for a map', /at '\/labels': got array, want (null or )?object/],
+    ['a number for a label', /at '\/podLabels\/cost-center': got number, want (null or )?string/],
     ['an unknown kind', /at '\/monitor\/kind': value must be one of 'ServiceMonitor', 'PodMonitor'/],
     ['more than one pod', /at '\/replicas': value must be one of '', 0, 1/],
     ['a shared volume', /at '\/persistence\/accessModes\/0': value must be one of/],
@@ -98,6 +98,7 @@ describe.skipIf(helm === undefined)('values that are refused', () => {
   const ingress = 'hooks.ingress={"enabled":true,"host":"h.example.org"}';
   test.each([
     ['no configuration at all', ['config=null'], 'config is null, and configSources is empty'],
+    ['no accounts', ['config.accounts=null'], 'config.accounts is null: set the accounts'],
     ['another port', ['config.server.listen=":8080"'], 'config.server.listen is ":8080": the pod'],
     ['another port of the probes', ['config.server.probes.listen=":8080"'], 'config.server.probes.listen is ":8080"'],
     ['hooks of the pod only', ['config.hooks.listen="127.0.0.1:10778"'], 'config.hooks.listen is "127.0.0.1:10778"'],

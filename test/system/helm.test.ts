@@ -8,9 +8,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '#config/load.ts';
-import { VALUES } from '../../deploy/helm/values-schema.ts';
+import { REMOVABLE, VALUES } from '../../deploy/helm/values-schema.ts';
 import { valuesOf } from '../../deploy/helm/values.ts';
-import { CHART, helm, runHelm, template, VALUE_FILES, valuesPath } from './helm.ts';
+import { CHART, helm, runHelm, template, templateError, VALUE_FILES, valuesPath } from './helm.ts';
 import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
 import { invalidValues } from '../support/kubernetes-models.ts';
 import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
@@ -88,7 +88,7 @@ function leaves(value: unknown, keys: readonly string[] = []): (readonly [readon
 }
 
 /** Values that decide what there is, and are in no object themselves. Other tests check their effect. */
-const DECISIONS = ['config', 'policies', 'dashboards.provisioner'];
+const DECISIONS = ['config', 'policies', 'dashboards.provisioner', 'nameOverride'];
 
 /** Values of a parent chart, which another test has. */
 const OF_PARENTS = ['enabled', 'global'];
@@ -424,6 +424,64 @@ describe.skipIf(helm === undefined)('the chart', () => {
     expect(new Set(manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size).toBe(manifests.length);
   });
 
+  test('containers, arguments, hosts, DNS, and objects of the user are beside those of the chart', () => {
+    const manifests = objects('sidecars');
+    const given = parse(readFileSync(valuesPath('sidecars'), 'utf8')) as Json & { extraArgs: readonly string[] };
+    const { spec, container } = podOf(manifests);
+    expect(spec.containers.map(({ name }) => name)).toEqual(['opsd', 'log-shipper']);
+    expect(container.args).toEqual(['run', ...given.extraArgs]);
+    for (const field of ['initContainers', 'hostAliases', 'dnsPolicy', 'dnsConfig'])
+      expect(spec, field).toHaveProperty(field, given[field]);
+    // What looks like a template stays as it is.
+    expect(all(manifests, 'ConfigMap').at(-1)).toEqual((given['extraObjects'] as readonly Json[])[0]);
+    for (const field of ['initContainers', 'hostAliases', 'dnsPolicy', 'dnsConfig'])
+      expect(podOf(objects('defaults')).spec, field).not.toHaveProperty(field);
+    expect(podOf(objects('defaults')).container).not.toHaveProperty('args');
+  });
+
+  test('another name of the chart changes the names of objects, and no label', () => {
+    const named = (...set: readonly string[]) => all(template({ release: 'eu', set }), 'Deployment')[0]!;
+    const { metadata, spec } = named('nameOverride="messaging"');
+    expect(metadata.name).toBe('eu-messaging');
+    expect(spec!.selector).toEqual(named().spec!.selector);
+    expect(spec!.template.metadata!.labels).toEqual(named().spec!.template.metadata!.labels);
+    expect(named('nameOverride="messaging"', 'fullnameOverride="ops"').metadata.name).toBe('ops');
+  });
+
+  describe('null', () => {
+    const text = readFileSync(join(CHART, 'values.yaml'), 'utf8');
+    const keys = Object.keys(parse(text) as object);
+    test.each(keys)('%s: null stands for the default, or removes the value', (key) => {
+      if (key === 'config') {
+        expect(templateError({ set: ['config=null'] })).toContain('config is null, and configSources is empty');
+        return;
+      }
+      const manifests = template({ set: [`${key}=null`] });
+      if (REMOVABLE.includes(key))
+        expect(Object.keys(comparable(manifests))).toEqual(Object.keys(comparable(objects('defaults'))));
+      else expect(comparable(manifests)).toEqual(comparable(objects('defaults')));
+    });
+
+    test('at any depth', () => {
+      const values = valuesOf(text, VALUES).filter(({ path }) => path.includes('.'));
+      const groups = values.filter(({ schema }) => schema === undefined).map(({ path }) => path);
+      const leaves = values.filter(({ schema }) => schema !== undefined).map(({ path }) => path);
+      expect(groups.length).toBeGreaterThan(3);
+      for (const paths of [groups, leaves, ['hooks.service', 'hooks.ingress', 'dashboards.sidecar']])
+        expect(comparable(template({ set: paths.map((path) => `${path}=null`) }))).toEqual(
+          comparable(objects('defaults')),
+        );
+    });
+
+    test('a key without a default is removed, in maps and in lists', () => {
+      const set = ['config.log=null', 'nodeSelector={"a":null}', 'tolerations=[{"key":"a","value":null}]'];
+      const manifests = template({ set });
+      expect(configFiles(manifests)).toEqual(configFiles(objects('defaults')));
+      expect(podOf(manifests).spec).not.toHaveProperty('nodeSelector');
+      expect(podOf(manifests).spec.tolerations).toEqual([{ key: 'a' }]);
+    });
+  });
+
   test('numbers and texts of the values stay what they are', () => {
     const set = ['config.storage={"audit":{"maxFileBytes":1000000000}}', 'config.log={"level":"info"}'];
     const parsed = parse(configFiles(template({ set }))['config.yaml']!) as Json;
@@ -480,14 +538,18 @@ describe.skipIf(helm === undefined)('the chart', () => {
       `apiVersion: v2\nname: platform\nversion: 1.0.0\ndependencies: [${dependency}]\n`,
     );
     cpSync(CHART, join(parent, 'charts/opsd'), { recursive: true });
-    const kinds = (values: string): readonly string[] => {
+    const kinds = (values: string, ...args: readonly string[]): readonly string[] => {
       writeFileSync(join(parent, 'values.yaml'), `global: { team: platform }\nopsd: ${values}\n`);
-      const { stdout, stderr, status } = runHelm('template', 'eu', parent);
+      const { stdout, stderr, status } = runHelm('template', 'eu', parent, ...args);
       expect([status, stderr]).toEqual([0, '']);
       return [...stdout.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind!);
     };
     expect(kinds('{ enabled: true }')).toContain('Deployment');
     expect(kinds('{ enabled: false }')).toEqual([]);
+    // Helm ignores null in the values.yaml of the parent, and passes that of the user's files.
+    const file = join(parent, 'user.yaml');
+    writeFileSync(file, 'opsd: { config: null, policies: null, configSources: [{ configMap: { name: a } }] }\n');
+    expect(kinds('{}', '--values', file)).not.toContain('ConfigMap');
   });
 
   test('a release fits into its Secret', () => {

@@ -4,6 +4,9 @@
 {{- if not (or .Values.config .Values.configSources) }}
 {{- fail "config is null, and configSources is empty: set one of them" }}
 {{- end }}
+{{- if and .Values.config (not $config.accounts) }}
+{{- fail "config.accounts is null: set the accounts of your service" }}
+{{- end }}
 
 {{- /* The ports of the pod and its Services are fixed. */}}
 {{- range $path, $port := dict "server.listen" "10777" "server.probes.listen" "10779" "hooks.listen" "10778" }}

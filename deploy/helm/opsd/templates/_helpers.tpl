@@ -4,7 +4,8 @@ has no dots. A name that was changed for that, or truncated, ends in its hash, s
 */}}
 {{- define "opsd.fullname" -}}
 {{- $name := .Release.Name -}}
-{{- if not (contains .Chart.Name $name) }}{{ $name = printf "%s-%s" $name .Chart.Name }}{{ end -}}
+{{- $own := default .Chart.Name .Values.nameOverride -}}
+{{- if not (contains $own $name) }}{{ $name = printf "%s-%s" $name $own }}{{ end -}}
 {{- $full := default $name .Values.fullnameOverride -}}
 {{- $valid := replace "." "-" $full -}}
 {{- if not (regexMatch "^[a-z]" $valid) }}{{ $valid = printf "opsd-%s" $valid }}{{ end -}}
