@@ -62,7 +62,7 @@ test('opsd status --watch redraws the screen until Ctrl-C, which ends it with ex
 test('opsd init asks for a token without showing it, and writes a configuration', async () => {
   const world = await daemonWorld();
   const file = join(world.folder, 'written.yaml');
-  const terminal = onTerminal(`${NODE} src/opsd.js init --url ${world.service.url} --output ${file}`);
+  const terminal = onTerminal(`${NODE} src/opsd.js init --message-url ${world.service.url} --output ${file}`);
   await until({ what: 'the question' }, () => terminal.screen().includes('Token: '));
   terminal.press(`${world.service.token}\r`);
   await until({ what: 'the next question' }, () => terminal.screen().includes('management API'));

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { COMMANDS, NOUNS } from '#operate/cli/index.ts';
 import { optionsOf, parseArguments } from '#operate/cli/arguments.ts';
+import { DAEMON_OPTIONS } from '#operate/cli/daemon-option.ts';
 import { ALL_COMMANDS, namedCommand } from '#operate/cli/help.ts';
 import { byFirstWord } from '#operate/cli/help-text.ts';
 import { shellWords } from './shell-words.ts';
@@ -22,6 +23,15 @@ describe('help', () => {
 
   test('each name of the table is that of the command', async () => {
     for (const { name, load } of ALL_COMMANDS) expect((await load()).name).toBe(name);
+  });
+
+  test('--url is the address of the daemon in every command that has it', async () => {
+    const others: string[] = [];
+    for (const { name, load } of ALL_COMMANDS) {
+      const { url = DAEMON_OPTIONS.url } = (await load()).options;
+      if (url !== DAEMON_OPTIONS.url) others.push(name);
+    }
+    expect(others).toEqual([]);
   });
 
   test('every file of a command is in the table', () => {

@@ -38,7 +38,7 @@ test('flags alone write a configuration that opsd check --connect accepts, and r
   const { url } = await testEmulator();
   const [token, password] = [secretFile(TEST_TOKEN), secretFile('password')];
   const files = ['--token-file', token, '--password-file', password];
-  const done = await init(['--url', url, '--management-url', url, ...MANAGEMENT, ...files]);
+  const done = await init(['--message-url', url, '--management-url', url, ...MANAGEMENT, ...files]);
   expect(done).toMatchObject({ code: 0, stderr: '' });
   expect(done.stdout).toBe(`\
 Message API: ${url}, token accepted
@@ -92,7 +92,7 @@ test.each([
   ['stdin', ['--token-file', '-'], { input: `${TEST_TOKEN}\n` }],
 ])('a secret may come from %s', async (_source, args, options) => {
   const { url } = await testEmulator();
-  const done = await init(['--url', url, '--account', 'eu', ...args], options);
+  const done = await init(['--message-url', url, '--account', 'eu', ...args], options);
   expect(done.code).toBe(0);
   expect(loaded(done.output)).toMatchObject([
     { name: 'eu', messageApi: { tokenFile: join(done.folder, 'secrets/eu-token') } },
@@ -114,7 +114,7 @@ test('it finds the right token of several, the base of a copied URL, the header 
     .toBe(1);
   const token = secretFile(`Bearer read-s3cr3t\n${TEST_TOKEN}\n`);
   const args = ['--token-file', token, '--management-url', `${url}/v2/`, ...MANAGEMENT, '--product', 'acme_q'];
-  const done = await init(['--url', `${url}/v2/publish`, ...args], { env: { MSGSVC_PASSWORD: 'password' } });
+  const done = await init(['--message-url', `${url}/v2/publish`, ...args], { env: { MSGSVC_PASSWORD: 'password' } });
   expect(done.stdout).toContain(`Message API: ${url}, token 2 of the source accepted\n`);
   expect(done.stdout).toContain('Header prefix: Acme-Q, found in the failed runs\n');
   expect(done.code).toBe(0);
@@ -129,10 +129,10 @@ test('it finds the right token of several, the base of a copied URL, the header 
 
 test('the product is found by the names in the hosts of the account', async () => {
   const { url } = await testEmulator({ product: 'acme_q' });
-  const { output } = await init(['--url', url], { env: { MSGSVC_TOKEN: TEST_TOKEN } });
+  const { output } = await init(['--message-url', url], { env: { MSGSVC_TOKEN: TEST_TOKEN } });
   void output;
   const [plain] = loaded(
-    (await init(['--url', (await testEmulator()).url], { env: { MSGSVC_TOKEN: TEST_TOKEN } })).output,
+    (await init(['--message-url', (await testEmulator()).url], { env: { MSGSVC_TOKEN: TEST_TOKEN } })).output,
   );
   const account = {
     ...plain!,
@@ -155,7 +155,7 @@ test.each([
     what === 'a wrong path'
       ? await httpSink((_r, response) => void response.writeHead(404).end())
       : await testEmulator();
-  const done = await init(['--url', url], { env: { MSGSVC_TOKEN: secret } });
+  const done = await init(['--message-url', url], { env: { MSGSVC_TOKEN: secret } });
   expect(done).toMatchObject({ code: 1, stderr: 'opsd: nothing was written\n' });
   expect(done.stdout).toContain(said);
   expect(existsSync(done.output)).toBe(false);
@@ -166,15 +166,15 @@ test('it overwrites neither a configuration nor a secret, except with --force', 
   const folder = tempDir();
   writeFileSync(join(folder, 'opsd.yaml'), 'mine');
   const env = { MSGSVC_TOKEN: TEST_TOKEN };
-  const refused = await init(['--url', sink.url], { env }, folder);
+  const refused = await init(['--message-url', sink.url], { env }, folder);
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain('exists; nothing was changed');
   expect(sink.requests).toEqual([]);
   expect(readFileSync(refused.output, 'utf8')).toBe('mine');
 
   const { url } = await testEmulator();
-  expect(await init(['--url', url, '--force'], { env }, folder)).toMatchObject({ code: 0 });
-  const other = await init(['--url', url, '--output', join(folder, 'other.yaml')], { env }, folder);
+  expect(await init(['--message-url', url, '--force'], { env }, folder)).toMatchObject({ code: 0 });
+  const other = await init(['--message-url', url, '--output', join(folder, 'other.yaml')], { env }, folder);
   expect(other.stderr).toContain('secrets/production-token exists; nothing was changed');
   expect(existsSync(join(folder, 'other.yaml'))).toBe(false);
 });
@@ -185,13 +185,13 @@ test('a secret file that others can read gets a warning', async () => {
   writeFileSync(token, TEST_TOKEN);
   // Regardless of the umask.
   chmodSync(token, 0o644);
-  const { code, stderr } = await init(['--url', url, '--token-file', token]);
+  const { code, stderr } = await init(['--message-url', url, '--token-file', token]);
   expect([code, stderr]).toEqual([0, `warning: other users can read ${token}; restrict it with chmod 600 ${token}\n`]);
 });
 
 test.each([
-  [[], '--url or --management-url is required: which API?'],
-  [['--url', 'http://x'], '--token-file is required, or MSGSVC_TOKEN in the environment'],
+  [[], '--message-url or --management-url is required: which API?'],
+  [['--message-url', 'http://x'], '--token-file is required, or MSGSVC_TOKEN in the environment'],
   [['--management-url', 'http://x'], '--account-id is required'],
   [['--username', 'x'], '--username requires --management-url'],
   [['--token-file', '-', '--password-file', '-'], '--token-file - and --password-file - both read stdin'],
@@ -212,7 +212,7 @@ test('the management API alone is enough, and a missing folder is created', asyn
 });
 
 test('an invalid answer is reported before any request', async () => {
-  const { code, stderr } = await init(['--url', 'ftp://x'], { env: { MSGSVC_TOKEN: 's3cr3t' } });
+  const { code, stderr } = await init(['--message-url', 'ftp://x'], { env: { MSGSVC_TOKEN: 's3cr3t' } });
   expect(code).toBe(1);
   expect(stderr).toContain('the answers are not valid');
 });

@@ -32,7 +32,7 @@ export async function answersOf(call: Call): Promise<Answers> {
   if (textOption(values, 'token-file') === '-' && textOption(values, 'password-file') === '-') {
     throw new UsageError('--token-file - and --password-file - both read stdin; use a file for one of them');
   }
-  const url = await optional(call, 'url', 'URL of the message API (empty: without it): ');
+  const url = await optional(call, 'message-url', 'URL of the message API (empty: without it): ');
   const messageApi = url && { url, token: await secret(call, 'token-file', 'MSGSVC_TOKEN', 'Token: ') };
   const managementUrl = await optional(call, 'management-url', 'URL of the management API (empty: without it): ');
   const astray = MANAGEMENT.find((name) => textOption(values, name) !== undefined);
@@ -44,7 +44,7 @@ export async function answersOf(call: Call): Promise<Answers> {
     username: await needed(call, 'username', 'User: '),
     password: await secret(call, 'password-file', 'MSGSVC_PASSWORD', 'Password or API key: '),
   };
-  if (!messageApi && !managementApi) throw new UsageError('--url or --management-url is required: which API?');
+  if (!messageApi && !managementApi) throw new UsageError('--message-url or --management-url is required: which API?');
   const [headerPrefix, product] = [textOption(values, 'header-prefix'), textOption(values, 'product')];
   return {
     account: textOption(values, 'account') ?? 'production',

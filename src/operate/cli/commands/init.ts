@@ -7,7 +7,7 @@ export const initCommand: Command = {
   name: 'init',
   summary: 'Write a configuration for an account: try its addresses and credentials, and find what works.',
   options: {
-    url: { type: 'string', value: 'URL', help: 'Base URL of the message API.' },
+    'message-url': { type: 'string', value: 'URL', help: 'Base URL of the message API.' },
     'token-file': { type: 'string', value: 'FILE', help: 'File with its token, - for stdin; default: $MSGSVC_TOKEN.' },
     'management-url': { type: 'string', value: 'URL', help: 'Base URL of the management API; absent without it.' },
     'account-id': { type: 'string', value: 'ID', help: 'Id of the account in the management API.' },
@@ -33,7 +33,7 @@ export const initCommand: Command = {
     'to secrets/ beside the configuration, readable by its owner only. If an API does not answer, nothing is written.',
   examples: [
     'opsd init',
-    'opsd init --url https://eu.msgsvc.example --token-file /run/secrets/token --output opsd.yaml',
+    'opsd init --message-url https://eu.msgsvc.example --token-file /run/secrets/token --output opsd.yaml',
   ],
   async run(call) {
     const file = textOption(call.values, 'output') ?? 'config.yaml';

@@ -6,7 +6,7 @@ import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION, timeOption } from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
 
-/** Options of filters, with the service's names of the filters. `--url` is the address of the daemon. */
+/** Options of filters, with the service's names of the filters. `--url` is always the address of the daemon. */
 const FILTERS = {
   label: 'label',
   'workflow-url': 'workflowUrl',
