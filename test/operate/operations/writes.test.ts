@@ -6,6 +6,7 @@ import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { EXIT } from '#operate/cli/command.ts';
 import { opsd } from '../cli/terminal.ts';
+import { LOCAL_USER } from '../../support/local-user.ts';
 import { operationsWorld, type OperationsWorld } from './world.ts';
 
 const CANARY = 'canary-body-91c';
@@ -39,7 +40,12 @@ test('a write is on disk in the audit log before the service gets it, without an
   expect(log).toContain('"operation.begun"');
   expect(log).not.toContain('operation.ended');
   expect(await world.audit()).toMatchObject([
-    { type: 'operation.begun', operation: 'publish', keys: ['destination', 'body', 'forward', 'retries'], by: 'local' },
+    {
+      type: 'operation.begun',
+      operation: 'publish',
+      keys: ['destination', 'body', 'forward', 'retries'],
+      by: LOCAL_USER,
+    },
     { type: 'operation.ended', operation: 'publish', outcome: 'accepted' },
   ]);
   expect(JSON.stringify([await world.audit(), world.log])).not.toContain(CANARY);
@@ -74,7 +80,7 @@ test('opsd audit shows who did what, without hiding names', async () => {
   const world = await operationsWorld();
   expect((await world.api(['rotate-token', '--yes', '--confirm=production'])).code).toBe(EXIT.ok);
   const { stdout } = await opsd(['audit', '--config', world.config], { clock: systemClock });
-  expect(stdout).toMatch(/operation\.begun +– +by=local id=1 keys=id object=acc-1 operation=rotate-token$/m);
+  expect(stdout).toMatch(/operation\.begun +– +by=local \(.+\) id=1 keys=id object=acc-1 operation=rotate-token$/m);
   expect(stdout).toMatch(/operation\.ended +– +id=1 operation=rotate-token outcome=accepted$/m);
 });
 
