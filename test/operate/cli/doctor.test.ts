@@ -236,3 +236,17 @@ test('Prometheus must have the target up; a target that is down has its error', 
   const other = await httpSink((_request, response) => void response.end('<html>'));
   expect(await check(other.url)).toMatchObject({ result: 'responds 200, and not as a Prometheus' });
 });
+
+test('a daemon that is named and does not respond is a finding', async () => {
+  const socket = join(tempDir(), 'nowhere.sock');
+  const url = `http://127.0.0.1:${await freePort()}`;
+  for (const [option, place] of [
+    ['--socket', socket],
+    ['--url', url],
+  ] as const) {
+    const { code, stdout } = await opsd(['doctor', option, place]);
+    expect(code).toBe(3);
+    expect(stdout).toContain(`✗ daemon         ${place}: `);
+    expect(stdout).toMatch(/1 finding\.\n$/);
+  }
+});

@@ -17,8 +17,7 @@ interface Configured {
 }
 
 export function checkConfiguration({ io, values }: Call): Configured {
-  const isElsewhere = ['url', 'socket'].some((name) => textOption(values, name) !== undefined);
-  if (isElsewhere && textOption(values, 'config') === undefined) {
+  if (isDaemonNamed({ values }) && textOption(values, 'config') === undefined) {
     return { checks: [{ check: 'configuration', state: 'skipped', result: 'unknown here; name it with --config' }] };
   }
   const file = configPath(values, io.env);
@@ -53,8 +52,8 @@ export async function checkDaemon(
     status = await exchange(daemon, { method: 'GET', path: '/api/v1/status' });
   } catch (error) {
     call.io.signal.throwIfAborted();
-    // Without a running daemon, the rest is checked from here.
-    if ('socketPath' in daemon && isNobodyThere(error)) {
+    // Without a running daemon, the rest is checked from here. A daemon that the operator names must respond.
+    if (!isDaemonNamed(call) && isNobodyThere(error)) {
       return { checks: [{ check: 'daemon', subject, state: 'skipped', result: 'no daemon is running' }] };
     }
     const fix = 'check the address, the credentials, and the log of the daemon';
@@ -84,8 +83,12 @@ function checkSpans({ conditions }: Running['status']): readonly Check[] {
   return [{ check: 'spans', state: 'finding', result: String(failing.detail), fix }];
 }
 
+function isDaemonNamed({ values }: Pick<Call, 'values'>): boolean {
+  return ['url', 'socket'].some((name) => textOption(values, name) !== undefined);
+}
+
 async function daemonOf(call: Call, config: Config | undefined): Promise<DaemonCall | undefined> {
-  const isNamed = ['url', 'socket'].some((name) => textOption(call.values, name) !== undefined);
+  const isNamed = isDaemonNamed(call);
   if (isNamed && textOption(call.values, 'config') !== undefined) {
     throw new UsageError('--config and the address of a daemon name two daemons; remove one of them');
   }
