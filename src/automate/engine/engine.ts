@@ -29,6 +29,7 @@ import type { EngineDeps } from './engine-deps.ts';
 import { explain } from './explain.ts';
 import { isStopped } from './guards-at.ts';
 import { pendingStatus, pendingTriggers } from './holds.ts';
+import { endUnwanted } from './overdue-plans.ts';
 import { readEngine } from './readings.ts';
 import { Rejections } from './rejections.ts';
 import { holdKey } from './report.ts';
@@ -113,6 +114,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     if (isStopped(signal)) return;
     const changes = await judgeAndAnnounce(parts);
     await announceUnknown(parts);
+    await endUnwanted(parts);
     await announceApprovals(parts);
     await announcePauses(parts);
     await turns.reviewHolds();

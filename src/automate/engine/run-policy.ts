@@ -20,6 +20,7 @@ import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { lostLease } from './lost-lease.ts';
 import { mayNotSend } from './may-not-send.ts';
+import { endEmptied } from './overdue-plans.ts';
 import { pruneBound, type PruneBound } from './prune-grant.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import { about, noteConditions, reportRun } from './report.ts';
@@ -194,7 +195,7 @@ async function actOn(
   if (result.outcome === 'pending_approval' && policy.manual === undefined) {
     const rejected = await requestApproval(policy, decision, deps);
     if (rejected !== undefined) result = heldBy(result, rejected);
-  }
+  } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
   else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);

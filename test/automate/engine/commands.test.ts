@@ -139,6 +139,57 @@ describe('approval', () => {
     expect(await w.engine.statuses()).not.toMatchObject([{ held: {} }]);
   });
 
+  test.each([
+    ['enforce', [policyOf()], 'mode enforce'],
+    ['audit', [policyOf({ mode: 'audit' })], 'mode audit'],
+    ['off', [policyOf({ mode: 'off' })], 'mode off'],
+    ['another account', [policyOf({ mode: 'approve', account: 'staging' })], 'another action or account'],
+    ['no policy', [], 'does not exist any more'],
+  ])('that is pending ends after a reload to %s', async (_, policies, reason) => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    w.restart({ policies, auditOnly: () => 'a typo' });
+    await w.engine.settle(NEVER);
+    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'pending' });
+    w.restart({ policies });
+    await w.engine.settle(NEVER);
+    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({
+      state: 'expired',
+      by: 'engine',
+      decidedAt: START,
+      reason: expect.stringContaining(reason) as string,
+    });
+    expect(w.engine.conditions()).toEqual([]);
+  });
+
+  test('that the tripwire requires stays pending in enforce', async () => {
+    const w = three({ policy: { limits: { maxMatched: 2 } } });
+    await run(w);
+    await w.engine.settle(NEVER);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toHaveLength(1);
+  });
+
+  test('that is pending ends when a complete reading has none of its entries', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const stored = () => w.ledger.storedPlan(id, w.clock.now());
+    w.dlq.entries.delete('dlq-001');
+    w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
+    await run(w);
+    expect(await stored()).toMatchObject({ state: 'pending' });
+    await w.engine.pause({ ...ME });
+    w.dlq.entries.clear();
+    await run(w);
+    expect(await stored()).toMatchObject({ state: 'pending' });
+    await w.engine.unpause({ ...ME });
+    await run(w);
+    expect(await stored()).toMatchObject({ state: 'expired', by: 'engine', reason: 'none of its entries is left' });
+    await w.engine.settle(NEVER);
+    expect(w.engine.conditions()).toEqual([]);
+  });
+
   test('that stands can be taken back, also after it was given on a draft', async () => {
     const w = three({ policy: { mode: 'approve' } });
     const { id } = await shown(w);
