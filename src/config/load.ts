@@ -11,6 +11,7 @@ import { checkCanaries } from './check-canaries.ts';
 import { checkHooks } from './check-hooks.ts';
 import { checkPolicies, type PolicyList } from './check-policies.ts';
 import { checkSchema } from './check-schema.ts';
+import { checkProxies } from './check-proxies.ts';
 import { composeConfig, type Config, type LoadedPolicy } from './config.ts';
 import { environmentDefaults } from './environment-defaults.ts';
 import { problemsOf, unread } from './file-problems.ts';
@@ -40,7 +41,7 @@ export type LoadResult =
 
 export interface LoadOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False: files of secrets are not read. */
+  /** False: files of secrets are not read, and proxies of the environment are not checked. */
   readonly secrets?: boolean;
 }
 
@@ -86,7 +87,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
     ...checkHooks(main.root),
     ...checkCanaries(main.root),
     ...security.faults,
-    ...(options.secrets === false ? [] : checkSecretFiles(main.root, absolute)),
+    ...(options.secrets === false ? [] : [...checkSecretFiles(main.root, absolute), ...checkProxies(options.env)]),
   ];
 
   const parsed: LoadedPolicy[] = [];

@@ -16,7 +16,7 @@ const UNCLEAR_REFUSALS: ReadonlySet<number> = new Set([408, 425, 499]);
 
 const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
   dns: 'check the host name in the URL of the account, and the resolver of this machine',
-  connection: 'check that the service can be reached from this machine',
+  connection: 'check that the service can be reached from this machine, and the proxy if one is set',
   tls: 'check the certificate of the service, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)',
   timeout: 'raise client.timeout if the service is that slow',
   unauthorized: 'check the token, or the user and password, of the account',
@@ -90,6 +90,7 @@ export function statusError(
     what: `the service answered ${status}${said}`,
     effect: effectOfStatus(status),
     status,
+    ...(status === 407 && { advice: PROXY_ADVICE }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
@@ -107,7 +108,7 @@ export function exchangeError(
     return new InvalidRequestError(place.operation, `HTTP cannot express this request (${errorMessage(cause)})`);
   }
   const { code, what } = explain(cause, stopped);
-  const advice = schemeAdvice(code, place, cause);
+  const advice = codeOf(cause) === NO_TUNNEL ? PROXY_ADVICE : schemeAdvice(code, place, cause);
   return serviceError(place, {
     code,
     what: sent ? what : `${what}; the request was not sent`,
@@ -115,8 +116,8 @@ export function exchangeError(
     effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
     ...(advice !== undefined && { advice }),
     ...(status !== undefined && { status }),
-    // A parser error contains the raw response.
-    ...(!(cause instanceof Error && 'rawPacket' in cause) && { cause }),
+    // A parser error contains the raw response, and the error of a tunnel contains the proxy's text.
+    ...(!(cause instanceof Error && 'rawPacket' in cause) && codeOf(cause) !== NO_TUNNEL && { cause }),
   });
 }
 
@@ -171,6 +172,10 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
   if (code === 'HPE_HEADER_OVERFLOW') return { code: 'too_large', what: 'the response headers are too large' };
   if (code.startsWith('HPE_')) return { code: 'malformed', what: 'the response is not HTTP' };
   if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
+  if (code === NO_TUNNEL) {
+    const { statusCode = 'no response' } = cause as { readonly statusCode?: number };
+    return { code: 'connection', what: `the proxy does not connect to the service (${statusCode})` };
+  }
   return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
 }
 
@@ -185,6 +190,9 @@ function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): s
   }
   return undefined;
 }
+
+const NO_TUNNEL = 'ERR_PROXY_TUNNEL';
+const PROXY_ADVICE = 'check HTTP_PROXY, HTTPS_PROXY and NO_PROXY in the environment, and the rules of the proxy';
 
 /** Codes of Node for a header or path that it does not write. */
 const INVALID_REQUEST = /^ERR_(?:INVALID_CHAR|INVALID_HTTP_TOKEN|HTTP_INVALID_HEADER_VALUE|UNESCAPED_CHARACTERS)$/;

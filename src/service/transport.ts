@@ -2,10 +2,11 @@
  * Performs HTTP exchanges with one origin and reports if a request began to be written. That fact decides if a failed
  * write may have taken effect. Follows no redirects and retries nothing.
  */
-import { Agent, request as requestHttp, type ClientRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
+import { openAgent, type HttpAgent } from '#foundation/platform/http-agents.ts';
 import type { AnswerReading } from './answer-memory.ts';
 import type { AnswerHeaders } from './rate-limit-headers.ts';
 
@@ -55,23 +56,18 @@ export class AnswerTooLarge extends Error {
 }
 
 /** Connections to one origin. Each one has one request at a time: it would be unknown if a pipelined write was read. */
-export interface Connections extends Disposable {
-  readonly agent: Agent;
-  readonly request: typeof requestHttp;
+export interface Connections extends HttpAgent, Disposable {
   readonly to: ReturnType<typeof urlToHttpOptions>;
 }
 
-/** Time after which an unused connection is closed, before most services close it. */
+/** Time after which an unused connection is closed, before most services close it. A proxy must open a tunnel in it. */
 const UNUSED_MS = 4_000;
 
 /** @param most maximum number of connections */
 export async function openConnections(origin: string, most: number): Promise<Connections> {
   const to = urlToHttpOptions(new URL(origin));
-  const settings = { keepAlive: true, maxSockets: most, timeout: UNUSED_MS };
-  // Loaded only for TLS, because it takes 8 ms and 4 MB.
-  const https = to.protocol === 'https:' ? await import('node:https') : undefined;
-  const agent = https === undefined ? new Agent(settings) : new https.Agent(settings);
-  return { agent, request: https?.request ?? requestHttp, to, [Symbol.dispose]: () => agent.destroy() };
+  const opened = await openAgent(to.protocol ?? '', { keepAlive: true, maxSockets: most, timeout: UNUSED_MS });
+  return { ...opened, to, [Symbol.dispose]: () => opened.agent.destroy() };
 }
 
 /**
@@ -130,7 +126,8 @@ export function exchange(
     signal.addEventListener('abort', onAbort, { once: true });
     reading.onTooMuch = tooLarge;
 
-    // Nothing is written before the connection is open. A request that ends before closes its connection.
+    // Nothing is written before the connection is open. A request that ends before closes its connection. Through a
+    // tunnel, this event follows the handshake with the service.
     request.on('socket', (socket: Socket & { readonly secureConnecting?: boolean }) => {
       const began = (): void => {
         sent = true;

@@ -373,6 +373,15 @@ describe('the environment of an image', () => {
     ]);
     expect(parse(silent, { env: { OPSD_LISTEN: '', OPSD_STORE: '' } })).toMatchObject({ ok: true });
   });
+
+  test('names an invalid proxy, without its password', () => {
+    const problems = bad(silent, { env: { HTTPS_PROXY: 'socks5://opsd:canary-password@proxy.example' } });
+    expect(problems).toMatchObject([{ message: 'HTTPS_PROXY: not the http:// or https:// URL of a proxy' }]);
+    expect(formatProblems(problems)).toMatch(/write a URL such as http:\/\/proxy.example:3128/);
+    expect(formatProblems(problems)).not.toContain('canary-password');
+    expect(parse(silent, { env: { HTTPS_PROXY: 'http://opsd:canary-password@proxy.example' } }).ok).toBe(true);
+    expect(parse(silent, { env: { HTTPS_PROXY: 'socks5://proxy.example' }, secrets: false }).ok).toBe(true);
+  });
 });
 
 describe('problems', () => {

@@ -1,9 +1,10 @@
 /**
  * Sends a POST to an external server, with limits on the time and on the size of the response. Follows no redirects.
  */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { IncomingMessage, RequestOptions, request as httpRequest } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from './clock.ts';
+import { openAgent, type HttpAgent } from './http-agents.ts';
 import { httpDate, retryAfter } from './retry-after.ts';
 import { withTimeout } from './sleep.ts';
 
@@ -38,21 +39,23 @@ const STALE: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE']);
 const MOST_ANSWER_BYTES = 65_536;
 
 export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): HttpPost {
-  const plain = { request: httpRequest, agent: new HttpAgent({ keepAlive: true }) };
-  let secure: Promise<typeof plain> | undefined;
+  /** By protocol, opened on demand. */
+  const agents = new Map<string, Promise<HttpAgent>>();
 
-  /** Loads TLS on demand. */
-  async function loadSecure(): Promise<typeof plain> {
-    const https = await import('node:https');
-    return { request: https.request, agent: new https.Agent({ keepAlive: true, ...tls }) };
+  function agentOf(protocol: string): Promise<HttpAgent> {
+    const opened = agents.get(protocol) ?? openAgent(protocol, { keepAlive: true, ...tls });
+    agents.set(protocol, opened);
+    return opened;
   }
 
   return {
     async send(url, { headers, body }, signal) {
-      const { request, agent } = new URL(url).protocol === 'https:' ? await (secure ??= loadSecure()) : plain;
+      const { request, agent } = await agentOf(new URL(url).protocol);
       const all = { 'accept-encoding': 'identity', ...headers, 'content-length': body.length };
       const answer = await withTimeout(clock, timeoutMs, signal, async (within) => {
-        const post = () => exchange(request, url, { method: 'POST', headers: all, agent, signal: within }, body);
+        // The signal ends no tunnel that a proxy is opening; the timeout does.
+        const options = { method: 'POST', headers: all, agent, signal: within, timeout: timeoutMs };
+        const post = () => exchange(request, url, options, body);
         try {
           return await post();
         } catch (error) {
@@ -72,8 +75,12 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
       };
     },
     [Symbol.dispose]() {
-      plain.agent.destroy();
-      void secure?.then(({ agent }) => agent.destroy());
+      for (const opened of agents.values()) {
+        void opened.then(
+          ({ agent }) => agent.destroy(),
+          () => undefined,
+        );
+      }
     },
   };
 }

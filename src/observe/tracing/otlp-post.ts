@@ -54,6 +54,7 @@ function verdict({ status, retryAfterMs, contentType, body }: PostAnswer): PostR
 /** Explanations by the code of the system, Node, or OpenSSL. */
 const CAUSES: readonly (readonly [code: RegExp, explanation: string])[] = [
   [/^(?:ENOTFOUND|EAI_)/, 'the host name does not resolve'],
+  [/^ERR_PROXY_TUNNEL$/, 'the proxy of HTTPS_PROXY does not connect to it'],
   [/^ECONNREFUSED$/, 'nothing listens there'],
   [/CERT|SSL|TLS|UNABLE_TO|EPROTO/, 'there is no trusted TLS connection'],
   [/^(?:ECONNRESET|EPIPE)$/, 'the connection was closed without a response'],

@@ -8,6 +8,7 @@ import type { MessageProgress } from '#observe/aggregation/message-trace.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import { otlpSink } from '../../support/otlp-sink.ts';
 import { freePort } from '../../support/free-port.ts';
+import { httpProxy, proxyEnvironment } from '../../support/http-proxy.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { AT, message, openMessage, PARENT, spanWorld, type Committing, type SpanWorldOptions } from './span-world.ts';
 
@@ -565,6 +566,24 @@ describe('a faulty receiver', () => {
     await expect.poll(() => clock.nextIn).toBe(1_000);
     await clock.advance(60_000);
     await expect.poll(() => spans.problem()?.cause).toBe('nothing listens there (ECONNREFUSED)');
+  });
+
+  test('behind a proxy gets its spans through that, or names it', async () => {
+    const sink = await otlpSink();
+    const proxy = await httpProxy(sink.url);
+    proxyEnvironment({ http_proxy: proxy.url, https_proxy: proxy.url });
+    const plain = await spanWorld({ url: 'http://collector.example:4318' });
+    await plain.send([message()]);
+    await expect.poll(() => sink.requests.length).toBe(1);
+    expect(proxy.requests).toEqual(['POST http://collector.example:4318/v1/traces']);
+
+    proxy.refusal = 403;
+    const { send, spans, clock } = await spanWorld({ url: 'https://collector.example' });
+    await send([message()]);
+    await expect.poll(() => clock.nextIn).toBe(1_000);
+    await clock.advance(60_000);
+    const cause = 'the proxy of HTTPS_PROXY does not connect to it (ERR_PROXY_TUNNEL)';
+    await expect.poll(() => spans.problem()?.cause).toBe(cause);
   });
 
   test('that hangs: a full queue drops whole messages and counts them, and flushing can be aborted', async () => {

@@ -7,6 +7,7 @@ import { openStore } from '#storage/sqlite.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { scrapeBody, serving, world } from '../http/world.ts';
 import { freePort } from '../../support/free-port.ts';
+import { httpProxy, PROXY_PASSWORD, proxyEnvironment } from '../../support/http-proxy.ts';
 import { httpSink, type Answer } from '../../support/http-sink.ts';
 import { onLoopback } from '../../support/loopback.ts';
 import { TEST_TOKEN } from '../../support/service.ts';
@@ -249,4 +250,23 @@ test('a daemon that is named and does not respond is a finding', async () => {
     expect(stdout).toContain(`✗ daemon         ${place}: `);
     expect(stdout).toMatch(/1 finding\.\n$/);
   }
+});
+
+test('receivers behind a proxy are reached through it, and its login is not shown', async () => {
+  const sink = await httpSink();
+  const proxy = await httpProxy(sink.url);
+  proxyEnvironment({ http_proxy: proxy.url, https_proxy: proxy.url });
+  const { url } = await testEmulator();
+  const config = configOf(
+    url,
+    'notifications:\n  webhook: { url: "https://hooks.example/x" }\n  alertmanager: { url: "http://alerts.example" }\n',
+  );
+  const { stdout } = await doctor(config);
+  const shown = (text: string) => text.replaceAll(/\s+/g, ' ');
+  expect(shown(stdout)).toContain('notifications.alertmanager: http://alerts.example responds (200 to HEAD)');
+  expect(proxy.requests.toSorted()).toEqual(['CONNECT hooks.example:443', 'HEAD http://alerts.example/']);
+  proxy.refusal = 403;
+  const refused = await doctor(config);
+  expect(shown(refused.stdout)).toMatch(/https:\/\/hooks\.example does not respond: Failed to establish tunnel/);
+  expect(refused.stdout + refused.stderr).not.toContain(PROXY_PASSWORD);
 });

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { httpProxy, PROXY_PASSWORD, proxyEnvironment } from '../../support/http-proxy.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
@@ -360,4 +361,29 @@ test('no secret in any line of the log, event or row', async () => {
   expect(sink.requests[0]!.url).toContain(canaries[0]);
   const seen = [world.log.join(''), JSON.stringify(world.said), JSON.stringify(await world.store.load())].join('');
   for (const canary of canaries) expect(seen.includes(canary), canary).toBe(false);
+});
+
+test('a webhook and Alertmanager are reached through the proxy, whose failures show no login', async () => {
+  const sink = await httpSink();
+  const proxy = await httpProxy(sink.url);
+  proxyEnvironment({ HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
+  proxy.refusal = 502;
+  const { start, tell, said, log, clock } = notificationWorld();
+  await start({
+    webhook: { url: 'https://hooks.example/hook' },
+    alertmanager: { url: 'http://alertmanager.example:9093' },
+  });
+  tell();
+  const failures = () => said.filter(({ type }) => type === 'notification.failed');
+  await until({ what: 'both fail' }, () => failures().length >= 2);
+  expect(proxy.requests.toSorted()).toEqual([
+    'CONNECT hooks.example:443',
+    'POST http://alertmanager.example:9093/api/v2/alerts',
+  ]);
+  expect(JSON.stringify([said, log])).not.toContain(PROXY_PASSWORD);
+  proxy.refusal = undefined;
+  await until({ what: 'Alertmanager gets it' }, async () => {
+    await clock.advance(60_000);
+    return sink.requests.some(({ url }) => url === '/api/v2/alerts') || undefined;
+  });
 });

@@ -1,5 +1,8 @@
 /** One result of `opsd doctor`, and the requests of its checks. */
+import { text } from 'node:stream/consumers';
+import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { openAgent } from '#foundation/platform/http-agents.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import type { CliIo } from '../command.ts';
@@ -23,13 +26,16 @@ export type Reached = { readonly status: number; readonly text: string } | { rea
 export async function reach(url: string, method: 'GET' | 'HEAD', { clock, signal }: CliIo): Promise<Reached> {
   using _alive = keepAlive();
   try {
+    const { request, agent } = await openAgent(new URL(url).protocol, {});
     return await withTimeout(clock, TIMEOUT_MS, signal, async (within) => {
-      const response = await fetch(url, { method, redirect: 'manual', signal: within });
-      return { status: response.status, text: await response.text() };
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const sent = request(url, { method, agent, signal: within, timeout: TIMEOUT_MS }, resolve);
+        sent.on('error', reject).end();
+      });
+      return { status: response.statusCode ?? 0, text: await text(response) };
     });
   } catch (error) {
     signal.throwIfAborted();
-    const { cause } = error as { readonly cause?: unknown };
-    return { error: errorMessage(cause instanceof Error ? cause : error) };
+    return { error: errorMessage(error) };
   }
 }
