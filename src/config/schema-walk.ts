@@ -68,7 +68,7 @@ export function literalsAt(members: readonly Schema[], path: readonly string[]):
 }
 
 /** Only value that a member allows at a path. */
-export function literalAt(member: Schema, path: readonly string[]): unknown {
+function literalAt(member: Schema, path: readonly string[]): unknown {
   const schema = schemaAt(member, path);
   const def = schema && (unwrap(schema) as z.core.$ZodTypes)._zod.def;
   return def?.type === 'literal' ? def.values[0] : undefined;
