@@ -1,4 +1,5 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { requirePolicy } from '../api/command-routes.ts';
 import { fromStore } from '../api/from-store.ts';
@@ -6,14 +7,15 @@ import { refused } from '../api/refusals.ts';
 import { formatCount } from '../api/format.ts';
 import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
-import type { PolicyView, RunView } from '../api/status-views.ts';
+import type { RunView } from '../api/status-views.ts';
+import type { StoredPlanView } from '../api/stored-plans.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { blockText, clipped, facts, idText, long, moment, section, state, sub } from './page-parts.ts';
+import { blockText, clipped, facts, idLink, idText, long, moment, section, state, sub } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { planMain } from './plan-parts.ts';
@@ -39,7 +41,7 @@ export async function policyPage(context: PageContext): Promise<Reply> {
     ...(hasTests && { isStill: true as const }),
     windowTitle: `Policy ${policy.name}`,
     section: '/policies',
-    main: html`${policyFacts(policy, at)}
+    main: html`${policyFacts(detail, commandOf(context))}
       <div class="acts">
         ${dryRunForm(context)} ${isPaused ? liftForm(context, policy.name) : pauseForm(context, policy.name)}
         ${haltForms(context, policy.name, policy.campaigns)}
@@ -107,17 +109,27 @@ function settingAt(scope: unknown, path: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function policyFacts(policy: PolicyView, at: number): Html {
+function policyFacts({ policy, plans, at }: PolicyDetail, command: OwnCommand): Html {
+  const approved = plans.filter(({ state: now }) => now === 'approved');
   return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
   ${facts([
     { name: 'Mode', value: modeOf(policy) },
     { name: 'Action', value: [policy.action, sub(policy.account)] },
     { name: 'Last run', value: policy.lastRun && [moment(policy.lastRun.at, at), outcomeOf(policy, at)] },
     { name: 'Held', value: policy.held && `${policy.held.guard}: ${policy.held.reason}` },
+    { name: 'Approved', value: approved.length > 0 && approved.map((plan) => approvalOf(plan, at, command)) },
     { name: 'Next run', value: [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)] },
     { name: 'Owner', value: policy.owner },
     { name: 'Defined in', value: idText(policy.source) },
   ])}`;
+}
+
+/** Approval that stands, and the command that takes it back. */
+function approvalOf({ id, approvedBy = 'an operator', expiresAt }: StoredPlanView, at: number, command: OwnCommand) {
+  return html`<div>
+    ${idLink(planPath(id), id)} by ${clipped(approvedBy)}, expires ${moment(expiresAt, at)}
+    <code>${command(`reject ${id}`)}</code>
+  </div>`;
 }
 
 function dryRunForm(context: PageContext): Html | undefined {

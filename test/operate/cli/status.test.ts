@@ -103,6 +103,7 @@ test('the screen has the verdict, then problems, incidents, plans, pauses with t
 
   pending   9f3c2a resume-billing: 2 actions on production, expires in 1h
             opsd approve 9f3c2a
+            opsd reject 9f3c2a
 
   paused    all policies by oncall 1m ago: checkout is odd \\x1b[2J
             opsd unpause --reason TEXT
@@ -177,6 +178,17 @@ test('a reported incident and a pending plan are listed once', async () => {
   expect(stdout).toContain('Worse: since');
   expect(stdout.match(/183 runs/g)).toHaveLength(2);
   expect(stdout).not.toContain('is pending approval');
+});
+
+test('an approval that stands is listed with its operator, and how to take it back', async () => {
+  const stored = storedPlan({ state: 'approved', by: 'tom', approvedBy: 'tom', decidedAt: NOW, approvedAt: NOW });
+  const { stdout } = await status({
+    ledger: ledger({ storedPlans: async (states) => (states.includes('approved') ? [stored] : []) }),
+  });
+  expect(stdout).toContain(
+    '  approved  9f3c2a resume-billing: 2 actions on production by tom, expires in 1h\n            opsd reject 9f3c2a\n',
+  );
+  expect(stdout).not.toContain('opsd approve');
 });
 
 test('five incidents are shown, and the number of the others', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { acceptsGzip } from '#operate/http/reply.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import type { ServerDeps } from '#operate/server.ts';
 import { POLICY, RUN, busyWorld } from './busy-world.ts';
 import { ask, ledger, NOW, proposal, scrapeBody, serving, storedPlan, world } from './world.ts';
 
@@ -227,6 +228,16 @@ describe('the JSON API', () => {
       expect(await get('/api/v1/policies/resume-billing', deps)).toMatchObject({ policy: { lastRun } });
     },
   );
+
+  test.each(['pending', 'approved'] as const)('the page of a policy links a plan that is %s', async (state) => {
+    const stored = storedPlan({ state, approvedBy: 'tom', approvedAt: NOW });
+    const storedPlans: ServerDeps['ledger']['storedPlans'] = async (states) => (states.includes(state) ? [stored] : []);
+    const { address } = await serving(busyWorld({ ledger: ledger({ storedPlans }) }));
+    const { text } = await ask(address, '/policies/resume-billing');
+    expect(text).toContain('href="/plans/9f3c2a"');
+    expect(text).toContain('<code>opsd reject 9f3c2a</code>');
+    expect(text.includes('by tom')).toBe(state === 'approved');
+  });
 
   test('a run without an end is running', async () => {
     const { outcome: _outcome, finishedAt: _finishedAt, ...running } = RUN;

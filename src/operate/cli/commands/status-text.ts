@@ -44,8 +44,10 @@ export interface ScreenData extends StateData {
     readonly id: string;
     readonly policy: string;
     readonly account: string;
+    readonly state: string;
     readonly covers: number;
     readonly expiresAt: number;
+    readonly approvedBy?: string;
   }[];
 }
 
@@ -139,16 +141,19 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
 }
 
 function planLines(plan: ScreenData['plans'][number], { at }: ScreenData, command: OwnCommand): Segment[][] {
-  const { id, policy, account, covers, expiresAt } = plan;
+  const { id, policy, account, state, covers, expiresAt, approvedBy } = plan;
+  const isPending = state === 'pending';
+  const by = isPending || approvedBy === undefined ? '' : ` by ${approvedBy}`;
   const actions = `${counted(covers, 'action')} on ${account}`;
   const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
   return [
     [
-      { text: '  pending   ', style: 'dim' },
+      { text: isPending ? '  pending   ' : '  approved  ', style: 'dim' },
       { text: `${id} `, style: 'bold' },
-      { text: `${policy}: ${actions}, ${expires}` },
+      { text: `${policy}: ${actions}${by}, ${expires}` },
     ],
-    nextStep(command(`approve ${id}`)),
+    ...(isPending ? [nextStep(command(`approve ${id}`))] : []),
+    nextStep(command(`reject ${id}`)),
   ];
 }
 

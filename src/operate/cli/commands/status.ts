@@ -9,7 +9,7 @@ import type { ScreenData } from './status-text.ts';
 const ACTIONS = 5;
 const INCIDENTS = 5;
 const LISTS_IN_MEMORY = ['sources'];
-const LISTS = [...LISTS_IN_MEMORY, 'policies', 'plans?state=pending', `actions?limit=${ACTIONS}`];
+const LISTS = [...LISTS_IN_MEMORY, 'policies', 'plans?state=pending&state=approved', `actions?limit=${ACTIONS}`];
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 export const statusCommand: Command = {
