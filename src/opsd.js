@@ -21,7 +21,7 @@ if (found[0] < needed[0] || (found[0] === needed[0] && found[1] < needed[1])) {
   // From the start: by default, a signal for a reload ends the process.
   if (process.argv[2] === 'run') {
     process.on('SIGHUP', function () {
-      main.then(function (loaded) {
+      void main.then(function (loaded) {
         loaded.hangUp();
       });
     });
