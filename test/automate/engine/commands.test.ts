@@ -163,6 +163,15 @@ describe('approval', () => {
     expect(w.engine.conditions()).toEqual([]);
   });
 
+  test('that is pending stays for the replica that runs its policy', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const shared = { name: 'b', isLeader: false, allPolicies: new Set(['resume-billing']), hasLost: () => false };
+    w.restart({ policies: [], shared });
+    await w.engine.settle(NEVER);
+    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toHaveLength(1);
+  });
+
   test('that the tripwire requires stays pending in enforce', async () => {
     const w = three({ policy: { limits: { maxMatched: 2 } } });
     await run(w);
