@@ -44,6 +44,7 @@ const DURATION = String.raw`(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+`;
 const DAY = z.regexes.date.source.slice(1, -1);
 const ZONE = String.raw`(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
 const TIME = String.raw`(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?${ZONE}?`;
+// bounded: each part of a duration ends with its unit
 const PAST = new RegExp(`^(?:${EPOCH_MS}|${DURATION}|${DAY}(?:T${TIME})?)$`);
 /** Longest text of a time. A duration of this length is finite. */
 const MAX_PAST = 40;
