@@ -192,7 +192,7 @@ function authenticate(
       const challenge = { 'WWW-Authenticate': 'Basic realm="management"' };
       throw new ApiError(
         401,
-        'the management API needs basic authentication with its username and password',
+        'the management API needs basic authentication with its username and password, in the header Authorization',
         challenge,
       );
     }
@@ -202,7 +202,7 @@ function authenticate(
   const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
   const credential = token === undefined ? undefined : accounts.byToken(token);
   if (credential === undefined) {
-    throw new ApiError(401, 'the message API needs the bearer token of an account', {
+    throw new ApiError(401, 'the message API needs the bearer token of an account, in the header Authorization', {
       'WWW-Authenticate': 'Bearer',
     });
   }

@@ -291,6 +291,7 @@ const ATTEMPTS = `
 const PLAN_IDS = `
   -- Plans get ids of their own. An id that two contents share becomes longer.
   ALTER TABLE plans RENAME TO plans_by_hash;
+  ALTER INDEX plans_pkey RENAME TO plans_by_hash_pkey;
   DROP INDEX plans_state;
   CREATE TABLE plans (
     id TEXT PRIMARY KEY, hash TEXT NOT NULL, revision BIGINT NOT NULL, state TEXT NOT NULL, saved_at BIGINT NOT NULL,

@@ -86,8 +86,10 @@ test('the last line is the only verdict', async () => {
 
 test('the texts of the emulator about wrong credentials are not taken for credentials', async () => {
   const { stdout } = await connect((await testEmulator()).url, { all: true });
-  expect(stdout).toContain('401: the message API needs the bearer token of an account; ');
-  expect(stdout).toContain('401: the management API needs basic authentication with its username and password; ');
+  expect(stdout).toContain('401: the message API needs the bearer token of an account, in the header Authorization; ');
+  expect(stdout).toContain(
+    '401: the management API needs basic authentication with its username and password, in the header Authorization; ',
+  );
 });
 
 test('a write token without read permission is recognized', async () => {
