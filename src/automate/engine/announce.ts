@@ -64,7 +64,7 @@ export async function announceUnknown({ ledger, byName, conditions }: AnnounceDe
 }
 
 /**
- * Announces the approvals that stand: nothing acts later without a view having said that it will. Resolves the
+ * Announces active approvals, so that every later action is visible before it happens. Resolves the
  * conditions of plans that were decided, were used, or have expired.
  */
 export async function announceApprovals({

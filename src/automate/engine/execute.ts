@@ -82,7 +82,7 @@ function nextInARow(before: number, took: Step | undefined): number {
   return took === 'failed' || took === 'unknown' ? before + 1 : 0;
 }
 
-/** Holds a run of which no entry could be archived, so that an operator sees it. */
+/** Holds a run if none of its entries could be archived, so that an operator sees it. */
 function unarchived(measured: string | undefined): Denial | undefined {
   if (measured === undefined) return undefined;
   return denialBy('archive', {

@@ -91,7 +91,7 @@ export interface Person {
 /** Result of a run. */
 export interface RunSummary {
   readonly outcome: RunOutcome;
-  /** As in the plan; of a prune, only what its pages found. Absent if unknown. */
+  /** Number of matched entries, as in the plan. For a prune: the entries of its pages. Absent if unknown. */
   readonly matched?: number;
   /** Entries that the service acted on; of a prune, deleted messages. */
   readonly acted: number;

@@ -17,7 +17,7 @@ export interface Clock {
   after(ms: number, run: () => void): Timer;
 }
 
-/** As they were at load: tests of applications, which run the emulator in their process, replace them by fake ones. */
+/** Timers at load. Tests of applications run the emulator in their process, and replace the global ones by fake ones. */
 const { setTimeout, clearTimeout } = globalThis;
 const now = Date.now.bind(Date);
 const monotonic = performance.now.bind(performance);

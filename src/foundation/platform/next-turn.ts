@@ -1,4 +1,4 @@
-/** As it was at load, like the timers of the clock. */
+/** Function at load, like the timers of the clock: tests replace the global one. */
 const { setImmediate } = globalThis;
 
 /** Resolves in the next turn of the event loop, so that other work runs in between. */

@@ -254,7 +254,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
     if (found === undefined || found.state === 'failing') return undefined;
     if (found.state === 'healthy') return 'healthy';
     if (found.state !== 'unknown') return found.since;
-    // Nobody delivers to it any more: the attempts are known, and none failed for long.
+    // No client sends to it any more: the attempts are known, and none failed for long.
     return attempts.of(account, host, DESTINATION_RULES.latelyMs)?.all === 0 ? 'healthy' : undefined;
   }
 
