@@ -24,10 +24,11 @@ import {
   type LogMemory,
   type OpenMessage,
 } from './log-store.ts';
-import { dueAfter, aggregateMessage, unjoinedOf, type MessageAggregate } from './message-aggregation.ts';
+import { aggregateMessage, unjoinedOf, type MessageAggregate } from './message-aggregation.ts';
 import type { MessageDescription, MessageProgress } from './message-trace.ts';
 import {
   describe,
+  dueAfter,
   formatRecord,
   isOutcome,
   parseRecord,
@@ -91,6 +92,20 @@ interface Group {
   resumed: ResumedMessage | undefined;
   /** True for a message of a canary, or its callback. */
   isCanary: boolean;
+}
+
+interface Finished {
+  readonly opened: OpenMessage[];
+  readonly closed: string[];
+  readonly resumeEnds: ResumeEnd[];
+  readonly touched: [messageId: string, group: Group, aggregated: MessageAggregate][];
+}
+
+interface Finishing {
+  /** Record of the message, if it is open. */
+  readonly stored: string | undefined;
+  readonly measures: boolean;
+  readonly finished: Finished;
 }
 
 export class WindowAggregation {
@@ -201,39 +216,18 @@ export class WindowAggregation {
 
   /** @param records records of the messages that `open` returned, by id */
   finish(records: ReadonlyMap<string, string>, { entryMode, expired = [] }: FinishOptions = {}): LogAggregate {
-    const { account, isSweep = false, readAgainMs = READ_AGAIN_MS } = this.#window;
+    const { account, isSweep = false } = this.#window;
     const measures = entryMode !== 'snapshot';
     const counts = this.#counts;
     counts.add('opsd_log_duplicate_entries_total', this.#repeated);
     counts.add('opsd_log_invalid_entries_total', this.#invalid);
     if (isSweep) counts.add('opsd_log_late_entries_total', this.#fresh);
-    const opened: OpenMessage[] = [];
-    const closed: string[] = [];
-    const resumeEnds: ResumeEnd[] = [];
-    const touched: [messageId: string, group: Group, aggregated: MessageAggregate][] = [];
+    const finished: Finished = { opened: [], closed: [], resumeEnds: [], touched: [] };
     for (const [messageId, group] of this.#groups) {
-      if (group.steps.length === 0) continue;
-      const stored = records.get(messageId);
-      const before = stored === undefined ? undefined : parseRecord(stored);
-      const aggregated = this.#aggregate(messageId, group, { before, measures });
-      touched.push([messageId, group, aggregated]);
-      const { end } = aggregated.record;
-      if (aggregated.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
-        resumeEnds.push({ ...group.resumed, end });
-      }
-      const isTold = aggregated.isPast || aggregated.record.steps.some(({ state }) => state === 'ERROR');
-      if (group.failed !== undefined && !isTold) {
-        this.#attempts.add(group.failed);
-      }
-      // In the mode with one entry per message, only the fact that it ended is kept.
-      if (aggregated.isComplete || (!measures && aggregated.record.end !== undefined)) {
-        this.#ended.add(aggregated.record.steps.at(-1)!.time, group.key);
-        if (before !== undefined) closed.push(messageId);
-      } else {
-        const open = openMessage(messageId, aggregated, { said: group.described, waitMs: readAgainMs });
-        opened.push(group.isCanary ? withoutDue(open) : open);
-      }
+      if (group.steps.length > 0)
+        this.#finishMessage(messageId, group, { stored: records.get(messageId), measures, finished });
     }
+    const { opened, closed, resumeEnds, touched } = finished;
     for (const { messageId, record } of expired) {
       if (this.#groups.get(messageId)?.steps.length) continue;
       closed.push(messageId);
@@ -279,14 +273,29 @@ export class WindowAggregation {
     return group;
   }
 
-  #aggregate(
-    messageId: string,
-    { key, steps: fresh, described, isCanary }: Group,
-    { before, measures }: { readonly before: MessageRecord | undefined; readonly measures: boolean },
-  ): MessageAggregate {
+  /** Decides what the new entries of a message say. */
+  #finishMessage(messageId: string, group: Group, { stored, measures, finished }: Finishing): void {
+    const { key, steps: fresh, described, isCanary } = group;
+    const before = stored === undefined ? undefined : parseRecord(stored);
     const isPast = before === undefined && this.#window.memory.ended.hasAnywhere(key);
     const counts = isCanary ? this.#canaries : this.#counts;
-    return aggregateMessage({ messageId, before, isPast, fresh, described, counts, measures });
+    const aggregated = aggregateMessage({ messageId, before, isPast, fresh, described, counts, measures });
+    finished.touched.push([messageId, group, aggregated]);
+    const { end, steps } = aggregated.record;
+    if (aggregated.endedNow && group.resumed !== undefined && (end === 'failed' || end === 'delivered')) {
+      finished.resumeEnds.push({ ...group.resumed, end });
+    }
+    const isTold = aggregated.isPast || steps.some(({ state }) => state === 'ERROR');
+    if (group.failed !== undefined && !isTold) this.#attempts.add(group.failed);
+    // In the mode with one entry per message, only the fact that it ended is kept.
+    if (aggregated.isComplete || (!measures && end !== undefined)) {
+      this.#ended.add(steps.at(-1)!.time, key);
+      if (before !== undefined) finished.closed.push(messageId);
+      return;
+    }
+    const waitMs = this.#window.readAgainMs ?? READ_AGAIN_MS;
+    const open = openMessage(messageId, aggregated, { said: described, waitMs });
+    finished.opened.push(isCanary ? withoutDue(open) : open);
   }
 
   #abandon(record: MessageRecord, measures: boolean): void {

@@ -10,7 +10,8 @@ import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { destinationOf } from './destination.ts';
 import type { DestinationCounts, LogCounts } from './log-counts.ts';
 import type { MessageDescription, MessageOutcome } from './message-trace.ts';
-import { inOrder, isOutcome, type MessageRecord, type Step } from './open-message.ts';
+import { AttemptPairs, type Pairs } from './attempt-pairs.ts';
+import { dueAfter, inOrder, isOutcome, type MessageRecord, type Step } from './open-message.ts';
 
 const UNKNOWN_DESTINATION = 'unknown';
 
@@ -52,10 +53,7 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
   let endedNow = false;
   for (const step of ordered) {
     countStep(counts, of, step);
-    if (measures && step.state === 'ERROR' && step.nextDeliveryTime !== undefined) {
-      const delay = Math.max(0, step.nextDeliveryTime - step.time);
-      counts.observe('msgsvc_message_retry_delay_seconds', delay, { messageId, at: step.time });
-    }
+    if (measures) observeRetryDelay(counts, messageId, step);
     if (isPast || end !== undefined) continue;
     end = outcomeOf(step, steps);
     if (end === undefined) continue;
@@ -68,15 +66,9 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
   let measured = before?.measured ?? false;
   const created = known.find(({ state }) => state === 'CREATED');
   const pairs = measures
-    ? measureAttempts(known, { messageId, of, counts, isPast })
+    ? new AttemptPairs({ messageId, of, counts, isPast }).measure(known)
     : { areComplete: true, outcomes: 0, unjoined: 0 };
-  if (measures && isPast) {
-    counts.add('opsd_log_unjoined_attempts_total', pairs.unjoined);
-    // The durations measured without these steps were wrong.
-    if (fresh.some(({ state }) => state === 'ACTIVE' || isOutcome(state))) {
-      counts.add('opsd_log_revised_durations_total', 1);
-    }
-  }
+  if (measures && isPast) countLate(counts, fresh, pairs);
   const isComplete = end !== undefined && created !== undefined && pairs.areComplete;
   const delivered = end === 'delivered' ? known.find(({ state }) => state === 'DELIVERED') : undefined;
   if (measures && delivered !== undefined && created !== undefined) {
@@ -95,8 +87,12 @@ export function aggregateMessage(window: MessageWindow): MessageAggregate {
   };
 }
 
-export function dueAfter({ time, nextDeliveryTime = 0 }: Step): number {
-  return Math.max(time, nextDeliveryTime);
+/** Counts the new entries of a message that was complete: the durations measured without them were wrong. */
+function countLate(counts: LogCounts, fresh: readonly Step[], { unjoined }: Pairs): void {
+  counts.add('opsd_log_unjoined_attempts_total', unjoined);
+  if (fresh.some(({ state }) => state === 'ACTIVE' || isOutcome(state))) {
+    counts.add('opsd_log_revised_durations_total', 1);
+  }
 }
 
 function outcomeOf(step: Step, steps: readonly Step[]): MessageOutcome | undefined {
@@ -141,78 +137,6 @@ function tellsOf(end: MessageOutcome, { state, nextDeliveryTime }: Step): boolea
   return state === 'FAILED' || (state === 'ERROR' && nextDeliveryTime === undefined);
 }
 
-interface Measuring {
-  readonly messageId: string;
-  readonly of: DestinationCounts;
-  readonly counts: LogCounts;
-  readonly isPast: boolean;
-}
-
-/** Measures the waits and attempts that are not measured yet. */
-function measureAttempts(
-  steps: readonly Step[],
-  { messageId, of, counts, isPast }: Measuring,
-): { readonly areComplete: boolean; readonly outcomes: number; readonly unjoined: number } {
-  let due: number | undefined;
-  let active: Step | undefined;
-  /** True if a failure was reported and no later attempt. */
-  let isTold = false;
-  /** Due time of the attempt that the last RETRY announced, until an entry reports that attempt. */
-  let again: number | undefined;
-  let outcomes = 0;
-  let unjoined = 0;
-  let areComplete = true;
-  /** Returns true if the failure that caused a RETRY is missing. The two entries can be in either order. */
-  const isUntold = (): boolean => again !== undefined && !isTold;
-  for (const step of steps) {
-    const { state, time } = step;
-    if (state === 'CREATED') {
-      due = dueAfter(step);
-    } else if (state === 'ACTIVE') {
-      if (active !== undefined) areComplete = false;
-      if (isUntold()) areComplete &&= isPast;
-      active = step;
-      isTold = false;
-      again = undefined;
-      if (due === undefined) areComplete &&= isPast;
-      else if (step.waitedFrom === undefined) {
-        of.observe('msgsvc_message_queue_wait_seconds', Math.max(0, time - due), { messageId, at: time });
-        step.waitedFrom = due;
-      } else if (step.waitedFrom !== due) {
-        counts.add('opsd_log_revised_durations_total', 1);
-        step.waitedFrom = due;
-      }
-      due = undefined;
-    } else if (isOutcome(state)) {
-      outcomes += 1;
-      // The previous attempt has no outcome yet, and the ACTIVE of this one has not arrived.
-      if (again !== undefined && time >= again) active = undefined;
-      if (active === undefined) {
-        unjoined += 1;
-        areComplete = false;
-      } else if (active.measuredTo === undefined) {
-        of.observe('msgsvc_message_attempt_duration_seconds', time - active.time, { messageId, at: time });
-        active.measuredTo = time;
-      } else if (active.measuredTo !== time) {
-        counts.add('opsd_log_revised_durations_total', 1);
-        active.measuredTo = time;
-      }
-      active = undefined;
-      again = undefined;
-      isTold = true;
-      due = step.nextDeliveryTime;
-    } else if (state === 'RETRY') {
-      // An attempt was made since the previous RETRY.
-      if (again !== undefined && time > again) areComplete &&= isPast;
-      due = step.nextDeliveryTime ?? due;
-      again = step.nextDeliveryTime ?? time;
-    } else if ((state === 'FAILED' && (!isTold || again !== undefined)) || (state === 'CANCELLED' && isUntold())) {
-      areComplete &&= isPast;
-    }
-  }
-  return { areComplete: areComplete && active === undefined, outcomes, unjoined };
-}
-
 /** Counts the pairs of a record that can no longer be completed. */
 export function unjoinedOf({ steps, end, measured }: MessageRecord): {
   readonly deliveries: number;
@@ -235,6 +159,11 @@ function countStep(counts: LogCounts, of: DestinationCounts, { state, reason, re
   if (state === 'CANCELLED') of.add('msgsvc_message_cancellations_total');
   if (isOutcome(state)) of.add('msgsvc_message_attempts_total');
   if (state === 'ERROR') of.addFailure('msgsvc_message_attempt_failures_total', reason!, codeOf(responseStatus));
+}
+
+function observeRetryDelay(counts: LogCounts, messageId: string, { state, time, nextDeliveryTime }: Step): void {
+  if (state !== 'ERROR' || nextDeliveryTime === undefined) return;
+  counts.observe('msgsvc_message_retry_delay_seconds', Math.max(0, nextDeliveryTime - time), { messageId, at: time });
 }
 
 /** Returns the reason and code of a failure. A FAILED without its own takes those of the last ERROR. */

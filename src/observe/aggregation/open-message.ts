@@ -113,6 +113,10 @@ function sort(steps: Step[]): void {
   }
 }
 
+export function dueAfter({ time, nextDeliveryTime = 0 }: Step): number {
+  return Math.max(time, nextDeliveryTime);
+}
+
 export function isOutcome(state: MessageState): boolean {
   return state === 'ERROR' || state === 'DELIVERED';
 }

@@ -1,7 +1,7 @@
 /** Builds the news of a commit about a message from its steps. */
-import { dueAfter, type MessageAggregate } from './message-aggregation.ts';
+import type { MessageAggregate } from './message-aggregation.ts';
 import type { AttemptTrace, MessageDescription, MessageProgress } from './message-trace.ts';
-import { isOutcome, type MessageRecord, type Step } from './open-message.ts';
+import { dueAfter, isOutcome, type MessageRecord, type Step } from './open-message.ts';
 
 export interface ProgressFacts {
   readonly account: string;

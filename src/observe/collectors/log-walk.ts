@@ -54,96 +54,148 @@ interface UnderWay {
 
 /** @throws the signal's reason when it is aborted; earlier commits stay */
 export async function walkLog(context: LogContext, walk: Walk): Promise<Walked> {
-  const stop = new AbortController();
-  const signal = AbortSignal.any([context.signal, stop.signal]);
-  const { pace, budget } = walk;
+  return new LogWalk(context, walk).run();
+}
+
+class LogWalk {
+  readonly #context: LogContext;
+  readonly #walk: Walk;
+  readonly #stop = new AbortController();
+  readonly #signal: AbortSignal;
   /** Unread spans and windows being read, each oldest first. */
-  const todo: Span[] = walk.from < walk.end ? [{ from: walk.from, to: walk.end }] : [];
-  const underWay: UnderWay[] = [];
-  let at = walk.from;
+  readonly #todo: Span[];
+  readonly #underWay: UnderWay[] = [];
+  #at: number;
   /** Service failure since the last commit. */
-  let failure: unknown;
+  #failure: unknown;
   /** Windows without a page since the last commit. */
-  let unanswered = 0;
+  #unanswered = 0;
 
-  /** Returns true for the first window. Its first moment is already counted and does not make it divisible. */
-  const isFirst = (span: Span): boolean => span.from === walk.from;
-  /** Returns true if a window cannot be divided because it covers one moment only. */
-  const isMoment = (span: Span): boolean => span.to - span.from <= (isFirst(span) ? 1 : 0);
+  constructor(context: LogContext, walk: Walk) {
+    this.#context = context;
+    this.#walk = walk;
+    this.#signal = AbortSignal.any([context.signal, this.#stop.signal]);
+    this.#todo = walk.from < walk.end ? [{ from: walk.from, to: walk.end }] : [];
+    this.#at = walk.from;
+  }
 
-  /** Returns true if the oldest uncommitted window is not being read. */
-  const lacksOldest = (): boolean =>
-    todo.length > 0 && (underWay.length === 0 || todo[0]!.from < underWay[0]!.span.from);
+  async run(): Promise<Walked> {
+    try {
+      this.#request();
+      while (this.#underWay.length > 0 && !this.#lacksOldest()) {
+        const { span, reading } = this.#underWay.shift()!;
+        const read = await reading;
+        const ended = 'error' in read ? await this.#afterBroken(span, read) : await this.#afterRead(span, read);
+        if (ended !== undefined) return ended;
+      }
+      this.#context.signal.throwIfAborted();
+      return this.#ended(this.#at >= this.#walk.end, this.#failure);
+    } finally {
+      this.#stop.abort(new Error('the run has ended'));
+      await Promise.all(this.#underWay.map(({ reading }) => reading));
+    }
+  }
 
-  /** Returns true if this run can read the pages of a window again. Otherwise the next run must begin with a smaller one. */
-  const mayReadAgain = ({ pages }: WindowBroken): boolean =>
-    budget.left - walk.reserve > pages && context.clock.monotonic() < walk.until;
+  #ended(isDone: boolean, error?: unknown): Walked {
+    return { isDone, at: this.#at, error };
+  }
 
   /** Requests windows, oldest first, while pages and time remain. */
-  const request = (): void => {
-    // Several windows that are too wide would waste the pages of the run.
-    const mayRequest = (): boolean => lacksOldest() || (pace.isProven && underWay.length < AT_ONCE);
-    while (todo.length > 0 && mayRequest() && context.clock.monotonic() < walk.until) {
-      const left = budget.left - walk.reserve;
-      if (left <= 0 || (underWay.length > 0 && left < (underWay.length + 1) * pace.pages)) return;
-      const [whole] = todo;
-      const span = {
-        from: whole!.from,
-        to: Math.min(whole!.to, whole!.from + pace.widthMs - (isFirst(whole!) ? 0 : 1)),
-      };
-      if (span.to === whole!.to) todo.shift();
-      else todo[0] = { from: span.to + 1, to: whole!.to };
-      const place = underWay.findIndex((other) => other.span.from > span.from);
-      underWay.splice(place === -1 ? underWay.length : place, 0, {
+  #request(): void {
+    const { pace, read } = this.#walk;
+    while (this.#mayRequest()) {
+      const [whole] = this.#todo;
+      const width = pace.widthMs - (this.#isFirst(whole!) ? 0 : 1);
+      const span = { from: whole!.from, to: Math.min(whole!.to, whole!.from + width) };
+      if (span.to === whole!.to) this.#todo.shift();
+      else this.#todo[0] = { from: span.to + 1, to: whole!.to };
+      const place = this.#underWay.findIndex((other) => other.span.from > span.from);
+      this.#underWay.splice(place === -1 ? this.#underWay.length : place, 0, {
         span,
-        reading: walk.read(span, { signal, isLimited: !isMoment(span) }),
+        reading: read(span, { signal: this.#signal, isLimited: !this.#isMoment(span) }),
       });
     }
-  };
+  }
 
-  try {
-    request();
-    while (underWay.length > 0 && !lacksOldest()) {
-      const { span, reading } = underWay.shift()!;
-      const read = await reading;
-      if ('error' in read) {
-        const { aborted, reason } = context.signal;
-        const isEnding = !read.isFull && ENDING.has(serviceErrorCode(read.error));
-        if (read.pages === 0) unanswered += 1;
-        // A window without a page says nothing about its width, unless that repeats or a timeout ended it.
-        const isAccident = read.pages === 0 && !read.isTimeout && (unanswered === 1 || isEnding);
-        const isBurst = read.burstAt !== undefined && !isMoment(span) && mayReadAgain(read);
-        if (!aborted || reason instanceof TimeoutError) {
-          if (!isBurst && !isAccident) pace.shrink(read);
-          await walk.onBroken();
-        }
-        if (aborted) break;
-        const { error, pages, isFull } = read;
-        if (isMoment(span) && pages > 0) return { isDone: false, at, error: momentError(context, span, error) };
-        if (!isFull) failure = error;
-        else if (budget.left <= walk.reserve) return { isDone: false, at, error: failure };
-        // Another request in this run is worth it only if the service responds and does not ask for fewer requests.
-        if (isEnding || (pages === 0 && !isAccident)) return { isDone: false, at, error };
-        todo.unshift(...(isBurst ? aroundMoment(span, read.burstAt) : [span]));
-        request();
-        continue;
-      }
-      // The service's clock is behind ours, so there is nothing more to read now.
-      if (read.to < span.from) return { isDone: true, at };
-      pace.learn(read);
-      request();
-      await walk.beforeCommit(read);
-      await walk.commit(read);
-      at = read.to;
-      failure = undefined;
-      unanswered = 0;
-      if (read.to < span.to) return { isDone: true, at };
+  #mayRequest(): boolean {
+    const { pace } = this.#walk;
+    if (this.#todo.length === 0 || !this.#hasTime()) return false;
+    // Several windows that are too wide would waste the pages of the run.
+    if (!this.#lacksOldest() && !(pace.isProven && this.#underWay.length < AT_ONCE)) return false;
+    const left = this.#pagesLeft();
+    return left > 0 && (this.#underWay.length === 0 || left >= (this.#underWay.length + 1) * pace.pages);
+  }
+
+  /** Commits a window. Returns the end of the walk, if this was its last window. */
+  async #afterRead(span: Span, read: WindowRead): Promise<Walked | undefined> {
+    // The service's clock is behind ours, so there is nothing more to read now.
+    if (read.to < span.from) return this.#ended(true);
+    this.#walk.pace.learn(read);
+    this.#request();
+    await this.#walk.beforeCommit(read);
+    await this.#walk.commit(read);
+    this.#at = read.to;
+    this.#failure = undefined;
+    this.#unanswered = 0;
+    return read.to < span.to ? this.#ended(true) : undefined;
+  }
+
+  /** Divides a window that broke off. Returns the end of the walk, if another request does not help. */
+  async #afterBroken(span: Span, read: WindowBroken): Promise<Walked | undefined> {
+    const { error, pages, isFull } = read;
+    const isEnding = !isFull && ENDING.has(serviceErrorCode(error));
+    if (pages === 0) this.#unanswered += 1;
+    // A window without a page says nothing about its width, unless that repeats or a timeout ended it.
+    const isAccident = pages === 0 && !read.isTimeout && (this.#unanswered === 1 || isEnding);
+    const isBurst = read.burstAt !== undefined && !this.#isMoment(span) && this.#mayReadAgain(read);
+    await this.#slowDown(read, isBurst || isAccident);
+    if (this.#isMoment(span) && pages > 0) return this.#ended(false, momentError(this.#context, span, error));
+    if (!isFull) this.#failure = error;
+    else if (this.#pagesLeft() <= 0) return this.#ended(false, this.#failure);
+    // Another request in this run is worth it only if the service responds and does not ask for fewer requests.
+    if (isEnding || (pages === 0 && !isAccident)) return this.#ended(false, error);
+    this.#todo.unshift(...(isBurst ? aroundMoment(span, read.burstAt) : [span]));
+    this.#request();
+    return undefined;
+  }
+
+  /** @throws the signal's reason when it is aborted */
+  async #slowDown(read: WindowBroken, keepsPace: boolean): Promise<void> {
+    const { signal } = this.#context;
+    if (!signal.aborted || signal.reason instanceof TimeoutError) {
+      if (!keepsPace) this.#walk.pace.shrink(read);
+      await this.#walk.onBroken();
     }
-    context.signal.throwIfAborted();
-    return { isDone: at >= walk.end, at, error: failure };
-  } finally {
-    stop.abort(new Error('the run has ended'));
-    await Promise.all(underWay.map(({ reading }) => reading));
+    signal.throwIfAborted();
+  }
+
+  #hasTime(): boolean {
+    return this.#context.clock.monotonic() < this.#walk.until;
+  }
+
+  #pagesLeft(): number {
+    return this.#walk.budget.left - this.#walk.reserve;
+  }
+
+  /** Returns true if this run can read the pages of a window again. Otherwise the next run must begin with a smaller one. */
+  #mayReadAgain({ pages }: WindowBroken): boolean {
+    return this.#pagesLeft() > pages && this.#hasTime();
+  }
+
+  /** Returns true if the oldest uncommitted window is not being read. */
+  #lacksOldest(): boolean {
+    const [unread] = this.#todo;
+    return unread !== undefined && (this.#underWay.length === 0 || unread.from < this.#underWay[0]!.span.from);
+  }
+
+  /** Returns true for the first window. Its first moment is already counted and does not make it divisible. */
+  #isFirst(span: Span): boolean {
+    return span.from === this.#walk.from;
+  }
+
+  /** Returns true if a window cannot be divided because it covers one moment only. */
+  #isMoment(span: Span): boolean {
+    return span.to - span.from <= (this.#isFirst(span) ? 1 : 0);
   }
 }
 
