@@ -13,8 +13,8 @@ const ADD = `INSERT INTO cap_slices (slice, policy, account, action, items) VALU
   ON CONFLICT (slice, policy, account, action) DO UPDATE SET items = cap_slices.items + excluded.items`;
 
 /**
- * Returns the queries of both parts of a window: `?1` is its start, `?2` the policy, `?3` the account, and `?4` the end of
- * the partial slice. Only time bounds them, so they are ranges of an index.
+ * Returns the queries of both parts of a window, and of its oldest action: `?1` is its start, `?2` the policy, `?3` the
+ * account, and `?4` the end of the partial slice. Only time bounds them, so they are ranges of an index.
  *
  * @param actions expression of the actions that count; default: all except budget raises, which do not act on entries
  */
@@ -23,6 +23,7 @@ export function capQueries(actions = `action <> 'budget.raise'`) {
   const sum = 'SELECT coalesce(sum(items), 0) AS items FROM';
   return {
     wholeSlices: `${sum} cap_slices WHERE slice >= ?1 AND slice < ?4 AND ${scope}`,
+    oldest: `SELECT min(at) AS at FROM intents WHERE at > ?1 AND at < ?4 AND active = 1 AND ${scope}`,
     partOfSlice: `${sum} intents WHERE at > ?1 AND at < ?4 AND active = 1 AND ${scope}`,
   };
 }
@@ -31,6 +32,8 @@ export function capQueries(actions = `action <> 'budget.raise'`) {
 export interface Caps {
   /** Number of items in a scope since `since`. */
   used(scope: CapScope, since: number): Work<number>;
+  /** Time of the oldest action in a scope since `since`. */
+  oldestAt(scope: CapScope, since: number): Work<number | undefined>;
   /** Takes the items of a proposal. */
   take(proposal: Proposal, at: number): Work<void>;
   /** Returns items. @param items number of items to return */
@@ -43,14 +46,23 @@ export function createCaps(dialect: Dialect): Caps {
   const all = capQueries();
   const some = capQueries(`action IN ${dialect.members('?5')}`);
 
-  function* used({ policy, account, actions }: CapScope, since: number): Work<number> {
-    const { wholeSlices, partOfSlice } = actions === undefined ? all : some;
-    const types = actions === undefined ? [] : [JSON.stringify(actions)];
+  function queriesOf({ policy, account, actions }: CapScope) {
     const scope = [policy ?? null, account ?? null];
+    return actions === undefined ? { ...all, scope, types: [] } : { ...some, scope, types: [JSON.stringify(actions)] };
+  }
+
+  function* used(of: CapScope, since: number): Work<number> {
+    const { wholeSlices, partOfSlice, scope, types } = queriesOf(of);
     const firstWhole = sliceOf(since) + SLICE_MS;
     const whole = yield* get(wholeSlices, firstWhole, ...scope, Number.MAX_SAFE_INTEGER, ...types);
     const part = yield* get(partOfSlice, since, ...scope, firstWhole, ...types);
     return Number(whole?.['items']) + Number(part?.['items']);
+  }
+
+  function* oldestAt(of: CapScope, since: number): Work<number | undefined> {
+    const { oldest, scope, types } = queriesOf(of);
+    const at = (yield* get(oldest, since, ...scope, Number.MAX_SAFE_INTEGER, ...types))?.['at'];
+    return typeof at === 'number' ? at : undefined;
   }
 
   function* add({ policy, account, action }: Proposal, at: number, items: number): Work<void> {
@@ -59,6 +71,7 @@ export function createCaps(dialect: Dialect): Caps {
 
   return {
     used,
+    oldestAt,
     take: (proposal, at) => add(proposal, at, proposal.items),
     giveBack: (proposal, at, items) => add(proposal, at, -items),
     *objection(proposal, at, caps) {

@@ -27,6 +27,7 @@ export function createUsage({ database }: Journal, caps: Caps, mustBeAdopted: ()
   return {
     used: async (wanted) =>
       mustBeAdopted() === undefined ? database.read(used(wanted)) : wanted.map(() => Number.MAX_SAFE_INTEGER),
+    oldestAt: async (scope, since) => database.read(caps.oldestAt(scope, since)),
     lastIntentAt: async (policy) => timeOf(await database.read(get(queries.lastIntent, policy))),
     lastUnknownAt: async (policy, since) => timeOf(await database.read(get(queries.lastUnknown, policy, since))),
     async resumedTries(account, since) {

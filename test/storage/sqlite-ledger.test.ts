@@ -217,7 +217,9 @@ test.each(LEDGERS)('%s: in any sequence of calls, no cap is exceeded and no id o
           const itemsInWindow = inWindow.reduce((sum, other) => sum + other.items, 0);
           expect(itemsInWindow).toBeLessThanOrEqual(cap.limit);
           const scope = { ...(cap.scope === 'policy' && { policy }), ...(cap.scope === 'account' && { account }) };
-          expect(await ledger.used([{ scope, since: now - cap.windowMs }])).toEqual([itemsInWindow]);
+          const since = now - cap.windowMs;
+          expect(await ledger.used([{ scope, since }])).toEqual([itemsInWindow]);
+          expect(await ledger.oldestAt(scope, since)).toBe(inWindow[0]?.at);
         }
       }
     }),

@@ -20,7 +20,7 @@ export async function spendFacts(
   const at = Math.round(now - ageMs);
   // A reading from before a new month says nothing about that month.
   if (monthOf(at) !== monthOf(now) || monthOf(batch.at) !== monthOf(now)) return { fresh: false };
-  const { monthUsd, last24hUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
+  const { monthUsd, last24hUsd, dayBeforeUsd, medianDayUsd, paceUsd, forecastUsd, requestsLastDay } = spend;
   // A forecast hides one bad day, so the policy uses the faster of the two rates.
   const fastest = Math.max(paceUsd ?? -Infinity, last24hUsd ?? -Infinity);
   const hoursLeft =
@@ -32,6 +32,7 @@ export async function spendFacts(
     at,
     monthUsd,
     ...(last24hUsd !== undefined && { last24hUsd }),
+    ...(dayBeforeUsd !== undefined && { dayBeforeUsd }),
     ...(medianDayUsd !== undefined && { medianDayUsd }),
     ...(forecastUsd !== undefined && { forecastMonthUsd: forecastUsd }),
     ...(hoursLeft !== undefined && { hoursLeft }),

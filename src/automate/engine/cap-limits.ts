@@ -1,9 +1,10 @@
 /** Caps of a policy's actions: its own, its account's and the engine's, over sliding hours and days. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
+import { trendOfAmounts } from '#foundation/domain/hold.ts';
 import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '../ledger/intents.ts';
 import type { Trust } from '../ledger/trust.ts';
-import type { Usage } from '../ledger/usage.ts';
+import type { CapScope, Usage } from '../ledger/usage.ts';
 import type { Policy } from '../policies/policy.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
@@ -52,7 +53,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
 
 /** Returns the use of each cap at `now` (epoch milliseconds). */
 export async function capUse(
-  { name, account }: Pick<Policy, 'name' | 'account'>,
+  policy: Pick<Policy, 'name' | 'account'>,
   limits: readonly CapLimit[],
   ledger: Trust & Usage,
   now: number,
@@ -60,14 +61,7 @@ export async function capUse(
   const adopt = ledger.mustBeAdopted;
   const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
   const used = await ledger.used(
-    limits.map(({ scope, windowMs, marginMs = 0, actions }) => ({
-      scope: {
-        ...(scope === 'policy' && { policy: name }),
-        ...(scope === 'account' && { account }),
-        ...(actions !== undefined && { actions }),
-      },
-      since: now - windowMs - marginMs,
-    })),
+    limits.map((limit) => ({ scope: scopeOf(policy, limit), since: now - lengthOf(limit) })),
   );
   return limits.map(({ scope, windowMs, limit, actions }, index) => ({
     scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
@@ -78,8 +72,44 @@ export async function capUse(
   }));
 }
 
-/** Returns the use of all caps of a policy now, for its decision. */
+/** Returns the use of all caps of a policy now, with the past and the end of the full ones, for its decision. */
 export async function capsOf(policy: Policy, deps: EngineDeps<Trust & Usage>): Promise<readonly PlanCap[]> {
   const now = deps.clock.now();
-  return capUse(policy, capLimits(policy, now, deps), deps.ledger, now);
+  const limits = capLimits(policy, now, deps);
+  const use = await capUse(policy, limits, deps.ledger, now);
+  const caps: PlanCap[] = [];
+  for (const [index, cap] of use.entries()) {
+    const isFull = cap.why === undefined && cap.used >= cap.limit;
+    caps.push(isFull ? { ...cap, ...(await fullSince(policy, { cap, limit: limits[index]!, now }, deps)) } : cap);
+  }
+  return caps;
+}
+
+async function fullSince(
+  policy: Policy,
+  { cap, limit, now }: { readonly cap: PlanCap; readonly limit: CapLimit; readonly now: number },
+  { ledger }: EngineDeps<Usage>,
+): Promise<Pick<PlanCap, 'until' | 'trend'>> {
+  const scope = scopeOf(policy, limit);
+  const [newer = Number.NaN] = await ledger.used([{ scope, since: now - limit.windowMs / 2 }]);
+  const trend = trendOfAmounts(cap.used - newer, newer);
+  // A cap whose limit was lowered since stays full after its oldest action.
+  const oldest = cap.used > cap.limit ? undefined : await ledger.oldestAt(scope, now - lengthOf(limit));
+  return {
+    ...(trend !== undefined && { trend }),
+    ...(oldest !== undefined && { until: oldest + lengthOf(limit) }),
+  };
+}
+
+function scopeOf({ name, account }: Pick<Policy, 'name' | 'account'>, { scope, actions }: CapLimit): CapScope {
+  return {
+    ...(scope === 'policy' && { policy: name }),
+    ...(scope === 'account' && { account }),
+    ...(actions !== undefined && { actions }),
+  };
+}
+
+/** Length of the window of a cap, in milliseconds. */
+function lengthOf({ windowMs, marginMs = 0 }: CapLimit): number {
+  return windowMs + marginMs;
 }

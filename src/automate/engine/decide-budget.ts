@@ -53,6 +53,7 @@ export async function decideBudget(
     ...(doubt !== undefined && { doubt }),
     ...(tooFew !== undefined && { unconfirmed: tooFew }),
     ceilingUsd: policy.action.ceilingUsd,
+    monthEndsAt: startOfMonth(monthOf(now - CLOCK_MARGIN_MS) + 1) + CLOCK_MARGIN_MS,
     raisesThisMonth: raises.length,
     raisedThisMonthUsd: raises.reduce((sum, raise) => sum + raise.toUsd - raise.fromUsd, 0),
     ...(maxPerMonth !== undefined && { maxPerMonth }),
@@ -112,10 +113,11 @@ function counted(before: Readings | undefined, at: number, apart: number): Readi
 }
 
 /** Returns the readings so far, if more are required. */
-function unconfirmed(policy: BudgetPolicy, { readings }: Readings, apart: number): RaiseFacts['unconfirmed'] {
+function unconfirmed(policy: BudgetPolicy, { readings, last }: Readings, apart: number): RaiseFacts['unconfirmed'] {
   const { readings: needed } = policy.action.confirm;
   if (readings >= needed) return undefined;
-  return { readings, needed, apart: formatDuration(apart), windowMs: apart * (needed - 1) };
+  const until = last + apart * (needed - readings);
+  return { readings, needed, apart: formatDuration(apart), windowMs: apart * (needed - 1), until };
 }
 
 /** Start of the month for counting raises. Near a new month, when the clocks may disagree, both months count. */

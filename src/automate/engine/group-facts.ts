@@ -2,7 +2,7 @@
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { isResume, type WorkflowDlqPolicy } from '../policies/policy.ts';
-import type { GroupFacts } from '../guardrails/guard.ts';
+import type { AccountFacts, Arrivals, GroupFacts } from '../guardrails/guard.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -33,26 +33,31 @@ export class Population {
    * are walked once, for any number of groups.
    */
   arrivals(groupOf: (entry: WorkflowDlqEntry) => string): (group: string) => GroupFacts['arrivals'] {
-    const counts = new Map<string, { last10m: number; before: number }>();
+    const counts = new Map<string, { last10m: number; last5m: number; before: number }>();
     for (const entry of this.#entries.values()) {
       const age = this.#now - entry.createdAt;
       if (age > DAY_MS) continue;
-      const count = getOrAdd(counts, groupOf(entry), () => ({ last10m: 0, before: 0 }));
+      const count = getOrAdd(counts, groupOf(entry), () => ({ last10m: 0, last5m: 0, before: 0 }));
       if (age <= ARRIVALS_MS) count.last10m++;
       else count.before++;
+      if (age <= ARRIVALS_MS / 2) count.last5m++;
     }
     return (group) => {
-      const { last10m, before } = counts.get(group) ?? { last10m: 0, before: 0 };
-      return { last10m, baseline10m: before / ((DAY_MS - ARRIVALS_MS) / ARRIVALS_MS) };
+      const { last10m, last5m, before } = counts.get(group) ?? { last10m: 0, last5m: 0, before: 0 };
+      return { last10m, last5m, baseline10m: before / ((DAY_MS - ARRIVALS_MS) / ARRIVALS_MS) };
     };
   }
 
-  /** Failures of the last 15 minutes, and how many of them had the status 429. */
-  recent(): { readonly all: number; readonly quota: number } {
+  /** Failures of the last 15 minutes, with those of the newer half. */
+  recent(): AccountFacts['recentArrivals'] {
+    return { ...this.#arrivalsIn(ACCOUNT_ARRIVALS_MS), newer: this.#arrivalsIn(ACCOUNT_ARRIVALS_MS / 2) };
+  }
+
+  #arrivalsIn(windowMs: number): Arrivals {
     let all = 0;
     let quota = 0;
     for (const entry of this.#entries.values()) {
-      if (this.#now - entry.createdAt > ACCOUNT_ARRIVALS_MS) continue;
+      if (this.#now - entry.createdAt > windowMs) continue;
       all++;
       if (entry.responseStatus === 429) quota++;
     }

@@ -32,5 +32,14 @@ export function isStopped(signal: AbortSignal): boolean {
 
 /** Denial after an abort, when guards are no longer checked. */
 export function interrupted(signal: AbortSignal): Denial {
-  return { guard: 'interrupted', reason: errorMessage(signal.reason) };
+  return interruptedBy(errorMessage(signal.reason));
+}
+
+/** Denial of every further request of a run that a stop or an operator ended. */
+export function interruptedBy(measured: string): Denial {
+  return denialBy('interrupted', {
+    measured,
+    needed: 'an interrupted run sends no further request',
+    remedy: 'none is needed: later runs and plans decide about what is left',
+  });
 }

@@ -4,13 +4,13 @@ import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts
 import type { ActivePause } from '../guardrails/guard.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { Intent, Premises } from '../ledger/intents.ts';
+import type { Intent, Premises, Refused } from '../ledger/intents.ts';
 import type { Policy } from '../policies/policy.ts';
 import { policyScope } from './authority.ts';
 import { capLimits } from './cap-limits.ts';
 import { pauseIfMore } from './exceeded-request.ts';
 import type { ExecuteDeps, Run, StepResult } from './execute-deps.ts';
-import { firstDenial, guardsAt, interrupted } from './guards-at.ts';
+import { firstDenial, guardsAt, interrupted, interruptedBy } from './guards-at.ts';
 import { lostLease } from './lost-lease.ts';
 import { mayNotSend } from './may-not-send.ts';
 import { reportOutcome } from './report-outcome.ts';
@@ -33,10 +33,25 @@ function refusal(guard: string, measured: string, remedy: string): Denial {
   return denialBy(guard, { measured, needed: 'the next request would be rejected as well', remedy });
 }
 
-/** Objection to an action whose cap was used up by others since the plan. */
-function fullCap(measured: string): Denial {
-  const needed = 'each action needs a free place in every cap';
-  return denialBy('caps', { measured, needed, remedy: 'wait: later runs do the rest' });
+/** Objection to an action whose reservation was refused: something has changed since the plan. */
+function refusedBy({ guard, reason: measured }: Refused): Denial {
+  switch (guard) {
+    case 'caps': {
+      const needed = 'each action needs a free place in every cap';
+      return denialBy('caps', { measured, needed, remedy: 'wait: later runs do the rest' });
+    }
+    case 'kill_switch': {
+      const remedy = '`opsd unpause --reason TEXT` lifts it';
+      return denialBy('kill_switch', { measured, needed: 'nothing is sent during a pause', remedy });
+    }
+    case 'interrupted': {
+      return interruptedBy(measured);
+    }
+    case 'claim':
+    case 'lease': {
+      return refusal(guard, measured, 'none is needed: the owner of the account continues');
+    }
+  }
 }
 
 /** Performs one action. No request is sent without a durable intent, and none is sent twice. */
@@ -91,10 +106,9 @@ async function reserve(
     const now = clock.now();
     const reservation = await ledger.reserve(run.id, proposal, now, capLimits(policy, now, deps), premises);
     if (reservation.ok) return { intent: reservation.intent };
-    const { guard, reason } = reservation;
-    if (guard === 'claim') return { instead: { took: 'skipped' } };
-    const paused = guard === 'kill_switch' ? pausedBy(await authority.paused(policy), deps) : undefined;
-    return { instead: { stopped: paused ?? (guard === 'caps' ? fullCap(reason) : { guard, reason }) } };
+    if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
+    const paused = reservation.guard === 'kill_switch' && pausedBy(await authority.paused(policy), deps);
+    return { instead: { stopped: paused || refusedBy(reservation) } };
   } catch (error) {
     const lost = await lostLease(proposal.account, deps);
     if (lost !== undefined) {

@@ -15,7 +15,7 @@ import type { DecideDeps } from './decide-deps.ts';
 import type { ExecuteDeps, Run } from './execute-deps.ts';
 import { execute, type RunTotals } from './execute.ts';
 import { awaitApproval, grantOf, useUp } from './grants.ts';
-import { firstDenial, guardsAt, isStopped } from './guards-at.ts';
+import { firstDenial, guardsAt, interruptedBy, isStopped } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { lostLease } from './lost-lease.ts';
@@ -214,7 +214,7 @@ async function notAccepted(
   if (applied?.accept === undefined) return undefined;
   const held = await mayNotSend(policy, run, deps, signal);
   if (held !== undefined || (await applied.accept())) return held;
-  return { guard: 'interrupted', reason: 'the plan was decided by someone else' };
+  return interruptedBy('the plan was decided by someone else');
 }
 
 /**

@@ -1,3 +1,4 @@
+import { trendOfAmounts } from '#foundation/domain/hold.ts';
 import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 const ALWAYS_TOLERATED = 25;
@@ -11,10 +12,13 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
   const passed = arrivals.last10m <= most;
   const reason = `${arrivals.last10m} in 10 minutes (${passed ? '≤' : '>'} ${Math.floor(most)})`;
   if (passed) return { allowed: matched, reason, passed };
+  const { last10m, last5m = Number.NaN } = arrivals;
+  const trend = trendOfAmounts(last10m - last5m, last5m);
   const hold = {
     measured: `${arrivals.last10m} runs of the group failed in the last 10 minutes`,
     needed: `resumes need at most ${Math.floor(most)}`,
     windowMs: WINDOW_MS,
+    ...(trend !== undefined && { trend }),
     remedy: 'repair the cause of the failures',
   };
   return { allowed: 0, reason, passed, hold };

@@ -7,13 +7,14 @@ export function confirmation({
   isApproved,
 }: RaiseFacts): { readonly verdict: 'hold'; readonly hold: Hold } | undefined {
   if (unconfirmed === undefined || isApproved) return undefined;
-  const { readings, needed, apart, windowMs } = unconfirmed;
+  const { readings, needed, apart, windowMs, until } = unconfirmed;
   return {
     verdict: 'hold',
     hold: {
       measured: `reading ${readings} of ${needed}`,
       needed: `they must agree and be ${apart} apart`,
       windowMs,
+      until,
       remedy: 'wait for the next readings',
     },
   };

@@ -1,11 +1,8 @@
 import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
-import type { Hold } from '#foundation/domain/hold.ts';
+import { trendOfShares, type Hold } from '#foundation/domain/hold.ts';
 import type { Deliveries, GroupFacts, GroupVerdict } from './guard.ts';
 
 const { leastSample: LEAST_SAMPLE, windowMs: WINDOW_MS } = DESTINATION_RULES;
-/** Minimum attempts of each half of the window, and minimum difference of their shares, of a trend. */
-const LEAST_HALF = 5;
-const LEAST_CHANGE = 0.05;
 
 /**
  * Allows resumes only to a destination that responds. If too little is known about it, one canary goes first. After a
@@ -43,11 +40,8 @@ function holdOf({ group, destination: host = group }: GroupFacts, deliveries: De
 /** Compares the newer half of the window with the older half. */
 function trendOf({ delivered, all, newer }: Deliveries): Hold['trend'] {
   if (newer === undefined) return undefined;
-  const older = { delivered: delivered - newer.delivered, all: all - newer.all };
-  if (!(newer.all >= LEAST_HALF && older.all >= LEAST_HALF)) return undefined;
-  const change = newer.delivered / newer.all - older.delivered / older.all;
-  if (Math.abs(change) < LEAST_CHANGE) return 'steady';
-  return change > 0 ? 'improving' : 'worsening';
+  const older = { good: delivered - newer.delivered, all: all - newer.all };
+  return trendOfShares(older, { good: newer.delivered, all: newer.all });
 }
 
 function little({ campaign, matched, now }: GroupFacts, what: string, agrees: boolean): GroupVerdict {

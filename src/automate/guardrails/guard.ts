@@ -246,12 +246,18 @@ export interface MatchedFacts {
   readonly isApproved: boolean;
 }
 
+/** Failed entries, and how many of them failed with 429. */
+export interface Arrivals {
+  readonly all: number;
+  readonly quota: number;
+}
+
 export interface AccountFacts {
   readonly action: ActionType;
   /** Epoch milliseconds of the last 429 or exhausted quota; absent if there was none recently. */
   readonly refusedAt?: number;
-  /** Entries of the workflow DLQ that failed in the last 15 minutes, and how many of them failed with 429. */
-  readonly recentArrivals: { readonly all: number; readonly quota: number };
+  /** Entries of the workflow DLQ that failed in the last 15 minutes. */
+  readonly recentArrivals: Arrivals & { readonly newer?: Arrivals };
   readonly now: number;
 }
 
@@ -273,8 +279,11 @@ export interface GroupFacts {
   readonly matched: number;
   /** Messages to the group's destination that ended in the last 15 minutes; absent if unknown. */
   readonly deliveries?: Deliveries;
-  /** Entries of the group that failed in the last 10 minutes, and the average per 10 minutes over the last 24 hours. */
-  readonly arrivals: { readonly last10m: number; readonly baseline10m: number };
+  /**
+   * Entries of the group that failed in the last 10 minutes, those of them in the last 5 minutes, and the average per 10
+   * minutes over the last 24 hours.
+   */
+  readonly arrivals: { readonly last10m: number; readonly last5m?: number; readonly baseline10m: number };
   /** Absent for actions without a ramp. */
   readonly campaign?: Campaign;
   readonly now: number;
@@ -285,6 +294,8 @@ export interface RaiseFacts {
   readonly spend: {
     readonly monthUsd?: number;
     readonly last24hUsd?: number;
+    /** Spend of the 24 hours before. */
+    readonly dayBeforeUsd?: number;
     /** Median of the last 14 days; absent with less than 3 days of recorded history. */
     readonly medianDayUsd?: number;
     readonly hoursLeft?: number;
@@ -305,11 +316,15 @@ export interface RaiseFacts {
     readonly needed: number;
     readonly apart: string;
     readonly windowMs: number;
+    /** Epoch milliseconds of the earliest last reading. */
+    readonly until: number;
   };
   readonly isApproved: boolean;
   readonly ceilingUsd: number;
   readonly raisesThisMonth: number;
   readonly raisedThisMonthUsd: number;
+  /** Epoch milliseconds when the raises of the next month begin to count. */
+  readonly monthEndsAt: number;
   readonly maxPerMonth?: number;
   readonly maxRaisePerMonthUsd?: number;
   readonly now: number;

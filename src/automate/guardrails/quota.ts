@@ -1,5 +1,5 @@
-import { isoTime, type Hold } from '#foundation/domain/hold.ts';
-import type { AccountFacts } from './guard.ts';
+import { isoTime, trendOfShares, type Hold } from '#foundation/domain/hold.ts';
+import type { AccountFacts, Arrivals } from './guard.ts';
 
 const HOLD_MS = 600_000;
 const ARRIVALS_MS = 900_000;
@@ -21,12 +21,19 @@ export function quota({ action, refusedAt, recentArrivals, now }: AccountFacts):
       remedy,
     };
   }
-  const { all, quota } = recentArrivals;
+  const { all, quota, newer } = recentArrivals;
   if (quota * 5 <= all) return undefined;
+  const older = newer && { all: all - newer.all, quota: quota - newer.quota };
+  const trend = older && trendOfShares(othersOf(older), othersOf(newer));
   return {
     measured: `${quota} of ${all} runs that failed in the last 15 minutes failed with 429`,
     needed: 'at most a fifth is allowed',
     windowMs: ARRIVALS_MS,
+    ...(trend !== undefined && { trend }),
     remedy,
   };
+}
+
+function othersOf({ all, quota }: Arrivals) {
+  return { good: all - quota, all };
 }

@@ -1,4 +1,5 @@
-import type { Hold } from '#foundation/domain/hold.ts';
+import { trendOfShares, type Hold } from '#foundation/domain/hold.ts';
+import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { GroupFacts, GroupVerdict } from './guard.ts';
 
 /**
@@ -18,10 +19,10 @@ export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdi
   return { allowed: 0, reason: hold.measured, passed: false, hold };
 }
 
-function holdOf(
-  { state, step, until = Infinity, reason = 'reason unknown' }: NonNullable<GroupFacts['campaign']>,
-  now: number,
-): Hold {
+function holdOf(campaign: Campaign, now: number): Hold {
+  const { state, step, until = Infinity, reason = 'reason unknown' } = campaign;
+  const trend = trendOf(campaign);
+  const past = trend !== undefined && { trend };
   switch (state) {
     case 'ready':
     case 'settling': {
@@ -35,6 +36,7 @@ function holdOf(
       return {
         measured: `halted: ${reason}`,
         needed: 'then one canary must succeed',
+        ...past,
         remedy: 'find out why the resumed runs fail',
       };
     }
@@ -42,6 +44,7 @@ function holdOf(
       return {
         measured: `in audit: ${reason}`,
         needed: 'an operator must lift it',
+        ...past,
         remedy: 'repair the cause, then `opsd unpause --policy POLICY --group GROUP --reason TEXT`',
       };
     }
@@ -53,4 +56,10 @@ function holdOf(
       };
     }
   }
+}
+
+/** Compares the share of verified results among the last ones with that of all before them. */
+function trendOf({ recent, verified, judged }: Campaign): Hold['trend'] {
+  const last = { good: recent.filter(Boolean).length, all: recent.length };
+  return trendOfShares({ good: verified - last.good, all: judged - last.all }, last);
 }

@@ -13,6 +13,8 @@ export interface CapScope {
 export interface Usage {
   /** Numbers of items that count against caps, each since `since`, in the order of the caps. */
   used(caps: readonly { readonly scope: CapScope; readonly since: number }[]): Promise<readonly number[]>;
+  /** Time of the oldest action that counts against a cap since `since`. */
+  oldestAt(scope: CapScope, since: number): Promise<number | undefined>;
   /** Time of a policy's last intent. */
   lastIntentAt(policy: string): Promise<number | undefined>;
   /** Time of the last action since `since` whose effect is, or was, unknown. */

@@ -27,6 +27,8 @@ export interface PreconditionFacts {
 export interface BudgetFacts {
   readonly monthUsd?: number;
   readonly last24hUsd?: number;
+  /** Spend of the 24 hours before. */
+  readonly dayBeforeUsd?: number;
   /** Median of the last 14 days; absent with less than 3 days of recorded history. */
   readonly medianDayUsd?: number;
   readonly forecastMonthUsd?: number;

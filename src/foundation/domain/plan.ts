@@ -264,6 +264,10 @@ export interface PlanCap {
   readonly limit: number;
   /** Reason why the whole cap counts as used, regardless of the actions. */
   readonly why?: string;
+  /** Epoch milliseconds when the first place of a full cap becomes free; absent if unknown. */
+  readonly until?: number;
+  /** Use of a full cap in the newer half of its window, compared with the older half. */
+  readonly trend?: NonNullable<Hold['trend']>;
 }
 
 /**

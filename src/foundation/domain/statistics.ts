@@ -60,6 +60,8 @@ export interface Spend {
   readonly monthUsd?: number;
   /** Amount of today plus the part of yesterday that completes 24 hours, as if evenly distributed; US dollars. */
   readonly last24hUsd?: number;
+  /** Amount of the 24 hours before, computed likewise. */
+  readonly dayBeforeUsd?: number;
   /** Median of the last 14 whole days; absent while fewer than 3 of them are known. */
   readonly medianDayUsd?: number;
   /** US dollars per day, from the last whole days. */

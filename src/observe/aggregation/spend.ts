@@ -51,6 +51,7 @@ export function spendOf(
   if (at < begins + TURNS_WITHIN_MS && spent > ofDays * 1.5) return {};
   const pace = paceOf(days, daily, at);
   const last24hUsd = lastDay(stats.dailyBillings, days, at);
+  const dayBeforeUsd = lastDay(stats.dailyBillings, days, at, 1);
   const medianDayUsd = medianOf(days);
   const requestsLastDay = lastDay(stats.dailyRequests, new Map(), at);
   const exhaustedAt =
@@ -62,6 +63,7 @@ export function spendOf(
   return {
     monthUsd: spent,
     ...(last24hUsd !== undefined && { last24hUsd }),
+    ...(dayBeforeUsd !== undefined && { dayBeforeUsd }),
     ...(medianDayUsd !== undefined && { medianDayUsd }),
     ...(requestsLastDay !== undefined && { requestsLastDay }),
     ...(pace !== undefined && { paceUsd: pace, forecastUsd: spent + (pace * (ends - at)) / DAY_MS }),
@@ -72,19 +74,24 @@ export function spendOf(
 /**
  * Returns today's value plus the part of yesterday's that lies within 24 hours. Undefined if one of the two days is
  * missing.
+ *
+ * @param back number of days by which the 24 hours ended earlier
  */
 function lastDay(
   daily: readonly { readonly at: number; readonly value: number }[] | undefined,
   before: BilledDays,
   at: number,
+  back = 0,
 ): number | undefined {
-  const day = Math.floor(at / DAY_MS);
+  const passed = (at % DAY_MS) / DAY_MS;
+  const day = Math.floor(at / DAY_MS) - back;
   const of = (wanted: number): number | undefined =>
     daily?.find((point) => Math.floor(point.at / DAY_MS) === wanted && point.value >= 0)?.value;
   // On the first day of a month, the response no longer has the previous day.
   const [today, yesterday] = [of(day), of(day - 1) ?? before.get(day - 1)];
   if (today === undefined || yesterday === undefined) return undefined;
-  return today + yesterday * (1 - (at - day * DAY_MS) / DAY_MS);
+  // The value of today is that of the passed part already.
+  return today * (back === 0 ? 1 : passed) + yesterday * (1 - passed);
 }
 
 function medianOf(days: BilledDays): number | undefined {

@@ -446,8 +446,13 @@ describe('caps', () => {
     await run(w, NEVER, 'other');
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 1, backlog: 4 });
     await run(w);
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', backlog: 2, stopped: { guard: 'caps' } });
-    await w.clock.advance(HOUR);
+    // The oldest action leaves the window then. All are in the newer half.
+    const stopped = { guard: 'caps', trend: 'worsening', until: START + HOUR };
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', backlog: 2, stopped });
+    await w.clock.advance(HOUR - 1);
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { ...stopped, trend: 'improving' } });
+    await w.clock.advance(1);
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 2 });
   });
@@ -601,7 +606,7 @@ describe('conditions that end a run', () => {
       outcome: 'halted',
       acted: 2,
       backlog: 2,
-      stopped: { guard: 'interrupted', reason: 'SIGTERM' },
+      stopped: { guard: 'interrupted', measured: 'SIGTERM', remedy: expect.any(String) as string },
     });
   });
 

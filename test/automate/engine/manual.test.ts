@@ -347,7 +347,7 @@ describe('cancel', () => {
     };
     const applied = await w.engine.apply(plan.id, ME, NEVER);
     expect(sentIds(w)).toHaveLength(2);
-    expect(applied).toMatchObject({ result: { outcome: 'halted', stopped: { reason: 'cancelled by tom: go' } } });
+    expect(applied).toMatchObject({ result: { outcome: 'halted', stopped: { measured: 'cancelled by tom: go' } } });
     expect(await stateOf(w, plan)).toBe('cancelled');
     expect(await w.engine.run(plan.policy, NEVER)).toMatchObject({ outcome: 'skipped' });
     await follow(w, 30);

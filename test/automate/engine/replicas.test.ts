@@ -249,7 +249,7 @@ test('a manual plan that another replica cancels sends nothing more', async () =
   };
   const applied = await w.engine.apply(id, { by: 'tom', reason: 'go' }, NEVER);
   expect(applied).toMatchObject({
-    result: { acted: 1, stopped: { guard: 'interrupted', reason: 'cancelled by bob: wrong run' } },
+    result: { acted: 1, stopped: { guard: 'interrupted', measured: 'cancelled by bob: wrong run' } },
   });
   expect(sentIds(w)).toHaveLength(1);
 });

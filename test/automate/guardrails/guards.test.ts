@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { begin } from '#automate/guardrails/campaign.ts';
 import { holdText } from '#foundation/domain/hold.ts';
+import type { PlanCap } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { arrivals } from '#automate/guardrails/arrivals.ts';
 import { approval } from '#automate/guardrails/approval.ts';
@@ -654,6 +655,17 @@ describe('ramp', () => {
     expect(ramp(group({ campaign }))).toMatchObject(expected);
   });
 
+  test.each([
+    [45, 50, 'worsening'],
+    [25, 50, 'steady'],
+    [10, 50, 'improving'],
+    [2, 4, undefined],
+  ])('a halt compares its last results with all before them: %i of %i', (good, before, trend) => {
+    const recent = Array.from({ length: 50 }, (_, n) => n % 2 === 0);
+    const past = { recent, judged: before + 50, verified: good + 25 };
+    expect(ramp(group({ campaign: { ...begun, state: 'halted', ...past } })).hold?.trend).toBe(trend);
+  });
+
   test('without a campaign a resume is one canary, and other actions pass', () => {
     expect(ramp(group())).toEqual({ allowed: 1, reason: 'no campaign', passed: false });
     expect(ramp(group({ action: 'workflow-dlq.delete' }))).toEqual({ allowed: 7, reason: 'no campaign', passed: true });
@@ -675,6 +687,41 @@ test('caps: the smallest limit counts', () => {
   });
   expect(take(15, 10, cap('policy', 12, 10)).allowed).toBe(0);
   expect(take(0, 10, cap('policy', 12, 10))).toEqual({ allowed: 0 });
+});
+
+test.each([
+  [5, 'improving'],
+  [13, 'steady'],
+  [21, 'worsening'],
+  [undefined, undefined],
+])('arrivals: a hold compares the newer half of the window with the older: %s', (last5m, trend) => {
+  const counts = { last10m: 26, baseline10m: 1, ...(last5m !== undefined && { last5m }) };
+  expect(arrivals(group({ arrivals: counts })).hold?.trend).toBe(trend);
+});
+
+test.each([
+  [{ all: 10, quota: 2 }, 'improving'],
+  [{ all: 10, quota: 5 }, 'steady'],
+  [{ all: 10, quota: 8 }, 'worsening'],
+  [{ all: 4, quota: 4 }, undefined],
+])('quota: a hold has its trend: %o', (newer, trend) => {
+  const facts = { action: 'workflow-dlq.resume', recentArrivals: { all: 20, quota: 10, newer }, now: NOW } as const;
+  expect(quota(facts)?.trend).toBe(trend);
+});
+
+test('caps: of several full ones, the one that holds longest counts', () => {
+  const full = { scope: 'policy', window: 'hour', used: 10, limit: 10, trend: 'steady' } as const;
+  const hour = { ...full, until: NOW + HOUR };
+  const day = { ...full, window: 'day', until: NOW + 5 * HOUR };
+  const distrusted = { ...full, why: 'the store is an old copy' };
+  const holdOf = (...list: PlanCap[]) => caps({ matched: 3, maxPerRun: 10, caps: list }).hold;
+  for (const list of [
+    [hour, day],
+    [day, hour],
+  ])
+    expect(holdOf(...list)).toMatchObject({ measured: 'policy day: 10 of 10 used', trend: 'steady', until: day.until });
+  expect(holdOf(hour, distrusted)).not.toHaveProperty('until');
+  expect(holdOf(distrusted, day)).not.toHaveProperty('until');
 });
 
 test('caps: a value that is not a number allows nothing', () => {
@@ -713,6 +760,7 @@ describe('raises of the budget', () => {
     ceilingUsd: 120,
     raisesThisMonth: 2,
     raisedThisMonthUsd: 130,
+    monthEndsAt: NOW + HOUR,
     maxPerMonth: 3,
     maxRaisePerMonthUsd: 150,
     now: NOW,
@@ -749,8 +797,13 @@ describe('raises of the budget', () => {
   });
 
   test('confirmation waits for the readings, or for approval', () => {
-    const one = { ...facts, unconfirmed: { readings: 1, needed: 2, apart: '15m', windowMs: HOUR / 4 } };
-    const hold = { measured: 'reading 1 of 2', needed: 'they must agree and be 15m apart', windowMs: HOUR / 4 };
+    const one = { ...facts, unconfirmed: { readings: 1, needed: 2, apart: '15m', windowMs: HOUR / 4, until: NOW } };
+    const hold = {
+      measured: 'reading 1 of 2',
+      needed: 'they must agree and be 15m apart',
+      windowMs: HOUR / 4,
+      until: NOW,
+    };
     expect(confirmation(one)).toMatchObject({ verdict: 'hold', hold });
     expect(confirmation({ ...one, isApproved: true })).toBeUndefined();
   });
@@ -760,11 +813,33 @@ describe('raises of the budget', () => {
     [{ ...facts, toUsd: 121 }, 'the new budget would be $121', 'the ceiling is $120'],
     [{ ...facts, toUsd: 100 }, '$100 cannot be raised', 'the ceiling is $120'],
     [{ ...facts, toUsd: Number.NaN }, 'the new budget would be $NaN', 'the ceiling is $120'],
-    [{ ...facts, raisesThisMonth: 3 }, '3 raises in this month', 'limits.maxPerMonth is 3'],
-    [{ ...facts, raisedThisMonthUsd: 131 }, '$151 would be added in this month', 'limits.maxRaisePerMonthUsd is $150'],
-  ])('raise_limits: %#', (facts, measured, needed) => {
+    [{ ...facts, raisesThisMonth: 3 }, '3 raises in this month', 'limits.maxPerMonth is 3', NOW + HOUR],
+    [
+      { ...facts, raisedThisMonthUsd: 131 },
+      '$151 would be added in this month',
+      'limits.maxRaisePerMonthUsd is $150',
+      NOW + HOUR,
+    ],
+    [
+      { ...facts, maxRaisePerMonthUsd: 19 },
+      '$150 would be added in this month',
+      'limits.maxRaisePerMonthUsd is $19',
+      undefined,
+    ],
+  ])('raise_limits: %#', (facts, measured, needed, until?: number) => {
     const found = raiseLimits({ ...facts, isApproved: true });
     expect(found).toMatchObject({ verdict: 'hold', hold: { measured, needed } });
+    expect(found?.hold.until).toBe(until);
+  });
+
+  test.each([
+    [5, 'worsening'],
+    [25, 'steady'],
+    [100, 'improving'],
+    [undefined, undefined],
+  ])('surge compares the spend with that of the day before: %s', (dayBeforeUsd, trend) => {
+    const day = { ...spend, last24hUsd: 26, ...(dayBeforeUsd !== undefined && { dayBeforeUsd }) };
+    expect(surge({ ...facts, spend: day })?.hold.trend).toBe(trend);
   });
 
   test.each([

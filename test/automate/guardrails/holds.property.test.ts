@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { holdText, isoTime, type Hold } from '#foundation/domain/hold.ts';
+import { holdText, isoTime, TRENDS, type Hold } from '#foundation/domain/hold.ts';
 import { ACTION_TYPES, denialBy, POLICY_MODES } from '#foundation/domain/plan.ts';
 import { begin } from '#automate/guardrails/campaign.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
@@ -34,15 +34,17 @@ const campaign = fc.record({
   ),
   state: fc.constantFrom('ready', 'settling', 'halted', 'audit', 'ended'),
   until: recently,
+  recent: fc.array(fc.boolean(), { maxLength: 50 }),
+  judged: fc.integer({ min: 50, max: 200 }),
+  verified: fc.integer({ min: 25, max: 200 }),
 });
+const percent = fc.integer({ min: 0, max: 100 });
 const deliveries = fc
-  .tuple(fc.nat({ max: 300 }), fc.nat({ max: 300 }), fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }))
-  .map(([delivered, failed, isPartial, part]) => ({
-    delivered,
-    all: delivered + failed,
-    isPartial,
-    newer: { delivered: Math.floor(delivered * part), all: Math.floor((delivered + failed) * part) },
-  }));
+  .tuple(fc.nat({ max: 300 }), fc.nat({ max: 300 }), fc.boolean(), fc.tuple(percent, percent))
+  .map(([delivered, failed, isPartial, [good, bad]]) => {
+    const newer = [(delivered * good) / 100, (failed * bad) / 100].map(Math.floor) as [number, number];
+    return { delivered, all: delivered + failed, isPartial, newer: { delivered: newer[0], all: newer[0] + newer[1] } };
+  });
 const usd = fc.double({ min: 0, max: 500, noNaN: true });
 
 const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<object>>> = {
@@ -72,7 +74,11 @@ const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<obje
   account: facts({
     action,
     refusedAt: maybe(recently),
-    recentArrivals: fc.record({ all: fc.nat({ max: 30 }), quota: fc.nat({ max: 30 }) }),
+    recentArrivals: facts({
+      all: fc.nat({ max: 30 }),
+      quota: fc.nat({ max: 30 }),
+      newer: maybe(fc.record({ all: fc.nat({ max: 15 }), quota: fc.nat({ max: 15 }) })),
+    }),
     now: fc.constant(NOW),
   }),
   matched: facts({
@@ -90,7 +96,7 @@ const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<obje
     destination: maybe(fc.constant('billing.example')),
     matched: fc.integer({ min: 1, max: 50 }),
     deliveries: maybe(deliveries),
-    arrivals: fc.record({ last10m: amount, baseline10m: amount }),
+    arrivals: facts({ last10m: amount, last5m: maybe(fc.nat({ max: 400 })), baseline10m: amount }),
     campaign: maybe(campaign),
     now: fc.constant(NOW),
   }),
@@ -98,6 +104,7 @@ const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<obje
     spend: facts({
       monthUsd: maybe(usd),
       last24hUsd: maybe(usd),
+      dayBeforeUsd: maybe(usd),
       medianDayUsd: maybe(usd),
       hoursLeft: maybe(usd),
       fresh: fc.boolean(),
@@ -107,9 +114,10 @@ const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<obje
     known: maybe(fc.record({ knownUsd: usd, assertedAt: recently, maxAgeMs: fc.constant(HOUR) })),
     toUsd: maybe(usd),
     doubt: maybe(fc.record({ verdict: fc.constantFrom('hold', 'approve'), reason })),
-    unconfirmed: maybe(fc.constant({ readings: 1, needed: 2, apart: '15m', windowMs: HOUR / 4 })),
+    unconfirmed: maybe(fc.constant({ readings: 1, needed: 2, apart: '15m', windowMs: HOUR / 4, until: NOW + HOUR })),
     isApproved: fc.boolean(),
     ceilingUsd: usd,
+    monthEndsAt: fc.constant(NOW + HOUR),
     raisesThisMonth: fc.nat({ max: 5 }),
     raisedThisMonthUsd: usd,
     maxPerMonth: maybe(fc.constant(3)),
@@ -120,7 +128,15 @@ const FACTS: Readonly<Record<Exclude<Guard['stage'], 'entry'>, fc.Arbitrary<obje
     matched: fc.nat({ max: 50 }),
     maxPerRun: fc.integer({ min: 1, max: 20 }),
     caps: fc.array(
-      facts({ scope: reason, window: fc.constantFrom('hour', 'day'), used: amount, limit: amount, why: maybe(reason) }),
+      facts({
+        scope: reason,
+        window: fc.constantFrom('hour', 'day'),
+        used: amount,
+        limit: amount,
+        why: maybe(reason),
+        until: maybe(recently),
+        trend: maybe(fc.constantFrom(...TRENDS)),
+      }),
       { maxLength: 2 },
     ),
   }),
@@ -147,26 +163,42 @@ function objectionOf(guard: Guard, given: object): { readonly isHeld: boolean; r
   return { isHeld: true, hold: 'hold' in found ? (found.hold as Hold) : (found as Hold) };
 }
 
+/** Guards whose measured value has a past, and guards whose end is known. Each can still lack the facts for it. */
+const WITH_TREND = new Set(['quota', 'destination', 'arrivals', 'ramp', 'surge', 'caps']);
+const WITH_END = new Set([
+  'window',
+  'min_interval',
+  'cool_down',
+  'quota',
+  'ramp',
+  'confirmation',
+  'raise_limits',
+  'caps',
+]);
+
 const HOLDING = GUARDS.filter(({ stage }) => stage !== 'entry');
 
 test.each(HOLDING.map((guard) => [guard.name, guard] as const))(
   '%s: every objection has a measured and a needed value, a next step, and one text',
   (_name, guard) => {
-    let objections = 0;
+    const holds: Hold[] = [];
     fc.assert(
       fc.property(FACTS[guard.stage as keyof typeof FACTS], (given) => {
         const { isHeld, hold } = objectionOf(guard, given);
         expect(hold !== undefined || !isHeld).toBe(true);
         if (hold === undefined) return;
-        objections++;
+        holds.push(hold);
         for (const part of [hold.measured, hold.needed, hold.remedy]) expect(part).toMatch(/^\S[^\n]*[^.;\s]$/);
         const text = holdText(hold);
         for (const part of [hold.measured, hold.needed, hold.remedy]) expect(text).toContain(part);
         if (hold.until !== undefined) expect(text).toContain(isoTime(hold.until));
+        if (hold.trend !== undefined) expect(text).toContain(`${hold.measured}, ${hold.trend}`);
         expect(denialBy(guard.name, hold)).toEqual({ guard: guard.name, reason: text, ...hold });
       }),
       { numRuns: 400 },
     );
-    expect(objections).toBeGreaterThan(0);
+    expect(holds.length).toBeGreaterThan(0);
+    expect(holds.some(({ trend }) => trend !== undefined)).toBe(WITH_TREND.has(guard.name));
+    expect(holds.some(({ until }) => until !== undefined)).toBe(WITH_END.has(guard.name));
   },
 );

@@ -107,6 +107,7 @@ describe('the budget', () => {
     expect(spendOf(stats, billedDays(NONE, stats, at), { at, budgetUsd: 20 })).toEqual({
       monthUsd: 0,
       last24hUsd: 0,
+      dayBeforeUsd: 0,
       medianDayUsd: 0,
       paceUsd: 0,
       forecastUsd: 0,
@@ -138,6 +139,25 @@ describe('the usual day', () => {
 });
 
 describe('the last 24 hours', () => {
+  test('have the 24 hours before them, if three days are known', () => {
+    const at = NOVEMBER + 10 * DAY + 6 * HOUR;
+    expect(
+      spendOf(
+        billing(at, (day) => day),
+        NONE,
+        { at },
+      ).dayBeforeUsd,
+    ).toBeCloseTo(10 / 4 + (9 * 3) / 4, 6);
+    const second = NOVEMBER + 1 * DAY + 6 * HOUR;
+    expect(
+      spendOf(
+        billing(second, () => 8),
+        NONE,
+        { at: second },
+      ).dayBeforeUsd,
+    ).toBeUndefined();
+  });
+
   test('are today and the part of yesterday that lies within them', () => {
     const at = NOVEMBER + 10 * DAY + 6 * HOUR;
     const stats = billing(at, (day) => (day === 10 ? 40 : 8));

@@ -8,6 +8,7 @@ import {
   type PlanCap,
 } from '#foundation/domain/plan.ts';
 import type { Explanation, RunSummary, Subject } from '#automate/ledger/commands.ts';
+import { TRENDS } from '#foundation/domain/hold.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import type { PlanProgress } from '../plan-progress.ts';
@@ -95,6 +96,8 @@ export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         used: count(),
         limit: { type: ['integer', 'null'] },
         why: opt(text('Reason why the whole cap counts as used.')),
+        until: opt(time('When the first place of a full cap becomes free; absent if unknown.')),
+        trend: opt(choice(TRENDS, 'Direction of the use of a full cap; absent if unknown.')),
       }),
     ),
     drain: opt(

@@ -105,6 +105,7 @@ export const READING_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
     readAt: opt(time()),
     monthUsd: opt(dollars('Billed in the month so far.')),
     last24hUsd: opt(dollars()),
+    dayBeforeUsd: opt(dollars()),
     medianDayUsd: opt(dollars()),
     paceUsd: opt(dollars('Per day.')),
     forecastUsd: opt(dollars('Forecast for the end of the month.')),

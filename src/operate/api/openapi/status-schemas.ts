@@ -227,7 +227,7 @@ export function denialFields() {
     needed: opt(text('Needed value.')),
     remedy: opt(text('Next step of an operator.')),
     windowMs: opt(span('Measured period.')),
-    trend: opt(choice(TRENDS, 'Direction within the period; absent if unknown.')),
+    trend: opt(choice(TRENDS, 'Direction of the measured value; absent if unknown.')),
     until: opt(time('Earliest end; absent if unknown.')),
   };
 }
