@@ -25,10 +25,14 @@ interface ReplicaDeps {
 
 /** Owner of an account, as of the last heartbeat. */
 export interface Owner {
-  /** Name of the replica; undefined if no live one owns the account. */
+  /** Name of the replica; undefined if no live one owns the account, or if the owner is unknown. */
   readonly replica?: string;
   readonly epoch: number;
   readonly isOwn: boolean;
+  /** True if the lease was that of a process of this name, which no longer uses it: another replica may have it. */
+  readonly isUnknown?: true;
+  /** Name of another replica that takes the account. Only if the owner is unknown. */
+  readonly next?: string;
 }
 
 /** Lease of what belongs to no account, such as the retention of the store. */
@@ -171,21 +175,23 @@ export class Replica {
 
   /** Returns the owners of the configured accounts. */
   owners(): ReadonlyMap<string, Owner> {
-    const leases = new Map(this.#leases.all.map((lease) => [lease.account, lease]));
     return new Map(
       this.#configured.map((account): [string, Owner] => {
         const own = this.epochOf(account);
         if (own !== undefined) return [account, { replica: this.name, epoch: own, isOwn: true }];
-        const { epoch = 0, owner, isOwnerAlive = false } = leases.get(account) ?? {};
+        const { epoch = 0, owner, isOwnerAlive = false, target } = this.#leases.all.get(account) ?? {};
         const [replica] = owner?.split('/') ?? [];
-        const isOther = isOwnerAlive && replica !== undefined && replica !== this.name;
-        return [account, { ...(isOther && { replica }), epoch, isOwn: false }];
+        if (!isOwnerAlive || replica === undefined) return [account, { epoch, isOwn: false }];
+        if (replica !== this.name) return [account, { replica, epoch, isOwn: false }];
+        const next = target === this.name ? undefined : target;
+        return [account, { epoch, isOwn: false, isUnknown: true, ...(next !== undefined && { next }) }];
       }),
     );
   }
 
   readings(): LeaseReadings {
     const owners = [...this.owners()];
+    const isKnown = owners.every(([, { isUnknown }]) => isUnknown === undefined);
     return {
       accounts: owners.map(([account, { epoch, isOwn }]) => ({
         account,
@@ -193,7 +199,7 @@ export class Replica {
         isOwn,
         takeovers: this.#takeovers.get(account) ?? 0,
       })),
-      unowned: owners.filter(([, { replica }]) => replica === undefined).length,
+      ...(isKnown && { unowned: owners.filter(([, { replica }]) => replica === undefined).length }),
     };
   }
 
@@ -207,7 +213,8 @@ export class Replica {
   #accountsOfOthers(): ReadonlySet<string> {
     if (!this.#working.has(LEADER)) return new Set();
     // The lease of an account stays after no replica configures it any more.
-    const leased = this.#leases.all.filter(({ isOwnerAlive }) => isOwnerAlive).map(({ account }) => account);
+    const leases = [...this.#leases.all.values()];
+    const leased = leases.filter(({ isOwnerAlive }) => isOwnerAlive).map(({ account }) => account);
     const all = [...this.#configured, ...this.#leases.configured, ...leased];
     return new Set(all.filter((account) => !this.#working.has(account)));
   }

@@ -145,7 +145,9 @@ function notFound(all: readonly (Explained | Refusal)[]): Refusal {
 
 function unownedOf(accounts: readonly string[]): readonly Refusal[] {
   if (accounts.length === 0) return [];
-  return [unread(`No replica owns ${accounts.join(', ')} at this time, so the id was not searched there. Try again.`)];
+  return [
+    unread(`No owner of ${accounts.join(', ')} is known at this time, so the id was not searched there. Try again.`),
+  ];
 }
 
 const unread = (message: string): Refusal => ({ ok: false, code: 'unread', message });

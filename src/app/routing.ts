@@ -69,12 +69,12 @@ export class Routing {
     return [...new Map(owned.map(([account, replica]) => [replica, account])).values()];
   }
 
-  /** Returns the accounts that no replica owns. */
+  /** Returns the accounts without a known owner. */
   unowned(): readonly string[] {
     return this.#elsewhere().flatMap(([account, replica]) => (replica === undefined ? [account] : []));
   }
 
-  /** Returns the name of the replica that owns an account; undefined if none does. */
+  /** Returns the name of the replica that owns an account; undefined if none is known. */
   ownerOf(account: string): string | undefined {
     return this.#deps.replica.owners().get(account)?.replica;
   }

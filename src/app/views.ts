@@ -15,7 +15,7 @@ import { allPolicies } from './all-policies.ts';
 import type { Generation, OwnMemory } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
-import type { Replica } from './replica.ts';
+import type { Owner, Replica } from './replica.ts';
 import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
 
@@ -85,12 +85,16 @@ export function openViews(deps: ViewsDeps, parts: Parts): Views {
         remote: (account) => remote.of(account),
         incidents: () => generation.incidents.present,
         others: routed.reads,
-        isUnowned: (account) => replica.problem === undefined && replica.owners().get(account)?.replica === undefined,
+        isUnowned: (account) => replica.problem === undefined && isUnowned(replica.owners().get(account)),
         configured: (account) => configuredPolicies(account, generation),
       });
       return { ...ports, ...shown, replica };
     },
   };
+}
+
+function isUnowned(owner: Owner | undefined): boolean {
+  return owner?.replica === undefined && owner?.isUnknown === undefined;
 }
 
 function remember({ account, collector, at, rows }: Batch, history: FlowControlHistory): void {

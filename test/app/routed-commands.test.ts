@@ -142,7 +142,7 @@ test('an id that is found nowhere is not called unknown while an account has no 
     ok: false,
     code: 'unread',
     message:
-      'The id x is unknown (accounts: production). The id x is unknown (accounts: staging). No replica owns test at this time, so the id was not searched there. Try again.',
+      'The id x is unknown (accounts: production). The id x is unknown (accounts: staging). No owner of test is known at this time, so the id was not searched there. Try again.',
   });
   expect(sent).toEqual(['staging']);
 });

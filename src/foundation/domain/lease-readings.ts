@@ -1,8 +1,8 @@
 /** Leases of the accounts as one replica sees them. */
 export interface LeaseReadings {
   readonly accounts: readonly LeaseReading[];
-  /** Number of accounts without a live owner. */
-  readonly unowned: number;
+  /** Number of accounts without a live owner; absent while the owner of an account is unknown. */
+  readonly unowned?: number;
 }
 
 interface LeaseReading {

@@ -282,7 +282,7 @@ const daemon = family(
       [],
       'items',
       'lease',
-      'Accounts of the configuration without a live owner, as this replica sees it. Absent with SQLite.',
+      'Accounts of the configuration without a live owner, as this replica sees it. Absent with SQLite, and while an owner is unknown.',
     ),
     opsd_audit_records_total: counter([], 'items', 'audit log', 'Records written to the audit log.', { debug: true }),
     opsd_audit_write_errors_total: counter(

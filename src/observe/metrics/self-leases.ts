@@ -21,7 +21,7 @@ export function leasePart(families: Families, read: (() => LeaseReadings) | unde
         families.add('opsd_lease_takeovers_total', { account }, takeovers - (counted.get(account) ?? 0));
         counted.set(account, takeovers);
       }
-      put('opsd_accounts_unowned', {}, unowned);
+      if (unowned !== undefined) put('opsd_accounts_unowned', {}, unowned);
     },
   };
 }

@@ -104,12 +104,16 @@ export interface AccountView {
 
 /** Ownership of an account. Only its owner reads the account and acts on it. */
 export interface AccountLease {
-  /** Name of the replica that owns the account; absent if none does. */
+  /** Name of the replica that owns the account; absent if none does, or if the owner is unknown. */
   readonly replica?: string;
   /** Number of the ownership; each change of the owner increases it. */
   readonly epoch: number;
   /** True if the replica that responds is the owner. */
   readonly isOwn: boolean;
+  /** True if the replica that responds no longer uses its lease, and does not know who has the account now. */
+  readonly isUnknown?: boolean;
+  /** Name of the replica that takes the account. Only if the owner is unknown. */
+  readonly next?: string;
 }
 
 /** Use of one label of an account with external values: `/api/v1/labels`. */

@@ -114,12 +114,26 @@ function leaseProblems({ accounts, leaseError, storeError }: Omit<Status, 'verdi
     const text = `This replica cannot read the leases, so it does not act: ${leaseError}`;
     return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
   }
-  const unowned = accounts.filter(({ lease }) => lease !== undefined && lease.replica === undefined);
-  if (unowned.length === 0) return [];
-  const names = unowned.slice(0, MOST_NAMED).map(({ name }) => name);
-  const more = unowned.length > names.length ? ` and ${formatCount(unowned.length - names.length)} more` : '';
-  const text = `No replica owns ${counted(unowned.length, 'account')} (${names.join(', ')}${more}): nothing is read of them, and no policy acts on them`;
-  return [{ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR }];
+  const without = accounts.filter(({ lease }) => lease !== undefined && lease.replica === undefined);
+  const unowned = without.filter(({ lease }) => lease?.isUnknown !== true).map(({ name }) => name);
+  const unknown = without
+    .filter(({ lease }) => lease?.isUnknown === true)
+    .map(({ name, lease }) => (lease?.next === undefined ? name : `${name}, which ${lease.next} takes`));
+  const problems: Problem[] = [];
+  if (unowned.length > 0) {
+    const text = `No replica owns ${counted(unowned.length, 'account')} (${listed(unowned, ', ')}): nothing is read of them, and no policy acts on them`;
+    problems.push({ level: 'trouble', text, anchor: ACCOUNTS_ANCHOR });
+  }
+  if (unknown.length > 0) {
+    const text = `This replica gave up ${counted(unknown.length, 'account')} (${listed(unknown, '; ')}), and learns the new owner with its next heartbeat`;
+    problems.push({ level: 'attention', text, anchor: ACCOUNTS_ANCHOR });
+  }
+  return problems;
+}
+
+function listed(names: readonly string[], separator: string): string {
+  const more = names.length > MOST_NAMED ? ` and ${formatCount(names.length - MOST_NAMED)} more` : '';
+  return `${names.slice(0, MOST_NAMED).join(separator)}${more}`;
 }
 
 /** Returns false for a policy of an account without an owner, whose problem says that no policy acts. */

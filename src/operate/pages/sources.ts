@@ -87,7 +87,8 @@ function lastError(row: SourceView, now: number): HtmlValue {
 
 function ownerCell({ lease }: AccountView): HtmlValue {
   if (lease === undefined) return undefined;
-  const { replica, epoch, isOwn } = lease;
+  const { replica, epoch, isOwn, isUnknown, next } = lease;
+  if (isUnknown === true) return [state('attention', 'unknown'), next !== undefined && sub(`${next} takes it`)];
   const owner = replica === undefined ? state('trouble', 'no replica') : html`${replica}${isOwn && ' (this replica)'}`;
   return [owner, sub(`epoch ${epoch}`)];
 }

@@ -32,6 +32,12 @@ export interface Taken {
  */
 export type LossReason = 'handover' | 'lost' | 'unreachable';
 
+/** Lease as of the last heartbeat. */
+export interface SurveyedLease extends LeaseRow {
+  /** Name of the replica that should own the account; undefined if no live one configures it. */
+  readonly target: string | undefined;
+}
+
 export interface LeaseDeps {
   readonly table: LeaseTable;
   readonly connect: () => Promise<LeaseConnection>;
@@ -96,7 +102,7 @@ export class Leases {
   #isStopped = false;
   #turn: Promise<void> = Promise.resolve();
   #problem: string | undefined;
-  #survey: readonly LeaseRow[] = [];
+  #survey = new Map<string, SurveyedLease>();
   /** Monotonic time since which another process has the same name. */
   #namesakeSince = Infinity;
   #configured: ReadonlySet<string> = new Set();
@@ -118,8 +124,8 @@ export class Leases {
     return this.#deps.clock.monotonic() > this.#namesakeSince + this.#deps.leaseMs;
   }
 
-  /** All leases as of the last heartbeat. */
-  get all(): readonly LeaseRow[] {
+  /** All leases by account, as of the last heartbeat and with what it took. */
+  get all(): ReadonlyMap<string, SurveyedLease> {
     return this.#survey;
   }
 
@@ -193,17 +199,26 @@ export class Leases {
     const { replicas, leases } = await connection.run(
       table.survey(replica.accounts, this.#deps.clock.monotonic() >= this.#unsteadyUntil),
     );
-    this.#survey = leases;
     const isNamesake = replicas.some(({ id, name }) => name === replica.name && id !== replica.id);
     this.#namesakeSince = isNamesake ? Math.min(this.#namesakeSince, this.#deps.clock.monotonic()) : Infinity;
     this.#configured = new Set(replicas.flatMap(({ accounts }) => accounts));
     const members = replicas.map((member) => ({ ...member, accounts: new Set(member.accounts) }));
+    const targets = new Map(
+      leases.map(({ account }) => [
+        account,
+        replicaFor(
+          account,
+          members.filter(({ accounts }) => accounts.has(account)),
+        ),
+      ]),
+    );
+    const names = new Map(replicas.map(({ id, name }) => [id, name]));
+    this.#survey = new Map(
+      leases.map((lease) => [lease.account, { ...lease, target: names.get(targets.get(lease.account) ?? '') }]),
+    );
     const changes: Promise<void>[] = [];
     for (const lease of leases) {
-      const target = replicaFor(
-        lease.account,
-        members.filter(({ accounts }) => accounts.has(lease.account)),
-      );
+      const target = targets.get(lease.account);
       const held = this.#held.get(lease.account);
       if (held !== undefined && (lease.epoch !== held || !lease.isOwnerAlive)) this.#lose(lease.account, 'lost');
       else if (held !== undefined && (target !== replica.id || this.#isDraining)) this.#handOver(lease);
@@ -258,7 +273,11 @@ export class Leases {
     const { account, owner, isOwnerAlive } = lease;
     const isFree = !isOwnerAlive || owner === this.#replica?.id;
     if (!isFree || this.#isDraining || this.#stopping.has(account)) return;
-    const epoch = await connection.run(table.take(lease, this.#replica!.id));
+    const { id, name } = this.#replica!;
+    const epoch = await connection.run(table.take(lease, id));
+    if (epoch !== undefined) {
+      this.#survey.set(account, { account, owner: id, epoch, isOwnerAlive: true, target: name });
+    }
     // Without enough time left, the next heartbeat takes it again.
     if (epoch === undefined || this.#deps.clock.monotonic() >= this.#until) return;
     this.#held.set(account, epoch);

@@ -72,6 +72,20 @@ describe('the verdict', () => {
       ]);
     });
 
+    test('an account whose owner is unknown after a handover is not called one without an owner', async () => {
+      const given = { epoch: 4, isOwn: false, isUnknown: true };
+      const owners = new Map<string, AccountLease>(accounts.map(({ name }) => [name, name < 'e' ? own : given]));
+      owners.set('e', { ...given, next: 'opsd-1' });
+      const { problems } = await verdict(shared(owners));
+      expect(problems).toEqual([
+        {
+          level: 'attention',
+          text: 'This replica gave up 3 accounts (e, which opsd-1 takes; f; production), and learns the new owner with its next heartbeat',
+          anchor: 'accounts',
+        },
+      ]);
+    });
+
     test('accounts with owners are no problem, and their policies have their own', async () => {
       const owned = new Map(accounts.map(({ name }) => [name, own]));
       const { problems } = await verdict(shared(owned));

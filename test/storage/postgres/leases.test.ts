@@ -293,10 +293,7 @@ describe.each(SERVERS)('%s', (server) => {
     await one.beat();
     expect(ownedBy(one)).toEqual(['staging', 'test']);
     await one.beat();
-    expect(one.leases.all.find(({ account }) => account === 'production')).toMatchObject({
-      owner: undefined,
-      epoch: 1,
-    });
+    expect(one.leases.all.get('production')).toMatchObject({ owner: undefined, epoch: 1 });
     await world.close();
   });
 

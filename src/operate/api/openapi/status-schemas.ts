@@ -71,9 +71,11 @@ export const STATUS_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   }),
   AccountLease: objectOf<AccountLease>(
     {
-      replica: opt(text('Replica that owns the account; absent if none does.')),
+      replica: opt(text('Replica that owns the account; absent if none does, or if the owner is unknown.')),
       epoch: count('Number of the ownership; each change of the owner increases it.'),
       isOwn: flag('True if the replica that responds is the owner.'),
+      isUnknown: opt(flag('True if this replica gave up the account, and does not know its owner yet.')),
+      next: opt(text('Replica that takes the account. Only if the owner is unknown.')),
     },
     'Ownership of an account. Only with a store that replicas share.',
   ),
