@@ -8,6 +8,9 @@ import { StoreError } from './store-error.ts';
 /** Key of the place that has the store now. */
 const MOVED_TO = 'moved_to';
 
+/** Condition of a statement that must change nothing in a moved store. */
+export const NOT_MOVED = `NOT EXISTS (SELECT 1 FROM meta WHERE key = '${MOVED_TO}')`;
+
 const MARK = 'INSERT INTO meta (key, value) VALUES (?, ?)';
 
 /** @throws {StoreError} if the store was moved */

@@ -33,6 +33,7 @@ class World {
   /** Accounts that the other replica configures. It keeps what it has. */
   accountsOfOther: readonly string[] = [];
   isReachable = true;
+  isMoved = false;
   onStatement: () => void = () => undefined;
   readonly changes: string[] = [];
   readonly replica: Replica;
@@ -83,6 +84,7 @@ class World {
 
   #table(): LeaseTable {
     const { leases, replicas } = this;
+    const isMoved = (): boolean => this.isMoved;
     let own: readonly string[] = [];
     const accountsOf = (id: string): readonly string[] => (id === FOREIGN ? this.accountsOfOther : own);
     const rows = (): LeaseRow[] =>
@@ -94,6 +96,7 @@ class World {
     /* eslint-disable require-yield -- the table is in memory */
     return {
       *join({ id, name, accounts }) {
+        if (isMoved()) throw new Error('the store was moved');
         replicas.set(id, name);
         own = accounts;
         return 0;
@@ -228,6 +231,21 @@ test('an account that another replica took while the database was unreachable is
   expect(new Set(world.changes)).toEqual(new Set(['withdrawn a', 'changed']));
   world.replica.begin();
   expect(world.replica.partOf(config(['a'])).accounts).toEqual([]);
+});
+
+test('accounts that were lost without the database are withdrawn when it does not let the replica return', async () => {
+  const world = new World('a');
+  await world.begin();
+  world.isReachable = false;
+  await world.clock.advance(LEASE_MS + BEAT_MS);
+  world.replicas.clear();
+  world.isMoved = true;
+  world.isReachable = true;
+  await world.clock.advance(BEAT_MS);
+  expect(world.replica.problem).toBe('the store was moved');
+  expect(world.changes).toEqual(expect.arrayContaining(['withdrawn a', 'changed']));
+  expect(world.replica.isCurrent()).toBe(false);
+  world.isMoved = false;
 });
 
 test('a process that was stopped for longer than the lease withdraws everything, before its next heartbeat', async () => {

@@ -10,6 +10,11 @@ import { until } from '../support/until.ts';
 
 const RUNS = 3;
 
+interface Status {
+  readonly verdict: unknown;
+  readonly conditions: readonly { readonly key: string; readonly detail: string }[];
+}
+
 interface Actions {
   readonly actions: readonly { readonly target: string; readonly outcome: string }[];
 }
@@ -43,7 +48,7 @@ test('counters, actions and the audit log continue on the other database, and th
   const urlFile = join(world.folder, 'url');
   writeFileSync(urlFile, url, { mode: 0o600 });
   const local = repairConfig(world, { mode: 'enforce', every: '1s' });
-  const shared = local.replace(/sqlite: .*\}/, `postgres: { urlFile: ${JSON.stringify(urlFile)} } }`);
+  const shared = local.replace(/sqlite: .*\}/, `postgres: { urlFile: ${JSON.stringify(urlFile)}, leaseFor: 2s } }`);
   const path = join(world.folder, 'opsd.db');
   const copy = join(world.folder, 'new.db');
   await world.failRuns(RUNS, 'billing');
@@ -78,9 +83,31 @@ test('counters, actions and the audit log continue on the other database, and th
   expect(records.length).toBeGreaterThan(audit.records);
   const intents = records.filter(({ type }) => type === 'intent').map(({ target }) => target);
   expect(intents).toEqual([...new Set(intents)]);
+
+  // A machine that sleeps: the daemon is not stopped, and its lease ends.
+  after.kill('SIGSTOP');
+  await until({ what: 'the lease to end, and the store to move' }, async () => {
+    const program = opsd(['state', 'copy', '--from', `postgres:${urlFile}`, '--to', `sqlite:${copy}`]);
+    const { code } = await program.ended;
+    return code === 0 || program.stderr().includes('is in use by') ? code === 0 : Promise.reject(program.stderr());
+  });
+  after.kill('SIGCONT');
+  const moveOf = `storage.postgres: the store was moved to sqlite:${copy}`;
+  await until({ what: 'the daemon to notice the move' }, () => after.stderr().includes(moveOf));
+  const { verdict, conditions } = await until({ what: 'the status to have it' }, async () => {
+    const status = (await (await fetch(`${next}/api/v1/status`)).json()) as Status;
+    return status.conditions.some(({ key }) => key === 'store') && status;
+  });
+  expect(JSON.stringify(verdict)).toContain(moveOf);
+  expect(conditions).toContainEqual(
+    expect.objectContaining({ key: 'store', detail: expect.stringContaining(moveOf) as string }),
+  );
+  expect([...(await countersOn(next)).keys()]).toEqual([]);
+  const paused = opsd(['pause', '--reason', 'test', ...config]);
+  expect((await paused.ended).code).not.toBe(0);
+  expect(paused.stderr()).toContain('so engine is paused only on this replica');
   await stopped(after);
 
-  await done(['state', 'copy', '--from', `postgres:${urlFile}`, '--to', `sqlite:${copy}`]);
   const back = world.run(local.replace('path: opsd.db', 'path: new.db'));
   expect(await actionsOn(await addressOf(back))).toEqual(expect.arrayContaining([...targets]));
   await stopped(back);

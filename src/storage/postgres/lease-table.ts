@@ -4,6 +4,7 @@
  * extends a lease that another one has taken. All times are those of the database's clock.
  */
 import { all, each, get, run, type Row, type Work } from '../database.ts';
+import { assertNotMoved, NOT_MOVED } from '../moved-store.ts';
 import type { Candidate } from './rendezvous.ts';
 import { ENDED_EPOCHS } from './timeline.ts';
 
@@ -24,7 +25,11 @@ export interface Member extends Candidate {
 }
 
 export interface LeaseTable {
-  /** Returns the time of the database. */
+  /**
+   * Returns the time of the database.
+   *
+   * @throws {StoreError} if the store was moved: this one must not be acted on
+   */
   join(replica: Member, leaseMs: number): Work<number>;
   /** Replaces the accounts that a replica configures. */
   configure(id: string, accounts: readonly string[]): Work<void>;
@@ -88,12 +93,13 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
     *join({ id, name, accounts }, leaseMs) {
       const row = yield* get(
         `INSERT INTO replicas (id, name, draining, started_at, expires_at, accounts)
-         VALUES (?1, ?2, 0, ${now}, ${now} + ?3, ?4) RETURNING expires_at`,
+         SELECT ?1, ?2, 0, ${now}, ${now} + ?3, ?4 WHERE ${NOT_MOVED} RETURNING expires_at`,
         id,
         name,
         leaseMs,
         JSON.stringify(accounts),
       );
+      if (row === undefined) yield* assertNotMoved('storage.postgres');
       return Number(row!['expires_at']) - leaseMs;
     },
     *configure(id, accounts) {

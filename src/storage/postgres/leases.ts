@@ -61,7 +61,7 @@ export interface LeaseDeps {
    * is known to be alive.
    */
   readonly onReturn: () => void;
-  /** Called after each successful heartbeat. */
+  /** Called after each successful heartbeat, and by one that finds that all leases have ended. */
   readonly onBeat?: () => void;
 }
 
@@ -240,6 +240,8 @@ export class Leases {
     let now = this.#replica && (await connection.run(table.extend(this.#replica.id, leaseMs)));
     if (now === undefined && this.#replica !== undefined) {
       this.#loseAll('lost');
+      // The database can be reached, so another replica may have what was lost before without it.
+      this.#deps.onBeat?.();
       this.#replica = undefined;
     }
     if (this.#replica === undefined) {

@@ -4,6 +4,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import { all, run, type Database, type Work } from '../database.ts';
 import type { Journal } from '../ledger-journal.ts';
 import { MUST_ADOPT } from '../ledger-trust.ts';
+import { assertNotMoved } from '../moved-store.ts';
 import { StoreError } from '../store-error.ts';
 import { append, readHead, verifyTable } from './audit-table.ts';
 import { lockFor } from './locks.ts';
@@ -53,6 +54,8 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
     const result = await database.transaction(
       (function* () {
         yield* lockFor('audit');
+        // A process that was paused during the move does not know of it.
+        yield* assertNotMoved('storage.postgres');
         const after = yield* readHead();
         assertNotBehind(after);
         return yield* work(function* (entry) {

@@ -107,12 +107,18 @@ describe.each(SERVERS)('%s', (server) => {
   test('a process that is not known to be gone can commit nothing after the move', async () => {
     const url = await emptyDatabase(server);
     const database = opened(url, { epochOf: () => 1 });
-    await migrate(database);
+    const identity = await migrate(database);
     await database.transaction(run(`INSERT INTO leases (account, owner, epoch) VALUES ('production', 'gone', 1)`));
     const write = () => database.transaction(run(`DELETE FROM counters`), 'production');
+    const { journal } = createPostgresJournal({ database, clock: new ManualClock(1_000), ...identity });
+    const ledger = createLedger(journal, { problem: undefined, distrust: undefined });
+    const pause = () => ledger.pause({ scope: 'engine', reason: 'maintenance', at: 1_000, by: 'operator' });
     await write();
-    await moveToSqlite(opened(url), newPath(), WATCH);
+    await pause();
+    const copy = newPath();
+    await moveToSqlite(opened(url), copy, WATCH);
     await expect(write()).rejects.toThrow(LeaseLostError);
+    await expect(pause()).rejects.toThrow(`storage.postgres: the store was moved to sqlite:${copy}`);
   });
 
   test('a failed commit leaves the source as it was, and the destination empty', async () => {

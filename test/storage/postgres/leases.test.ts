@@ -1,9 +1,12 @@
 /** Leases over a real database whose clock the test sets. */
+import { join } from 'node:path';
 import fc from 'fast-check';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import { returnToPostgres } from '#storage/copy/return-store.ts';
+import { moveToSqlite } from '#storage/copy/store-copy.ts';
 import { all, run } from '#storage/database.ts';
 import { openLeaseConnection } from '#storage/postgres/connections.ts';
 import { connectionName, createLeaseTable } from '#storage/postgres/lease-table.ts';
@@ -14,6 +17,7 @@ import { cuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { LEASE_MS, LeaseWorld, type Line, type Replica } from '../../support/postgres/lease-world.ts';
 import { SERVERS, type ServerName } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
 const ACCOUNTS = ['production', 'staging', 'test'];
@@ -146,6 +150,31 @@ describe.each(SERVERS)('%s', (server) => {
     await other.beat();
     expect(ownedBy(other)).toEqual(ACCOUNTS);
     expect(other.taken.map(({ before }) => before)).toEqual(ACCOUNTS.map(() => 'handed_over'));
+    await world.close();
+  });
+
+  test('a replica that wakes after the store was moved takes nothing, reports the move, and returns with the store', async () => {
+    const world = await worldOn(server);
+    const one = await world.replica('one');
+    await one.beat();
+    one.isPaused = true;
+    const watch = { onProgress: () => undefined, signal: new AbortController().signal };
+    const path = join(tempDir(), 'new.db');
+    await moveToSqlite(world.database, path, watch);
+    one.isPaused = false;
+    for (let beats = 0; beats < 2; beats += 1) {
+      await one.beat();
+      expect(world.actors('production')).toEqual([]);
+      expect(one.leases.problem).toBe(
+        `storage.postgres: the store was moved to sqlite:${path}, and this one lacks all later actions. Configure that ` +
+          'store. To use this one again, stop the daemons on the other one, and run "opsd state copy --undo --from" with this store.',
+      );
+    }
+    expect(await world.database.read(all('SELECT id FROM replicas'))).toEqual([]);
+    await returnToPostgres(world.database);
+    await one.beat();
+    expect(one.leases.problem).toBeUndefined();
+    expect(world.actors('production')).toEqual([one]);
     await world.close();
   });
 
