@@ -24,7 +24,7 @@ import { damageOf } from './store-check.ts';
 import { explain, isDamage, StoreError } from './store-error.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { assertOwnStore } from './store-identity.ts';
-import { checkVersion, lockStore, type Store } from './sqlite.ts';
+import { assertFilled, lockStore, type Store } from './sqlite.ts';
 import { keepDigests } from './table-digests.ts';
 
 export interface Copies extends AsyncDisposable {
@@ -192,7 +192,7 @@ function markRestored(part: string, file: string): void {
   const db = new DatabaseSync(part);
   try {
     assertOwnStore(db, file);
-    checkVersion(db, file);
+    assertFilled(db, file);
     const damage = damageOf(db);
     if (damage !== undefined) throw new StoreError(`${file}: the copy is damaged: ${damage}. Take another one.`);
     keepDigests(db);

@@ -143,14 +143,34 @@ function migrate(db: DatabaseSync, version: number, steps: readonly string[]): v
   resetDigests(db);
 }
 
-/** @throws {StoreError} if the schema is newer than this program */
+/**
+ * Returns the version of the schema; 0 for an empty file.
+ *
+ * @throws {StoreError} if the schema is newer than this program, or the file has tables without a version
+ */
 export function checkVersion(db: DatabaseSync, path: string, newest = MIGRATIONS.length): number {
   const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (version < 0 || (version === 0 && hasTables(db))) {
+    throw new StoreError(
+      `${path}: the store has tables, but its schema version (user_version) is ${version}: another program changed it. ` +
+        'Restore a backup with "opsd state restore FILE", or set another file in storage.sqlite.path.',
+    );
+  }
   if (version <= newest) return version;
   throw new StoreError(
     `${path}: the store has schema ${version}, but this program supports schemas only up to ${newest}. ` +
       'Run the program that wrote it, or set another file in storage.sqlite.path.',
   );
+}
+
+function hasTables(db: DatabaseSync): boolean {
+  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE type = 'table'`).get() !== undefined;
+}
+
+/** @throws {StoreError} if the file has no store that this program can read */
+export function assertFilled(db: DatabaseSync, path: string): void {
+  if (checkVersion(db, path) > 0) return;
+  throw new StoreError(`${path}: the file is empty, so it is not a store. Name the file of a store.`);
 }
 
 /** Copies the store before its schema changes, so that the earlier program can be used again. */

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { backupStore, restoreStore } from '#storage/backup.ts';
 import { markClosed } from '#storage/clean-mark.ts';
+import { returnToSqlite } from '#storage/copy/return-store.ts';
+import { openSqliteSource } from '#storage/copy/sqlite-source.ts';
 import { MIGRATIONS } from '#storage/migrations.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/totals.ts';
@@ -165,6 +167,24 @@ describe('the owner of a file', () => {
     const path = await closedStore();
     changeBehind(path, 'PRAGMA application_id = 252006673');
     expect(() => openStore(path)).toThrow(/another program/);
+  });
+
+  test.each([0, -1])('a store whose schema version another program set to %i is rejected', async (version) => {
+    const path = await closedStore();
+    changeBehind(path, `PRAGMA user_version = ${version}`);
+    expect(() => openStore(path)).toThrow(
+      `${path}: the store has tables, but its schema version (user_version) is ${version}: another program changed it. Restore a backup`,
+    );
+  });
+
+  test('an empty file is no store to restore, to move, or to return to', async () => {
+    const [path, empty] = [await closedStore(), join(tempDir(), 'empty.db')];
+    writeFileSync(empty, '');
+    const message = `${empty}: the file is empty, so it is not a store. Name the file of a store.`;
+    expect(() => restoreStore(empty, path, { label: 'x' })).toThrow(message);
+    expect(() => returnToSqlite(empty)).toThrow(message);
+    await expect(openSqliteSource(empty)).rejects.toThrow(message);
+    openStore(path)[Symbol.dispose]();
   });
 
   test('a store of 0.1.0, which has neither mark nor checksums, opens and gets both', () => {

@@ -8,7 +8,7 @@ import { movedTo, unmarkMoved } from '../moved-store.ts';
 import type { PostgresDatabase } from '../postgres/postgres-database.ts';
 import { createSqliteDatabase } from '../sqlite-database.ts';
 import { transaction } from '../sqlite-transaction.ts';
-import { checkVersion, lockStore } from '../sqlite.ts';
+import { assertFilled, lockStore } from '../sqlite.ts';
 import { StoreError } from '../store-error.ts';
 import { keepDigests } from '../table-digests.ts';
 import { existsSync } from 'node:fs';
@@ -21,7 +21,7 @@ export function returnToSqlite(path: string): string | undefined {
   if (!existsSync(path)) throw new StoreError(`${path} does not exist.`);
   using lock = lockStore(path);
   const { db } = lock;
-  checkVersion(db, path);
+  assertFilled(db, path);
   keepDigests(db);
   return transaction(db, () => createSqliteDatabase(db).now(returned()));
 }

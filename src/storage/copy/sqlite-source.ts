@@ -7,7 +7,7 @@ import { MIGRATIONS } from '../migrations.ts';
 import { assertNotMoved, markMoved, unmarkMoved } from '../moved-store.ts';
 import { createSqliteDatabase } from '../sqlite-database.ts';
 import { transaction } from '../sqlite-transaction.ts';
-import { checkVersion, lockStore } from '../sqlite.ts';
+import { assertFilled, checkVersion, lockStore } from '../sqlite.ts';
 import { damageOf } from '../store-check.ts';
 import { StoreError } from '../store-error.ts';
 import { keepDigests } from '../table-digests.ts';
@@ -35,6 +35,7 @@ export async function openSqliteSource(path: string): Promise<SqliteSource> {
   try {
     const { db } = lock;
     const database = createSqliteDatabase(db);
+    assertFilled(db, path);
     assertSchema(checkVersion(db, path), path);
     database.now(assertNotMoved(path));
     const damage = damageOf(db);

@@ -1,10 +1,11 @@
 /** Creates or updates the schema of PostgreSQL. Replicas that start at the same time do it one after the other. */
 import { randomBytes } from 'node:crypto';
-import { get, run, type Row, type Work } from '../database.ts';
+import { all, get, run, type Row, type Work } from '../database.ts';
 import { assertNotMoved } from '../moved-store.ts';
 import { StoreError } from '../store-error.ts';
 import { lockFor } from './locks.ts';
 import type { PostgresDatabase } from './postgres-database.ts';
+import { existingTables, missingPrivileges } from './privileges.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
 
 export interface PostgresIdentity {
@@ -16,12 +17,19 @@ export interface PostgresIdentity {
   readonly restored: boolean;
 }
 
+const META_COLUMNS = `SELECT column_name FROM information_schema.columns
+  WHERE table_schema = current_schema() AND table_name = 'meta' AND column_name IN ('key', 'value')`;
+
+const OTHER_DATABASE =
+  'It belongs to another program, or was restored only in part: set another database in storage.postgres.url, or restore the whole backup.';
+
 const PUT = `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
 /**
  * Brings the schema up to date and opens the store.
  *
- * @throws {StoreError} if the schema is newer than this program, or the database is unavailable
+ * @throws {StoreError} if the schema is newer than this program, the database belongs to another one, the role lacks
+ * privileges, or the database is unavailable
  */
 export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS): Promise<PostgresIdentity> {
   return database.transaction(migrated(database.place, steps));
@@ -31,6 +39,10 @@ export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS)
 export function* migrated(place: string, steps: readonly string[]): Work<PostgresIdentity> {
   yield* lockFor('schema');
   yield* run('CREATE TABLE IF NOT EXISTS meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)');
+  const missing = yield* missingPrivileges();
+  if (missing !== undefined) throw new StoreError(`${place}: ${missing.text}: ${missing.fix}`);
+  const foreign = yield* foreignContent();
+  if (foreign !== undefined) throw new StoreError(`${place}: ${foreign}. ${OTHER_DATABASE}`);
   const version = Number((yield* valueOf('schema')) ?? 0);
   if (version > steps.length) {
     throw new StoreError(
@@ -47,6 +59,22 @@ export function* migrated(place: string, steps: readonly string[]): Work<Postgre
   const epoch = Number((yield* valueOf('epoch')) ?? 0) + 1;
   yield* run(PUT, 'epoch', String(epoch));
   return { instance, epoch, restored: known !== undefined };
+}
+
+/**
+ * Returns why the tables are not those of a store; undefined if they are, or if there are none.
+ *
+ * `meta` must exist.
+ */
+export function* foreignContent(): Work<string | undefined> {
+  const columns = yield* all(META_COLUMNS);
+  if (columns.length < 2) return 'the table meta belongs to another program: it lacks the column key or value';
+  const schema = yield* valueOf('schema');
+  if (schema !== undefined) {
+    return /^[1-9]\d*$/.test(schema) ? undefined : `the schema version in the table meta is not a number: ${schema}`;
+  }
+  const [table] = yield* existingTables();
+  return table && `the database has a table ${table}, but the table meta has no schema version`;
 }
 
 function* valueOf(key: string): Work<string | undefined> {

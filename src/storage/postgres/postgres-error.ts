@@ -22,6 +22,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   '28P01': 'the password or user is wrong: correct storage.postgres.url',
   '28000': 'the server does not let this user connect: check the user, pg_hba.conf, and sslmode',
   '3D000': 'the database does not exist: create it, or correct its name in storage.postgres.url',
+  '3F000': 'the user has no schema: create the schema of its search_path, such as public',
   '42501': 'the user lacks a permission: it must own the tables and be allowed to create tables in its schema',
   '25P03': 'the transaction paused for too long, so the server ended it: check the load of this machine',
   '25006': 'the server is read-only: connect to the primary server',

@@ -121,6 +121,36 @@ describe('opsd doctor', () => {
     });
   });
 
+  test('finds a role that lacks privileges on tables, and prints the GRANT; a start is refused with the same', async () => {
+    const url = await emptyDatabase(server);
+    await migrate(opened(url));
+    const name = `partial_${process.pid}`;
+    const admin = new pg.Client(url);
+    await admin.connect();
+    await admin.query(`CREATE ROLE ${name} LOGIN; GRANT CREATE, USAGE ON SCHEMA public TO ${name}`);
+    await admin.query(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${name}`);
+    onTestFinished(async () => {
+      await admin.query(`DROP OWNED BY ${name}; DROP ROLE ${name}`);
+      await admin.end();
+    });
+    const other = new URL(url);
+    other.username = name;
+    await migrate(opened(other.href));
+    await admin.query(`REVOKE INSERT, DELETE ON outcomes FROM ${name}; REVOKE SELECT ON audit FROM ${name}`);
+    const result = `the role ${name} lacks SELECT on audit; INSERT, DELETE on outcomes`;
+    const fix = `as the owner of the tables, run: GRANT SELECT ON public.audit TO ${name}; GRANT INSERT, DELETE ON public.outcomes TO ${name};`;
+    expect(await databaseChecks(other.href)).toMatchObject({
+      'database rights': { state: 'finding', result, fix },
+    });
+    await expect(migrate(opened(other.href))).rejects.toThrow(`/${url.split('/').at(-1)}: ${result}: ${fix}`);
+    await admin.query(fix.replace(/^.*run: /, ''));
+    await migrate(opened(other.href));
+    await admin.query(`REVOKE UPDATE ON ALL TABLES IN SCHEMA public FROM ${name}`);
+    await expect(migrate(opened(other.href))).rejects.toThrow(
+      /lacks UPDATE on alerts; UPDATE on campaign_numbers; UPDATE on \w+, and privileges on \d+ more tables: .*GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO partial_/,
+    );
+  });
+
   test('finds a server that does not respond', async () => {
     const port = await freePort();
     expect(await databaseChecks(`postgres://opsd@127.0.0.1:${port}/opsd`)).toEqual({

@@ -94,6 +94,23 @@ describe.each(SERVERS)('%s', (server) => {
     expect(sorted(found)).toEqual(sorted([...expected, ...ids]));
   });
 
+  test.each([
+    ['CREATE TABLE meta (name TEXT)', 'the table meta belongs to another program: it lacks the column key or value'],
+    ['CREATE TABLE runs (id BIGINT)', 'the database has a table runs, but the table meta has no schema version'],
+    [
+      `CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT); INSERT INTO meta VALUES ('schema', 'v2')`,
+      'the schema version in the table meta is not a number: v2',
+    ],
+  ])('a database of another program is rejected and left unchanged: %s', async (content, reason) => {
+    const database = opened(await emptyDatabase(server));
+    await database.transaction(run(content));
+    const before = await database.read(all(COLUMNS));
+    await expect(migrate(database)).rejects.toThrow(
+      `${database.place}: ${reason}. It belongs to another program, or was restored only in part: set another database in storage.postgres.url, or restore the whole backup.`,
+    );
+    expect(await database.read(all(COLUMNS))).toEqual(before);
+  });
+
   test('a process updates the schema once, and finds the same store again', async () => {
     const url = await emptyDatabase(server);
     const steps = ['CREATE TABLE one (a BIGINT)', 'CREATE TABLE two (b BIGINT); INSERT INTO two VALUES (7)'];

@@ -6,6 +6,8 @@ import { movedTo } from '#storage/moved-store.ts';
 import { urlOf } from '#storage/postgres/connection-uri.ts';
 import { openLeaseConnection, placeOf } from '#storage/postgres/connections.ts';
 import { DATABASE_CLOCK } from '#storage/postgres/lease-table.ts';
+import { foreignContent } from '#storage/postgres/migrate.ts';
+import { missingPrivileges } from '#storage/postgres/privileges.ts';
 import { POSTGRES_MIGRATIONS } from '#storage/postgres/schema.ts';
 import type { PostgresSettings } from '#storage/settings.ts';
 import type { CliIo } from '../command.ts';
@@ -36,8 +38,8 @@ export async function checkDatabase(
         void (results[check] = await connection.run(work));
       await add('database', serverCheck());
       await add('database TLS', tlsCheck());
-      await add('database schema', schemaCheck());
       await add('database rights', rightsCheck());
+      await add('database schema', schemaCheck());
       await add('replicas', replicasCheck());
       await add(
         'database clock',
@@ -95,6 +97,8 @@ function* schemaCheck(): Work<Result> {
   if (schema === null) {
     return finding('the user has no schema', 'create the schema of its search_path, such as public');
   }
+  const foreign = meta === 1 ? yield* foreignContent() : undefined;
+  if (foreign !== undefined) return finding(foreign, 'set another database in storage.postgres.url');
   const known = meta === 1 ? yield* get(`SELECT value FROM meta WHERE key = 'schema'`) : undefined;
   if (known === undefined) return ok('the first start creates it');
   const version = Number(known['value']);
@@ -119,6 +123,8 @@ function* rightsCheck(): Work<Result> {
         WHERE schemaname = current_schema() AND NOT pg_has_role(tableowner, 'USAGE')) AS tables`,
   );
   if (create !== 1) return finding('the user cannot create tables', 'make the user the owner of the database');
+  const missing = yield* missingPrivileges();
+  if (missing !== undefined) return finding(missing.text, missing.fix);
   if (tables !== null) {
     return finding(`the user does not own ${String(tables)}`, 'make it the owner: REASSIGN OWNED BY … TO …');
   }

@@ -6,6 +6,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { assertNotMoved } from '#storage/moved-store.ts';
 import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { checkVersion } from '#storage/sqlite.ts';
+import { assertOwnStore } from '#storage/store-identity.ts';
 import type { Check } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
 
@@ -34,6 +35,7 @@ function fileCheck(path: string): Result {
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
+      assertOwnStore(db, path);
       if (checkVersion(db, path) > 0) createSqliteDatabase(db).now(assertNotMoved(path));
     } finally {
       db.close();
