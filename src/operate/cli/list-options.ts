@@ -1,5 +1,5 @@
 /** Options that lists share. */
-import { parseDuration } from '#foundation/domain/duration.ts';
+import { PAST_TIME_FORM, pastTime } from '#foundation/domain/past-time.ts';
 import { textOption, UsageError, type OptionSpec, type OptionValues } from './command.ts';
 import { DAEMON_OPTIONS } from './daemon-option.ts';
 import { LIST_OUTPUT_OPTION } from './output.ts';
@@ -20,6 +20,14 @@ export const SINCE_OPTION: OptionSpec = {
 
 export const UNTIL_OPTION: OptionSpec = { ...SINCE_OPTION, help: 'Only until this time: 1h, or 2026-11-21T11:00:00Z.' };
 
+/** Option of a filter of the service, whose values are alternatives. */
+export const filterOption = (help: string, value = 'VALUE'): OptionSpec => ({
+  type: 'string',
+  value,
+  multiple: true,
+  help: `${help} May be repeated.`,
+});
+
 const LIMIT_OPTION: OptionSpec = { type: 'string', value: 'N', help: 'Maximum number of rows; default: 50.' };
 const STANDARD_LIMIT = 50;
 const MAX_LIMIT = 1_000_000;
@@ -39,16 +47,14 @@ export function limitOption(values: OptionValues): number {
 }
 
 /**
- * Time of an option: an age such as `2h`, or a date.
+ * Time of an option: an age such as `2h`, a date, or epoch milliseconds.
  *
  * @returns epoch milliseconds; undefined without the option
  */
 export function timeOption(values: OptionValues, name: string, now: number): number | undefined {
   const text = textOption(values, name);
   if (text === undefined) return undefined;
-  const ago = parseDuration(text);
-  if (ago !== undefined) return now - ago;
-  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) throw new UsageError(`--${name} must be such as 24h or 2026-11-21T10:00:00Z, not '${text}'`);
+  const at = pastTime(text, now);
+  if (at === undefined) throw new UsageError(`--${name} must be ${PAST_TIME_FORM}, not '${text}'`);
   return at;
 }

@@ -1,6 +1,6 @@
 /** Query of a request, parsed strictly: an unknown parameter is rejected, since it would otherwise filter nothing. */
 import { z } from 'zod';
-import { parseDuration } from '#foundation/domain/duration.ts';
+import { MAX_PAST_TIME, PAST_TIME, PAST_TIME_FORM, pastTime } from '#foundation/domain/past-time.ts';
 import { HttpError } from './reply.ts';
 
 const MAX_TEXT = 1_000;
@@ -37,34 +37,20 @@ export function cursorParameter(form = /^[\w-]+$/) {
     .describe('`cursor` of the previous page.');
 }
 
-/** At most 15 digits, so that each is a valid date. */
-const EPOCH_MS = String.raw`\d{10,15}`;
-const DURATION = String.raw`(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+`;
-/** Days that exist only: Date.parse() reads February 30 as March 2. */
-const DAY = z.regexes.date.source.slice(1, -1);
-const ZONE = String.raw`(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)`;
-const TIME = String.raw`(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?${ZONE}?`;
-// bounded: each part of a duration ends with its unit
-const PAST = new RegExp(`^(?:${EPOCH_MS}|${DURATION}|${DAY}(?:T${TIME})?)$`);
-/** Longest text of a time. A duration of this length is finite. */
-const MAX_PAST = 40;
-
 /** @see pastOf */
 export function pastParameter(description: string) {
-  const wrong = 'must be epoch milliseconds, ISO 8601, or a duration before now such as 2h';
+  const wrong = `must be ${PAST_TIME_FORM}`;
   return z
     .string(wrong)
-    .max(MAX_PAST, wrong)
-    .regex(PAST, wrong)
+    .max(MAX_PAST_TIME, wrong)
+    .regex(PAST_TIME, wrong)
     .exactOptional()
     .describe(`${description}: epoch milliseconds, ISO 8601, or a duration before now, such as \`2h\`.`);
 }
 
 /** Returns epoch milliseconds, at least 0, of the value of a `pastParameter`. */
 export function pastOf(text: string, now: number): number {
-  if (/^\d+$/.test(text)) return Number(text);
-  const ago = parseDuration(text);
-  return Math.max(0, ago === undefined ? Date.parse(text) : now - ago);
+  return pastTime(text, now)!;
 }
 
 /** @throws {HttpError} 400 with every problem */

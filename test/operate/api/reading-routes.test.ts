@@ -262,7 +262,8 @@ describe('/api/v1/audit', () => {
   });
 
   test.each([
-    ['?since=yesterday', 'since must be epoch milliseconds, ISO 8601, or a duration before now such as 2h.'],
+    ['?since=yesterday', /since must be .*, ISO 8601, or a duration before now such as 2h\./],
+    ['?since=1763800000', /since must be epoch milliseconds \(13 digits\)/],
     ['?limit=0', 'limit must be an integer from 1 to 500.'],
     ['?limit=x&kind=y', /limit must be an integer from 1 to 500; unknown parameters: kind; available: type/],
     [`?q=${'x'.repeat(1_001)}`, 'q must have at most 1000 characters.'],

@@ -34,6 +34,15 @@ describe('help', () => {
     expect(others).toEqual([]);
   });
 
+  test('--destination is a URL in every command that has it', async () => {
+    const places: string[] = [];
+    for (const { name, load } of ALL_COMMANDS) {
+      const { destination } = (await load()).options;
+      if (destination !== undefined) places.push(`${name} ${destination.value}`);
+    }
+    expect(places).toEqual(['dlq delete', 'dlq prune', 'dlq list', 'messages list'].map((name) => `${name} URL`));
+  });
+
   test('every file of a command is in the table', () => {
     const folder = join(import.meta.dirname, '../../../src/operate/cli/commands');
     const declared = readdirSync(folder)

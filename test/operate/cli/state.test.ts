@@ -160,7 +160,9 @@ describe('opsd audit', () => {
   });
 
   test.each([
-    [['audit', '--since', 'yesterday'], 64, "--since must be such as 24h or 2026-11-21T10:00:00Z, not 'yesterday'"],
+    [['audit', '--since', 'yesterday'], 64, "a duration before now such as 2h, not 'yesterday'"],
+    [['audit', '--since', '1763800000'], 64, '--since must be epoch milliseconds (13 digits), ISO 8601, or'],
+    [['audit', '--since', '2026-02-30'], 64, "not '2026-02-30'"],
     [['audit', 'verfy'], 64, "the operand of audit must be verify or absent, not 'verfy'"],
     [['audit', 'verify', '--head', '12'], 64, '--head must be the number of a record and its hash'],
     [['audit', '-o', 'xml'], 64, '--output must be one of table, json, yaml'],

@@ -1,8 +1,8 @@
 import { formatCount } from '#foundation/domain/counted.ts';
-import { textOption, UsageError, type Command, type OptionSpec, type OptionValues } from '../command.ts';
+import { textOption, UsageError, type Command, type OptionValues } from '../command.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
-import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
+import { ACCOUNT_OPTION, filterOption, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { expiryText } from './incidents.ts';
 import { queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
@@ -50,13 +50,6 @@ const FILTERS = {
   cause: 'cause',
 } as const;
 
-const filterOption = (help: string): OptionSpec => ({
-  type: 'string',
-  value: 'VALUE',
-  multiple: true,
-  help: `${help} May be repeated.`,
-});
-
 export const dlqListCommand: Command = {
   name: 'dlq list',
   summary: 'List the dead letters of both queues, newest first.',
@@ -64,13 +57,13 @@ export const dlqListCommand: Command = {
     queue: { type: 'string', value: 'QUEUE', help: 'Only this queue: workflow or message.' },
     incident: { type: 'string', value: 'ID', help: 'Only members of this incident.' },
     label: filterOption('Only with this label.'),
-    'workflow-url': filterOption('Only runs of this workflow.'),
+    'workflow-url': filterOption('Only runs of this workflow.', 'URL'),
     'workflow-run-id': filterOption('Only this run.'),
     'flow-control-key': filterOption('Only with this flow-control key.'),
     'failure-function-state': filterOption('Only with this state of the failure function.'),
     'caller-ip': filterOption('Only from this address.'),
     'message-id': filterOption('Only this message.'),
-    destination: filterOption('Only deliveries to this URL.'),
+    destination: filterOption('Only deliveries to this URL.', 'URL'),
     'topic-name': filterOption('Only messages of this URL Group.'),
     'schedule-id': filterOption('Only messages of this schedule.'),
     'response-status': filterOption('Only with this status of the last attempt.'),
@@ -94,7 +87,7 @@ export const dlqListCommand: Command = {
         { title: 'ID', text: ({ id }) => id, isWhole: true },
         { title: 'FAILED', text: ({ failedAt }, at) => ago(failedAt, at), isWhole: true },
         { title: 'EXPIRES', text: ({ expiresAt }, at) => expiryText(expiresAt, at), isWhole: true },
-        { title: 'WHAT', text: ({ workflowUrl, url, topicName }) => workflowUrl ?? url ?? topicName ?? '–' },
+        { title: 'DESTINATION', text: ({ workflowUrl, url, topicName }) => workflowUrl ?? url ?? topicName ?? '–' },
         { title: 'REASON', text: ({ reason }) => reason },
         { title: 'LABELS', text: ({ labels }) => labels.join(', ') },
         { title: 'INCIDENT', text: ({ incident = '–' }) => incident, isWide: true },

@@ -3,7 +3,7 @@ import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
 import { textOption, UsageError, type Call, type OptionSpec, type OptionValues } from '../command.ts';
 import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
-import { ACCOUNT_OPTION, timeOption } from '../list-options.ts';
+import { ACCOUNT_OPTION, filterOption, timeOption } from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
 
 /** Options of filters, with the service's names of the filters. `--url` is always the address of the daemon. */
@@ -23,16 +23,9 @@ const FILTERS = {
 
 type Filter = keyof typeof FILTERS;
 
-const filterOption = (help: string): OptionSpec => ({
-  type: 'string',
-  value: 'VALUE',
-  multiple: true,
-  help: `${help} May be repeated.`,
-});
-
 const RUN_FILTER_OPTIONS = {
   label: filterOption('Entries with this label.'),
-  'workflow-url': filterOption('Runs of this workflow.'),
+  'workflow-url': filterOption('Runs of this workflow.', 'URL'),
   'workflow-run-id': filterOption('This run.'),
   'flow-control-key': filterOption('Entries with this flow-control key.'),
   'failure-function-state': filterOption('Runs whose failure function is in this state.'),
@@ -41,7 +34,7 @@ const RUN_FILTER_OPTIONS = {
 
 const MESSAGE_FILTER_OPTIONS = {
   label: filterOption('Messages with this label.'),
-  destination: filterOption('Messages to this URL.'),
+  destination: filterOption('Messages to this URL.', 'URL'),
   'topic-name': filterOption('Messages of this URL Group.'),
   'schedule-id': filterOption('Messages of this schedule.'),
   'response-status': filterOption('Messages whose last attempt had this status.'),
