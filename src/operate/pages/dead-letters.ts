@@ -70,7 +70,7 @@ function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Html {
         ],
       },
       { title: 'Reason', wide: true, cell: (row) => [row.reason, sub(row.cause)] },
-      { title: 'About', wide: true, cell: (row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))] },
+      { title: 'Destination', wide: true, cell: (row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))] },
       {
         title: 'Incident',
         cell: (row) => row.incident !== undefined && idLink(incidentPath(row.incident), row.incident),
