@@ -122,7 +122,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/state',
     'emulator/control',
     'emulator/sample',
-    'emulator/openapi',
+    'emulator/http',
     'operate/api',
     'automate/ledger',
     'automate/policytest',
@@ -156,14 +156,13 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'emulator/state': [PLATFORM],
   'emulator/statistics': [PLATFORM, 'emulator/state'],
   'emulator/delivery': [PLATFORM, 'emulator/state', 'emulator/statistics'],
-  'emulator/openapi': ['emulator/state', 'emulator/statistics'],
-  'emulator/http': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/openapi'],
+  'emulator/http': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery'],
   'emulator/store': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/http'],
   'emulator/control': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/http'],
   // A client like any other: it shares no code with the service.
   'emulator/sample': [PLATFORM],
   // The library for tests of applications, over the whole service.
-  'emulator/testing': [DOMAIN, PLATFORM, 'emulator', 'emulator/state', 'emulator/control', 'emulator/openapi'],
+  'emulator/testing': [DOMAIN, PLATFORM, 'emulator', 'emulator/state', 'emulator/control'],
   // Puts the service together.
   emulator: [
     PLATFORM,

@@ -31,6 +31,8 @@ import { DEFAULT_SWITCHES } from './state/switches.ts';
 export interface Emulator extends AsyncDisposable {
   /** Base URL of both APIs, `http://HOST:PORT`. */
   readonly url: string;
+  /** Names of the operations of both APIs. */
+  readonly operations: readonly string[];
   readonly accounts: AccountBook;
   readonly statistics: Statistics;
   readonly indexes: Indexes;
@@ -189,6 +191,7 @@ function emulatorOf({ url, service, clock, listeners, ...parts }: RunningParts):
   const { destinations, signingKeys, advance, control, stop } = parts;
   return {
     url,
+    operations: service().operations,
     get accounts() {
       return service().accounts;
     },

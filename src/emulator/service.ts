@@ -23,6 +23,8 @@ const MAX_CALLBACK_BYTES = 52_428_800;
 export interface Service extends ControlledService {
   readonly admission: Admission;
   readonly match: MatchRoute;
+  /** Names of the operations of both APIs. */
+  readonly operations: readonly string[];
   /** Continues the unfinished work of an earlier process. */
   readonly begin: () => void;
 }
@@ -54,6 +56,7 @@ export function createService(frame: ServiceFrame): Service {
     engine,
     origins,
     headerNames,
+    operations: routes.filter(({ api }) => api !== 'control').map(({ operation }) => operation),
     match: createRouter([...routes, ...frame.extraRoutes]),
     begin() {
       for (const { message, due } of unfinished.splice(0)) engine.resume(message, due);

@@ -6,9 +6,9 @@ import { onTestFinished } from 'vitest';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
-import { openApiDocument, type OpenApiDocument } from '#emulator/openapi/document.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
+import { documentIn, type OpenApiDocument } from '../support/interface-document.ts';
 import { DocumentedAnswers } from '../support/openapi-answers.ts';
 import { recordAnswer } from './conformance-evidence.ts';
 
@@ -70,7 +70,7 @@ export async function world(options: Partial<EmulatorOptions> = {}): Promise<Wor
   });
   const { headerPrefix = 'Svc', product = 'msgsvc' } = options;
   const spelling = `${headerPrefix} ${product}`;
-  const document = DOCUMENTS.get(spelling) ?? openApiDocument({ headerPrefix, product });
+  const document = DOCUMENTS.get(spelling) ?? documentIn({ headerPrefix, product });
   DOCUMENTS.set(spelling, document);
   const documented = new DocumentedAnswers(document);
   const ownTime = options.control === true || options.time !== undefined;

@@ -1,19 +1,12 @@
 /** The table of operations, compared with the document of the embedded service, which shares no code with it. */
 import { describe, expect, test } from 'vitest';
-import { headerTableOf, operations, queryTableOf } from '#emulator/openapi/operations.ts';
-import { managementSchemas } from '#emulator/openapi/management-schemas.ts';
-import { MESSAGE_SCHEMAS } from '#emulator/openapi/message-schemas.ts';
 import { OPERATIONS, type Operation } from '#service/operations.ts';
+import { DOCUMENT, headerTableOf, OPERATIONS as DOCUMENTED, parametersIn } from '../support/interface-document.ts';
 
 const camel = (header: string): string =>
   (header.charAt(0).toLowerCase() + header.slice(1)).replaceAll(/-([A-Za-z])/g, (_all, letter: string) =>
     letter.toUpperCase(),
   );
-
-const SCHEMAS: Readonly<Record<string, { readonly properties?: object }>> = {
-  ...MESSAGE_SCHEMAS,
-  ...managementSchemas('msgsvc'),
-};
 
 /** Keys whose name is taken by a filter of the same operation. */
 const RENAMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -26,7 +19,9 @@ const keysIn = ({ keys }: Operation, ...places: readonly string[]): string[] =>
     .toSorted();
 
 test('the operations, their methods and paths are those of the interface', () => {
-  const known = operations('{product}').map(({ name, api, method, path }) => ({ name, api, method, path }));
+  const known = DOCUMENTED.map(({ name, api, method, path }) => {
+    return { name, api, method, path: path.replace('/msgsvc/', '/{product}/') };
+  });
   const own = OPERATIONS.map(({ name, api, method, path }) => ({ name, api, method, path }));
   const byName = <T extends { readonly name: string }>(rows: readonly T[]): T[] =>
     rows.toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -34,15 +29,21 @@ test('the operations, their methods and paths are those of the interface', () =>
   expect(own).toHaveLength(20);
 });
 
-describe.each(operations('msgsvc'))('$name', ({ name, pathParameters = {}, body }) => {
+describe.each(DOCUMENTED)('$name', (documented) => {
+  const { name, object } = documented;
   const operation = OPERATIONS.find((one) => one.name === name)!;
 
+  const namesIn = (place: 'path' | 'query'): readonly string[] =>
+    parametersIn(documented, place)
+      .map((parameter) => parameter.name)
+      .toSorted();
+
   test('has every path parameter', () => {
-    expect(keysIn(operation, 'path')).toEqual(Object.keys(pathParameters).toSorted());
+    expect(keysIn(operation, 'path')).toEqual(namesIn('path'));
   });
 
   test('has every query parameter', () => {
-    expect(keysIn(operation, 'query')).toEqual(Object.keys(queryTableOf(name)).toSorted());
+    expect(keysIn(operation, 'query')).toEqual(namesIn('query'));
   });
 
   test('has every header', () => {
@@ -54,8 +55,11 @@ describe.each(operations('msgsvc'))('$name', ({ name, pathParameters = {}, body 
   });
 
   test('has every field of its body', () => {
-    const fields = body !== undefined && 'schema' in body ? Object.keys(SCHEMAS[body.schema]?.properties ?? {}) : [];
-    expect(keysIn(operation, 'body')).toEqual([...fields].toSorted());
-    expect(keysIn(operation, 'raw')).toEqual(body !== undefined && 'raw' in body ? ['body'] : []);
+    const content = object.requestBody?.content ?? {};
+    const schema = content['application/json']?.schema.$ref?.split('/').at(-1);
+    const fields = schema === undefined ? {} : (DOCUMENT.components.schemas[schema]!.properties ?? {});
+    expect(keysIn(operation, 'body')).toEqual(Object.keys(fields).toSorted());
+    const isRaw = schema === undefined && object.requestBody !== undefined;
+    expect(keysIn(operation, 'raw')).toEqual(isRaw ? ['body'] : []);
   });
 });

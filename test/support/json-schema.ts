@@ -1,6 +1,6 @@
 /** Validates values against schemas of the OpenAPI document. A field that a schema does not name is a problem as well. */
 import { Ajv } from 'ajv';
-import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
+import type { JsonSchema } from './interface-document.ts';
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 

@@ -2,9 +2,13 @@
  * Compares responses of a running emulator with its OpenAPI document. It finds the operation of a request, checks
  * status, headers and every field, and records which parts of the document occurred.
  */
-import type { OpenApiDocument, OperationObject } from '#emulator/openapi/document.ts';
-import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
-import type { HeaderObject, ResponseObject } from '#emulator/openapi/responses.ts';
+import type {
+  HeaderObject,
+  JsonSchema,
+  OpenApiDocument,
+  OperationObject,
+  ResponseObject,
+} from './interface-document.ts';
 import { problems } from './json-schema.ts';
 
 export interface Answer {

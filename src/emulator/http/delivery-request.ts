@@ -2,7 +2,7 @@
 import { parseServiceDuration } from './durations.ts';
 import { beyondPlan, type Limits } from '../state/limits.ts';
 import type { CallbackSetting, FlowControlSetting, Redaction } from '../state/message.ts';
-import { LATEST_NOT_BEFORE } from '../openapi/header-parameters.ts';
+import { LATEST_NOT_BEFORE } from './header-parameters.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 

@@ -1,35 +1,19 @@
-/**
- * Compares the routes with the table of operations at the start, and each request with the table. Serves the OpenAPI
- * document that is generated from the table.
- */
+/** Compares each request with the tables of parameters, and serves the OpenAPI document. */
 import { ApiError } from '../state/api-error.ts';
-import type { Route } from './route.ts';
 import type { Switches } from '../state/switches.ts';
-import { openApiDocument } from '../openapi/document.ts';
-import type { Spelling } from '../openapi/examples.ts';
-import { operations, queryTableOf, type Operation } from '../openapi/operations.ts';
+import type { Spelling } from './openapi.ts';
+import { queryTableOf } from './query-parameters.ts';
+import type { Route } from './route.ts';
 
 /**
  * Wraps the routes: each rejects query parameters that the table does not name, unless the switches ignore them. Adds
  * `GET /-/openapi.json` and `GET /health`, which need no credentials.
- *
- * @throws {Error} when an operation has no route, a route has no operation, or their paths or methods differ
  */
 export function describedRoutes(
   routes: readonly Route[],
   options: Spelling & { readonly switches: Switches },
 ): readonly Route[] {
-  const open = new Map(operations(options.product).map((operation) => [operation.name, operation]));
-  const described = routes.map((route) => {
-    const operation = open.get(route.operation);
-    open.delete(route.operation);
-    if (operation === undefined || !isAt(operation, route)) {
-      throw new Error(`${route.method} ${route.pattern} (${route.operation}) differs from the table of operations`);
-    }
-    return refusing(route, options.switches);
-  });
-  if (open.size > 0) throw new Error(`operations without a route: ${[...open.keys()].join(', ')}`);
-  return [...described, documentRoute(options), HEALTH];
+  return [...routes.map((route) => refusing(route, options.switches)), documentRoute(options), HEALTH];
 }
 
 /** Responds as soon as the service accepts requests. */
@@ -47,14 +31,12 @@ function documentRoute({ headerPrefix, product }: Spelling): Route {
     operation: 'get-openapi',
     method: 'GET',
     pattern: '/-/openapi.json',
-    handle: () => ({ status: 200, json: openApiDocument({ headerPrefix, product }) }),
+    // Loaded when it is asked for: few read it.
+    handle: async () => {
+      const { openApiDocument } = await import('./openapi.ts');
+      return { status: 200, json: openApiDocument({ headerPrefix, product }) };
+    },
   };
-}
-
-function isAt(operation: Operation, route: Route): boolean {
-  const rest = operation.takesRest === true;
-  const pattern = operation.path.replaceAll(/\{(\w+)\}/g, rest ? '*$1' : ':$1');
-  return operation.api === route.api && operation.method === route.method && pattern === route.pattern;
 }
 
 function refusing(route: Route, switches: Switches): Route {

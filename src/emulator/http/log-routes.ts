@@ -4,7 +4,7 @@ import type { LogFilter } from '../state/log.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
 import { logEntryJson } from './message-json.ts';
 import type { State } from '../state/message.ts';
-import type { LogStateFilter } from '../openapi/query-parameters.ts';
+import type { LogStateFilter } from './query-parameters.ts';
 import { cursorAt, cursorField, type Query } from './query.ts';
 import type { ApiRequest, ApiResponse, Route } from './route.ts';
 

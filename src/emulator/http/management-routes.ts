@@ -9,10 +9,9 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { AccountBook } from '../state/account-book.ts';
 import { accountRecord, type AccountOrigin } from './account-record.ts';
-import type { Account } from '../state/account.ts';
+import type { Account, PlanName } from '../state/account.ts';
 import { INDEX_REGIONS, INDEX_TYPES, type Indexes } from '../statistics/indexes.ts';
-import { BUDGET, planNames } from '../openapi/management-schemas.ts';
-import { QUERY_PARAMETERS } from '../openapi/query-parameters.ts';
+import { QUERY_PARAMETERS } from './query-parameters.ts';
 import { Query } from './query.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ApiRequest, ApiResponse, Route } from './route.ts';
@@ -33,6 +32,11 @@ export interface ManagementDeps {
   readonly dlqMessageCount: (accountId: string) => number;
 }
 
+/** Bounds of a budget in dollars; 0 means no limit and is also allowed. */
+const BUDGET = { minimum: 20, maximum: 10_000 };
+
+const FIXED_PLANS = ['fixed_1m', 'fixed_10m', 'fixed_100m'] as const;
+
 const OK: ApiResponse = { status: 200, json: 'OK' };
 
 export function managementRoutes(deps: ManagementDeps): readonly Route[] {
@@ -42,7 +46,8 @@ export function managementRoutes(deps: ManagementDeps): readonly Route[] {
 function accountRoutes(deps: ManagementDeps): readonly Route[] {
   const { clock, accounts, statistics, product } = deps;
   const startedAt = Math.floor((deps.startedAt ?? clock.now()) / 1_000);
-  const plans = planNames(product);
+  const plans = new Map<string, PlanName>([['paid', 'paid']]);
+  for (const plan of FIXED_PLANS) plans.set(`${product}_${plan}`, plan);
 
   function accountOf(id: string): Account {
     const account = accounts.byId(id);

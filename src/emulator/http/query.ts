@@ -3,7 +3,7 @@
  * operation's table defines names and kinds. Reading a parameter that the table lacks, or leaving one unread, is a bug
  * of the emulator.
  */
-import { MAX_COUNT, type QueryParameter, type QueryTable } from '../openapi/query-parameters.ts';
+import { MAX_COUNT, type QueryParameter, type QueryTable } from './query-parameters.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { Switches } from '../state/switches.ts';
 
@@ -131,7 +131,7 @@ export class Query {
 
   #values(name: string, kind: QueryParameter['kind']): readonly string[] {
     if (this.#table[name]?.kind !== kind) {
-      throw new Error(`${name} is no ${kind} in the operation's table: see openapi/query-parameters.ts`);
+      throw new Error(`${name} is no ${kind} in the operation's table: see query-parameters.ts`);
     }
     this.#read.add(name);
     return this.#params.getAll(name).filter((value) => value !== '');

@@ -4,8 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseServiceDuration } from './durations.ts';
-import type { HeaderParameter, HeaderTable } from '../openapi/header-parameters.ts';
-import { HTTP_URL } from '../openapi/json-schema.ts';
+import type { HeaderKind, HeaderTable } from './header-parameters.ts';
 import { METHODS, type HeaderPair, type Method, type RetryDelayExpression } from '../state/message.ts';
 import { compileRetryDelay, ExpressionError } from '../state/retry-delay.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -155,18 +154,16 @@ export class ServiceHeaders {
     }
   }
 
-  #text(name: string, kind: HeaderParameter['kind']): string | undefined {
+  #text(name: string, kind: HeaderKind): string | undefined {
     const value = this.#values.get(this.#reads(name, kind));
     return value === undefined ? undefined : headerText(value).trim() || undefined;
   }
 
-  #reads(name: string, kind?: HeaderParameter['kind']): string {
+  #reads(name: string, kind?: HeaderKind): string {
     const key = keyOf(name, kind);
-    const known = this.#table.get(key)?.kind;
+    const known = this.#table.get(key);
     if (known === undefined || (kind !== undefined && known !== kind)) {
-      throw new Error(
-        `${name} is not a ${kind ?? 'header'} in the operation's table: see openapi/header-parameters.ts`,
-      );
+      throw new Error(`${name} is not a ${kind ?? 'header'} in the operation's table: see header-parameters.ts`);
     }
     this.#read.add(key);
     return key;
@@ -177,7 +174,7 @@ export class ServiceHeaders {
   }
 }
 
-type CompiledTable = ReadonlyMap<string, HeaderParameter>;
+type CompiledTable = ReadonlyMap<string, HeaderKind>;
 
 const compiledTables = new WeakMap<HeaderTable, CompiledTable>();
 
@@ -185,18 +182,19 @@ const compiledTables = new WeakMap<HeaderTable, CompiledTable>();
 function compiled(table: HeaderTable): CompiledTable {
   let known = compiledTables.get(table);
   if (known === undefined) {
-    known = new Map(Object.entries(table).map(([name, spec]) => [keyOf(name, spec.kind), spec]));
+    known = new Map(Object.entries(table).map(([name, kind]) => [keyOf(name, kind), kind]));
     compiledTables.set(table, known);
   }
   return known;
 }
 
-function keyOf(name: string, kind: HeaderParameter['kind'] | undefined): string {
+function keyOf(name: string, kind: HeaderKind | undefined): string {
   return kind === 'forward' ? `${name.toLowerCase()}-` : name.toLowerCase();
 }
 
+/** Pattern of a URL in ASCII, with a host and without credentials. */
 // bounded: a header
-const IS_HTTP = new RegExp(HTTP_URL);
+const IS_HTTP = /^[hH][tT][tT][pP][sS]?:\/\/[!-"$-.0->A-~]+([/?#][!-~]*)?$/;
 
 /** Returns true for a URL that messages can be delivered to: all ASCII, with a host, without credentials. */
 export function isHttpUrl(text: string): boolean {

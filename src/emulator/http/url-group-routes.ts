@@ -1,11 +1,13 @@
 /** URL Groups: adds endpoints and lists the groups. */
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { GROUP_NAME } from '../openapi/operations.ts';
 import { requireReachable, stateOf, type MessageContext } from './message-context.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { ApiRequest, ApiResponse, Route } from './route.ts';
 import { isHttpUrl } from './service-headers.ts';
 import type { Endpoint } from '../state/url-groups.ts';
+
+/** A name of only dots would not remain a path segment. */
+const GROUP_NAME = /^\.*[A-Za-z0-9_-][A-Za-z0-9_.-]*$/;
 
 export function urlGroupRoutes(context: MessageContext): readonly Route[] {
   return [
@@ -29,7 +31,7 @@ export function urlGroupRoutes(context: MessageContext): readonly Route[] {
 function addEndpoints(context: MessageContext, request: ApiRequest): ApiResponse {
   const name = request.params['urlGroupName']!;
   // bounded: the length of a name
-  if (name.length > GROUP_NAME.maxLength || !new RegExp(GROUP_NAME.pattern).test(name)) {
+  if (name.length > 128 || !GROUP_NAME.test(name)) {
     throw new ApiError(
       400,
       'urlGroupName: a name has letters, digits, dots, dashes and underscores, at most 128 characters, and not only dots',

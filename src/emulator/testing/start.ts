@@ -2,7 +2,6 @@
 import { readDeliveryFaultRule, readFaultRule } from '../control/fault-rule.ts';
 import type { EmulatorControl } from '../control/control.ts';
 import { startEmulator as startService, type Emulator as Service } from '../emulator.ts';
-import { operations } from '../openapi/operations.ts';
 import type {
   ActiveFault,
   DeliveryFaultRule,
@@ -21,7 +20,7 @@ export const startEmulator: StartEmulator = async (options = {}) => {
   return emulatorOf(await startService(serviceOptions(settings)), settings);
 };
 
-function emulatorOf(service: Service, { accountId, username, password, product }: Settings): Emulator {
+function emulatorOf(service: Service, { accountId, username, password }: Settings): Emulator {
   const { url, control } = service;
   const clock = clockOf(control);
   return {
@@ -33,7 +32,7 @@ function emulatorOf(service: Service, { accountId, username, password, product }
     username,
     password,
     clock,
-    faults: faultsOf(control, product),
+    faults: faultsOf(service),
     deliveryFaults: deliveryFaultsOf(control),
     destinations: destinationsOf(service),
     get signingKeys() {
@@ -64,13 +63,12 @@ function clockOf(control: EmulatorControl): EmulatorClock {
   };
 }
 
-function faultsOf({ faults }: EmulatorControl, product: string): EmulatorFaults<FaultRule> {
-  const known = new Set(operations(product).map(({ name }) => name));
+function faultsOf({ control: { faults }, operations }: Service): EmulatorFaults<FaultRule> {
   return {
     add(rule) {
-      const unknown = rule.operations?.find((name) => !known.has(name));
+      const unknown = rule.operations?.find((name) => !operations.includes(name));
       if (unknown !== undefined) {
-        throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${[...known].join(', ')}`);
+        throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${operations.join(', ')}`);
       }
       // The rule has no other operations than the known ones.
       return faults.add(readFaultRule(rule)) as FaultRule & ActiveFault;

@@ -1,7 +1,7 @@
 /** A cursor is accepted by its own listing at any clock, and rejected by every other. */
 import { describe, expect, test } from 'vitest';
 import { Query, cursorAt, type Listing } from '#emulator/http/query.ts';
-import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import { QUERY_PARAMETERS } from '#emulator/http/query-parameters.ts';
 import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
 import { world, type World } from '../world.ts';
 

@@ -13,7 +13,7 @@ import { DeadLetterQueue, type DeadLetter } from '#emulator/state/dlq.ts';
 import { MessageLog } from '#emulator/state/log.ts';
 import type { Message } from '#emulator/state/message.ts';
 import type { Filter, Window } from '#emulator/state/search.ts';
-import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import { QUERY_PARAMETERS } from '#emulator/http/query-parameters.ts';
 import { Query } from '#emulator/http/query.ts';
 import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
 

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { operations } from '#emulator/openapi/operations.ts';
 import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
 import { settingsOf } from '#emulator/testing/options.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
 import { emulatorCommand } from '#operate/cli/commands/emulator.ts';
 import { httpSink } from '../../support/http-sink.ts';
+import { OPERATIONS } from '../../support/interface-document.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const HOUR = 3_600_000;
@@ -294,7 +294,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 test('the types name each operation of the service', () => {
   const union = /export type OperationName =([^;]+);/.exec(read('src/emulator/testing/api.ts'))![1]!;
   const named = [...union.matchAll(/'([^']+)'/g)].map(([, name]) => name);
-  expect(new Set(named)).toEqual(new Set(operations('msgsvc').map(({ name }) => name)));
+  expect(new Set(named)).toEqual(new Set(OPERATIONS.map(({ name }) => name)));
 });
 
 test('the types import nothing, so that their copy in the package is complete', () => {

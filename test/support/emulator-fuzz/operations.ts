@@ -1,8 +1,7 @@
 /** Every operation that the fuzzer knows: those of the interface by the tables of the OpenAPI document, and the control path. */
-import { openApiDocument } from '#emulator/openapi/document.ts';
-import type { HeaderTable } from '#emulator/openapi/header-parameters.ts';
-import { headerTableOf, operations, queryTableOf, type Operation } from '#emulator/openapi/operations.ts';
-import type { QueryTable } from '#emulator/openapi/query-parameters.ts';
+import type { HeaderTable } from '#emulator/http/header-parameters.ts';
+import { queryTableOf, type QueryTable } from '#emulator/http/query-parameters.ts';
+import { DOCUMENT, headerTableOf, OPERATIONS as OF_INTERFACE, type Operation } from '../interface-document.ts';
 import { CONTROL_OPERATIONS } from './control-operations.ts';
 import type { FieldKind } from './wrong-values.ts';
 
@@ -29,14 +28,11 @@ export interface Field {
   readonly required: boolean;
 }
 
-const { schemas } = openApiDocument({ headerPrefix: 'Svc', product: 'msgsvc' }).components;
-
 /** Nobody listens there: what is accepted in spite of all fails at once and reaches nobody. */
 export const DESTINATION = 'http://127.0.0.1:1/x';
 
-const INTERFACE: readonly FuzzOperation[] = operations('msgsvc').map((operation) => ({
+const INTERFACE: readonly FuzzOperation[] = OF_INTERFACE.map((operation) => ({
   ...operation,
-  takesRest: operation.takesRest === true,
   query: queryTableOf(operation.name),
   headers: headerTableOf(operation.name),
   body: bodyOf(operation),
@@ -45,10 +41,11 @@ const INTERFACE: readonly FuzzOperation[] = operations('msgsvc').map((operation)
 export const OPERATIONS: readonly FuzzOperation[] = [...INTERFACE, ...CONTROL_OPERATIONS];
 export const OPERATION_NAMES: readonly string[] = OPERATIONS.map(({ name }) => name);
 
-function bodyOf({ body }: Operation): FuzzOperation['body'] {
-  if (body === undefined) return 'none';
-  if ('raw' in body) return 'raw';
-  const entries = Object.entries(schemas[body.schema]!.properties ?? {});
+function bodyOf({ object: { requestBody } }: Operation): FuzzOperation['body'] {
+  if (requestBody === undefined) return 'none';
+  const schema = requestBody.content['application/json']?.schema.$ref?.split('/').at(-1);
+  if (schema === undefined) return 'raw';
+  const entries = Object.entries(DOCUMENT.components.schemas[schema]!.properties ?? {});
   return Object.fromEntries(entries.map(([name, { enum: values }]) => [name, interfaceField(name, values)]));
 }
 

@@ -34,7 +34,7 @@ const ODD = [
 
 export const HEADER_SPOILERS: readonly Spoiler[] = [
   when(hasHeaders, (draft) => {
-    const [name, { kind }] = draft.pick(kindsOf(draft, (known) => known in WRONG_HEADERS));
+    const [name, kind] = draft.pick(kindsOf(draft, (known) => known in WRONG_HEADERS));
     draft.refuse(`header ${name}`, [name]).headers.push(`Svc-${name}: ${draft.pick(WRONG_HEADERS[kind]!)}`);
   }),
   when(hasHeaders, (draft) => {
@@ -117,5 +117,5 @@ export function checkPartners(draft: Draft): void {
 }
 
 function kindsOf({ operation }: Draft, fits: (kind: string) => boolean) {
-  return Object.entries(operation.headers).filter(([, { kind }]) => fits(kind));
+  return Object.entries(operation.headers).filter(([, kind]) => fits(kind));
 }

@@ -60,7 +60,7 @@ export const emulatorCommand: Command = {
   examples: ['opsd emulator --listen 127.0.0.1:8080 --token secret', 'opsd emulator --openapi > openapi.json'],
   async run({ io, values }) {
     if (values['openapi'] === true) {
-      const { openApiDocument } = await import('#emulator/openapi/document.ts');
+      const { openApiDocument } = await import('#emulator/http/openapi.ts');
       const spelling = { headerPrefix: valueOf(values, 'header-prefix'), product: valueOf(values, 'product') };
       writeDocument(io, openApiDocument(spelling));
       return EXIT.ok;

@@ -8,44 +8,37 @@ import { describe, expect, test } from 'vitest';
 import { managementRoutes, type ManagementDeps } from '#emulator/http/management-routes.ts';
 import type { MessageContext } from '#emulator/http/message-context.ts';
 import { messageRoutes } from '#emulator/http/message-routes.ts';
-import { describedRoutes } from '#emulator/http/described-routes.ts';
-import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
-import { HEADER_PARAMETERS } from '#emulator/openapi/header-parameters.ts';
-import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
-import { headerTableOf, operations } from '#emulator/openapi/operations.ts';
-import type { Reference, ResponseObject } from '#emulator/openapi/responses.ts';
-import { QUERY_PARAMETERS } from '#emulator/openapi/query-parameters.ts';
+import { HEADER_PARAMETERS } from '#emulator/http/header-parameters.ts';
+import { QUERY_PARAMETERS, queryTableOf } from '#emulator/http/query-parameters.ts';
 import type { Route } from '#emulator/http/route.ts';
-import { DEFAULT_SWITCHES } from '#emulator/state/switches.ts';
 import { opsd } from '../../operate/cli/terminal.ts';
+import {
+  DOCUMENT as document,
+  documentIn,
+  headerTableOf,
+  OPERATIONS,
+  parametersIn,
+  type JsonSchema,
+  type OperationObject,
+  type Reference,
+  type ResponseObject,
+} from '../../support/interface-document.ts';
 import { problems } from '../../support/json-schema.ts';
 import { world } from '../world.ts';
 
-const SPELLING = { headerPrefix: 'Svc', product: 'msgsvc' };
 const ROOT = join(import.meta.dirname, '../../..');
 const read = (path: string): unknown => JSON.parse(readFileSync(join(ROOT, path), 'utf8'));
 
-const document = openApiDocument(SPELLING);
 const { schemas } = document.components;
-
-interface Placed {
-  readonly path: string;
-  readonly method: string;
-  readonly operation: OperationObject;
-}
-
-const placed: readonly Placed[] = Object.entries(document.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
-);
 
 /** Returns the requests that an operation makes the service send. */
 const calledBy = ({ callbacks = {} }: OperationObject) =>
   Object.values(callbacks).flatMap((callback) => Object.values(callback).map(({ post }) => post));
 
-const called = placed.flatMap(({ operation }) => calledBy(operation));
+const called = OPERATIONS.flatMap(({ object }) => calledBy(object));
 
 function operationOf(name: string): OperationObject {
-  return placed.find(({ operation }) => operation.operationId === name)!.operation;
+  return OPERATIONS.find((one) => one.name === name)!.object;
 }
 
 function answerSchema(name: string): JsonSchema | undefined {
@@ -70,36 +63,35 @@ function routes(product = 'msgsvc'): readonly Route[] {
   return [...messageRoutes({} as MessageContext), ...managementRoutes(management)];
 }
 
-describe('routes and table', () => {
-  const options = { ...SPELLING, switches: DEFAULT_SWITCHES };
+describe('the operations of the document', () => {
+  const names = OPERATIONS.map(({ name }) => name);
 
-  test('are compared with each other when the emulator starts', () => {
-    const names = describedRoutes(routes(), options).map((route) => route.operation);
-    expect(names.toSorted()).toEqual(
-      [...operations('msgsvc').map((operation) => operation.name), 'get-openapi', 'get-health'].sort(),
+  test('are the routes of the emulator, in its spelling', () => {
+    const told = documentIn({ headerPrefix: 'Svc', product: 'acmeq' }).paths;
+    const expected = Object.entries(told).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { operationId, tags }]) => {
+        const pattern = path.replace(/\{(destination|workflowUrl)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1');
+        return { api: tags[0], operation: operationId, method: method.toUpperCase(), pattern };
+      }),
     );
-    expect(() => describedRoutes(routes().slice(1), options)).toThrow(/operations without a route: add-endpoints/);
-    const stray: Route = { ...routes()[0]!, operation: 'stray' };
-    expect(() => describedRoutes([...routes(), stray], options)).toThrow(/stray/);
-    expect(() => describedRoutes([...routes().slice(1), { ...routes()[0]!, method: 'PATCH' }], options)).toThrow(
-      /PATCH .* \(add-endpoints\)/,
-    );
-    expect(() => describedRoutes(routes('acme'), options)).toThrow(/acme/);
+    const served = routes('acmeq').map(({ handle: _handle, ...route }) => route);
+    expect(new Set(served)).toEqual(new Set(expected));
+    expect(new Set(names).size).toBe(20);
   });
 
-  test('the document has the 20 operations of the interface', () => {
-    expect(placed).toHaveLength(20);
-    expect(placed.map(({ operation }) => operation.operationId).sort()).toEqual(
-      operations('msgsvc')
-        .map((operation) => operation.name)
-        .sort(),
-    );
-  });
-
-  test('tables of parameters belong to operations', () => {
-    const names = new Set<string>(operations('msgsvc').map((operation) => operation.name));
-    const strays = [...Object.keys(QUERY_PARAMETERS), ...Object.keys(HEADER_PARAMETERS)].filter((n) => !names.has(n));
-    expect(strays).toEqual([]);
+  test('have the parameters that requests are read by', () => {
+    const strays = [...Object.keys(QUERY_PARAMETERS), ...Object.keys(HEADER_PARAMETERS)];
+    expect(strays.filter((name) => !names.includes(name))).toEqual([]);
+    for (const operation of OPERATIONS) {
+      const told = Object.fromEntries(parametersIn(operation, 'query').map(({ name, schema }) => [name, schema]));
+      const table = queryTableOf(operation.name);
+      expect(Object.keys(told).toSorted(), operation.name).toEqual(Object.keys(table).toSorted());
+      for (const [name, { values, default: fallback }] of Object.entries(table)) {
+        const { items, ...schema } = told[name]!;
+        expect((items ?? schema).enum, name).toEqual(values);
+        if (fallback !== undefined) expect(schema.default).toBe(fallback);
+      }
+    }
   });
 });
 
@@ -108,7 +100,7 @@ describe('the document is available', () => {
     const service = await world({ headerPrefix: 'Acme', product: 'acmeq' });
     const answer = await fetch(`${service.emulator.url}/-/openapi.json`);
     expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
+    expect(await answer.json()).toEqual(documentIn({ headerPrefix: 'Acme', product: 'acmeq' }));
   });
 
   test('health needs no credentials either', async () => {
@@ -120,7 +112,7 @@ describe('the document is available', () => {
   test('by the command', async () => {
     const { code, stdout, stderr } = await opsd(['emulator', '--openapi', '--product', 'acmeq']);
     expect([code, stderr]).toEqual([0, '']);
-    expect(JSON.parse(stdout)).toEqual(openApiDocument({ headerPrefix: 'Svc', product: 'acmeq' }));
+    expect(JSON.parse(stdout)).toEqual(documentIn({ headerPrefix: 'Svc', product: 'acmeq' }));
   });
 
   test('in docs/openapi.json, which `npm run openapi` generates', () => {
@@ -128,7 +120,7 @@ describe('the document is available', () => {
   });
 
   test('without the neutral names where an installation has its own', () => {
-    const text = JSON.stringify(openApiDocument({ headerPrefix: 'Acme', product: 'acmeq' }));
+    const text = JSON.stringify(documentIn({ headerPrefix: 'Acme', product: 'acmeq' }));
     expect(text).not.toMatch(/Svc|msgsvc/);
     for (const name of ['/v2/acmeq/stats/{id}', 'acmeq_id', 'acmeq_fixed_1m', 'daily_acmeq_messages', 'Acme-Retries']) {
       expect(text).toContain(name);
@@ -138,10 +130,10 @@ describe('the document is available', () => {
 
 describe('the rules of OpenAPI 3.1', () => {
   test('operation ids are unique, tags, descriptions, and security schemes declared', () => {
-    const ids = [...placed.map(({ operation }) => operation.operationId), ...called.map((one) => one.operationId)];
+    const ids = [...OPERATIONS.map(({ name }) => name), ...called.map((one) => one.operationId)];
     expect(new Set(ids).size).toBe(ids.length);
     const tags = document.tags.map((tag) => tag.name);
-    for (const { operation } of placed) {
+    for (const { object: operation } of OPERATIONS) {
       expect(operation.tags.filter((tag) => !tags.includes(tag))).toEqual([]);
       expect([operation.tags.length, operation.description], operation.operationId).toEqual([
         1,
@@ -153,32 +145,29 @@ describe('the rules of OpenAPI 3.1', () => {
     }
   });
 
-  test.each(placed.map((one) => [one.operation.operationId, one] as const))(
-    '%s',
-    (_name, { path, method, operation }) => {
-      const parameters = operation.parameters ?? [];
-      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
-      const declared = parameters.filter((parameter) => parameter.in === 'path');
-      expect(declared.map((parameter) => parameter.name)).toEqual(inPath);
-      expect(declared.every((parameter) => parameter.required === true)).toBe(true);
-      const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
-      expect(new Set(keys).size).toBe(keys.length);
-      // OpenAPI ignores these headers, so the document must not use them.
-      expect(keys.filter((key) => /^header (accept|content-type|authorization)$/.test(key))).toEqual([]);
-      expect(Object.keys(operation.responses).every((status) => /^(?:[1-5](?:\d\d|XX)|default)$/.test(status))).toBe(
-        true,
-      );
-      expect(Object.values(operation.responses).every((one) => '$ref' in one || one.description !== undefined)).toBe(
-        true,
-      );
-      if (method === 'get') expect(operation.requestBody).toBeUndefined();
-      for (const { schema, example } of parameters) {
-        for (const value of [schema.default, example].filter((one) => one !== undefined)) {
-          expect(problems(value, schema, schemas)).toEqual([]);
-        }
+  test.each(OPERATIONS.map((one) => [one.name, one] as const))('%s', (_name, { path, method, object: operation }) => {
+    const parameters = operation.parameters ?? [];
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+    const declared = parameters.filter((parameter) => parameter.in === 'path');
+    expect(declared.map((parameter) => parameter.name)).toEqual(inPath);
+    expect(declared.every((parameter) => parameter.required === true)).toBe(true);
+    const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name.toLowerCase()}`);
+    expect(new Set(keys).size).toBe(keys.length);
+    // OpenAPI ignores these headers, so the document must not use them.
+    expect(keys.filter((key) => /^header (accept|content-type|authorization)$/.test(key))).toEqual([]);
+    expect(Object.keys(operation.responses).every((status) => /^(?:[1-5](?:\d\d|XX)|default)$/.test(status))).toBe(
+      true,
+    );
+    expect(Object.values(operation.responses).every((one) => '$ref' in one || one.description !== undefined)).toBe(
+      true,
+    );
+    if (method === 'GET') expect(operation.requestBody).toBeUndefined();
+    for (const { schema, example } of parameters) {
+      for (const value of [schema.default, example].filter((one) => one !== undefined)) {
+        expect(problems(value, schema, schemas)).toEqual([]);
       }
-    },
-  );
+    }
+  });
 
   test('every reference has a target, and every component is referenced', () => {
     const text = JSON.stringify(document);
@@ -189,7 +178,7 @@ describe('the rules of OpenAPI 3.1', () => {
     expect([...refs].sort()).toEqual(there.sort());
   });
 
-  test.each(placed.map(({ operation }) => [operation.operationId, operation] as const))(
+  test.each(OPERATIONS.map(({ name, object }) => [name, object] as const))(
     'the examples of %s match its schemas, and show every form',
     (_name, operation) => {
       const answers = Object.values(operation.responses).map((one) => ('$ref' in one ? referred(one) : one));
@@ -214,7 +203,7 @@ describe('the rules of OpenAPI 3.1', () => {
 });
 
 describe('recorded responses match the document', () => {
-  const names = operations('msgsvc').map((operation) => operation.name);
+  const names = OPERATIONS.map(({ name }) => name);
 
   test.each([...names.map((name) => [name, name] as const), ['publish', 'publish-url-group'] as const])(
     '%s: %s.json',
@@ -247,7 +236,7 @@ describe('headers', () => {
       ...(operation.parameters ?? []).filter((one) => one.in === 'header').map((one) => one.name),
       ...(operation['x-forwarded-headers'] ?? []).map((one) => one.prefix),
     ];
-    const expected = Object.entries(headerTableOf(name)).map(([header, { kind }]) =>
+    const expected = Object.entries(headerTableOf(name)).map(([header, kind]) =>
       kind === 'forward' ? `Svc-${header}-` : `Svc-${header}`,
     );
     expect(told.sort()).toEqual(expected.sort());

@@ -3,16 +3,13 @@
  * that is not in the document. These tests produce every status, header and field of the document.
  */
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '#emulator/openapi/document.ts';
-import { HEADER_PARAMETERS } from '#emulator/openapi/header-parameters.ts';
-import { operations, type Operation } from '#emulator/openapi/operations.ts';
+import { HEADER_PARAMETERS } from '#emulator/http/header-parameters.ts';
 import { httpSink, type SunkRequest } from '../../support/http-sink.ts';
+import { DOCUMENT, OPERATIONS, parametersIn, type Operation } from '../../support/interface-document.ts';
 import { problems } from '../../support/json-schema.ts';
 import { DocumentedAnswers, type Answer } from '../../support/openapi-answers.ts';
 import { READ_ONLY_TOKEN, TOKEN, world, type World } from '../world.ts';
 
-const DOCUMENT = openApiDocument({ headerPrefix: 'Svc', product: 'msgsvc' });
-const ALL = operations('msgsvc');
 const NOWHERE = 'http://127.0.0.1:1/';
 const MAX_BODY = 100_000;
 
@@ -28,21 +25,17 @@ interface Change {
 const BASIC = `Basic ${btoa('ops@example.com:pass:word')}`;
 
 /** Returns the example body of the document. */
-function exampleBody({ path, method }: Operation): string | undefined {
-  const content = DOCUMENT.paths[path]![method.toLowerCase()]!.requestBody?.content;
-  const value = Object.values(content ?? {})[0]?.examples?.['request']?.value;
+function exampleBody({ object }: Operation): string | undefined {
+  const value = Object.values(object.requestBody?.content ?? {})[0]?.examples?.['request']?.value;
   return typeof value === 'string' || value === undefined ? value : JSON.stringify(value);
 }
 
 /** Sends the operation as in the document's examples, with the given change. */
 async function ask(service: World, name: string, change: Change = {}): Promise<number> {
-  const operation = ALL.find((one) => one.name === name)!;
+  const operation = OPERATIONS.find((one) => one.name === name)!;
   const { path = {}, query = '', headers, body = exampleBody(operation) } = change;
-  const examples = operation.pathParameters ?? {};
-  const target = operation.path.replaceAll(
-    /\{(\w+)\}/g,
-    (_whole, part: string) => path[part] ?? examples[part]!.example,
-  );
+  const examples = new Map(parametersIn(operation, 'path').map(({ name: part, example }) => [part, example!]));
+  const target = operation.path.replaceAll(/\{(\w+)\}/g, (_whole, part: string) => path[part] ?? examples.get(part)!);
   const credentials = change.credentials ?? (operation.api === 'message' ? `Bearer ${TOKEN}` : BASIC);
   const sent = { Authorization: credentials, ...headers };
   const { status } = await service.call(operation.method, target + query, {
@@ -65,7 +58,7 @@ async function limited(plan: 'free' | 'paid'): Promise<World> {
   });
 }
 
-const isRest = ({ takesRest }: Operation): boolean => takesRest === true;
+const isRest = ({ takesRest }: Operation): boolean => takesRest;
 const isMessage = ({ api }: Operation): boolean => api === 'message';
 const takesHeaders = ({ name }: Operation): boolean => name in HEADER_PARAMETERS;
 
@@ -80,40 +73,40 @@ async function refusals(): Promise<World> {
       ]);
     }
   };
-  await statuses(401, ALL, () => ({ credentials: 'Bearer nobody' }));
+  await statuses(401, OPERATIONS, () => ({ credentials: 'Bearer nobody' }));
   await statuses(
     400,
-    ALL.filter((one) => !isRest(one)),
+    OPERATIONS.filter((one) => !isRest(one)),
     () => ({ query: '?nonsense=1' }),
   );
-  await statuses(400, ALL.filter(isRest), () => ({ headers: { 'Svc-Retries': 'x' } }));
-  await statuses(417, ALL, () => ({ headers: { Expect: 'nonsense' } }));
+  await statuses(400, OPERATIONS.filter(isRest), () => ({ headers: { 'Svc-Retries': 'x' } }));
+  await statuses(417, OPERATIONS, () => ({ headers: { Expect: 'nonsense' } }));
   const tooLarge = { headers: { 'Content-Length': String(MAX_BODY + 1) }, body: 'x'.repeat(MAX_BODY + 1) };
-  await statuses(413, ALL, () => tooLarge);
-  await statuses(412, ALL.filter(takesHeaders), () => ({ headers: { 'Svc-Retries': '99' } }));
+  await statuses(413, OPERATIONS, () => tooLarge);
+  await statuses(412, OPERATIONS.filter(takesHeaders), () => ({ headers: { 'Svc-Retries': '99' } }));
   const endpoints = Array.from({ length: 101 }, (_, index) => ({ url: `${NOWHERE}${index}` }));
   expect(await ask(service, 'add-endpoints', { body: JSON.stringify({ endpoints }) })).toBe(412);
-  const named = ALL.filter(({ pathParameters = {}, api }) => 'id' in pathParameters && api === 'management');
+  const named = OPERATIONS.filter(({ path, api }) => path.includes('{id}') && api === 'management');
   await statuses(404, named, () => ({ path: { id: 'nobody' } }));
   expect(await ask(service, 'move-to-team', { body: '{"msgsvc_id":"nobody","target_team_id":"t"}' })).toBe(404);
   expect(await ask(service, 'get-flow-control')).toBe(404);
   expect(await ask(service, 'publish', { path: { destination: 'no-group' } })).toBe(404);
   await statuses(
     403,
-    ALL.filter((one) => isMessage(one) && one.method !== 'GET'),
+    OPERATIONS.filter((one) => isMessage(one) && one.method !== 'GET'),
     () => ({
       credentials: `Bearer ${READ_ONLY_TOKEN}`,
     }),
   );
   service.emulator.control.setAccount({ state: 'passive' });
-  await statuses(403, ALL.filter(isMessage), () => ({}));
+  await statuses(403, OPERATIONS.filter(isMessage), () => ({}));
   return service;
 }
 
 async function tooManyRequests(): Promise<World> {
   const service = await limited('free');
   for (let request = 0; request < 100; request++) expect(await ask(service, 'list-url-groups')).toBe(200);
-  for (const { name } of ALL.filter(isMessage)) expect([name, await ask(service, name)]).toEqual([name, 429]);
+  for (const { name } of OPERATIONS.filter(isMessage)) expect([name, await ask(service, name)]).toEqual([name, 429]);
   return service;
 }
 
@@ -203,9 +196,12 @@ function checkCallbacks(requests: readonly SunkRequest[]): void {
 async function management(): Promise<World> {
   const service = await limited('paid');
   const { emulator } = service;
-  const id = ALL.find(({ name }) => name === 'get-index')!.pathParameters!['id']!.example;
+  const id = parametersIn(
+    OPERATIONS.find(({ name }) => name === 'get-index')!,
+    'path',
+  )[0]!.example!;
   emulator.indexes.create({ id, name: 'goods', region: 'eu-west-1', type: 'payg', customerId: 'c' });
-  for (const { name } of ALL.filter((one) => !isMessage(one))) {
+  for (const { name } of OPERATIONS.filter((one) => !isMessage(one))) {
     expect([name, await ask(service, name)]).toEqual([name, 200]);
   }
   emulator.control.setAccount({ modifyingState: 'upgrading', plan: 'enterprise' });

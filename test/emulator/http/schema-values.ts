@@ -1,6 +1,6 @@
 /** Values generated from a schema: allowed ones, and similar ones that may be invalid. */
 import fc from 'fast-check';
-import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
+import type { JsonSchema } from '../../support/interface-document.ts';
 import type { Schemas } from '../../support/json-schema.ts';
 
 const text = fc.oneof(fc.string(), fc.string({ unit: 'grapheme' })).filter((value) => value.isWellFormed());

@@ -4,13 +4,11 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { openApiDocument, type OperationObject } from '#emulator/openapi/document.ts';
-import type { JsonSchema } from '#emulator/openapi/json-schema.ts';
+import { DOCUMENT, OPERATIONS, type JsonSchema, type OperationObject } from '../../support/interface-document.ts';
 import { problems } from '../../support/json-schema.ts';
 import { allowed, edges, near } from './schema-values.ts';
 import { ACCOUNT, TOKEN, world, type World } from '../world.ts';
 
-const DOCUMENT = openApiDocument({ headerPrefix: 'Svc', product: 'msgsvc' });
 const { schemas } = DOCUMENT.components;
 const INDEX = 'idx-1';
 /** Address without a listener. */
@@ -31,16 +29,14 @@ const PATH_VALUES: Readonly<Record<string, string>> = {
   flowControlKey: 'key',
 };
 
-const ALL: readonly Placed[] = Object.entries(DOCUMENT.paths).flatMap(([path, item]) =>
-  Object.entries(item).map(([method, operation]) => ({
-    name: operation.operationId,
-    method: method.toUpperCase(),
-    target: path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
-      name === 'id' ? (path.includes('/msgsvc/') ? ACCOUNT : INDEX) : PATH_VALUES[name]!,
-    ),
-    operation,
-  })),
-);
+const ALL: readonly Placed[] = OPERATIONS.map(({ name, method, path, object }) => ({
+  name,
+  method,
+  target: path.replaceAll(/\{(\w+)\}/g, (_whole, part: string) =>
+    part === 'id' ? (path.includes('/msgsvc/') ? ACCOUNT : INDEX) : PATH_VALUES[part]!,
+  ),
+  operation: object,
+}));
 
 async function served(): Promise<World> {
   const service = await world();
