@@ -145,7 +145,7 @@ test('an operator plans, applies, pauses, explains and lifts the pause', async (
   });
   const applied = await run('apply', plan!.id, '--yes', '--reason', 'looked');
   expect(applied).toMatchObject({ code: 0 });
-  expect(applied.stdout).toMatch(/^Plan \w{6}: acted, 3 acted on/);
+  expect(applied.stdout).toMatch(/^Plan \w{6}: acted \(\d+ matched: 3 acted on/);
   const { dlqId } = plan!.chosen[0]!;
   const explained = await run('explain', dlqId);
   expect(explained.code).toBe(0);

@@ -3,7 +3,7 @@
  * the same time, one condition reports all of them.
  */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
-import { membersNow, type Incident } from '#foundation/domain/incident.ts';
+import { isLowerBound, membersNow, type Incident } from '#foundation/domain/incident.ts';
 import { redact } from '#foundation/domain/redact.ts';
 
 /** Maximum number of incidents of an account that are reported individually at the same time, and in an hour. */
@@ -77,14 +77,15 @@ export function incidentTitle(incident: Incident): string {
   const where = redact(place);
   const why = reason.split(': ', 1)[0]!;
   const count = membersNow(incident);
-  if (kind === 'overflow') return `${counted(count, 'dead letter')} of further kinds`;
+  const atLeast = isLowerBound(incident) ? 'at least ' : '';
+  if (kind === 'overflow') return `${atLeast}${counted(count, 'dead letter')} of further kinds`;
   if (count === 0 && deliveries !== undefined && ever === 0) {
     return `${counted(deliveries.failed, 'delivery attempt')} to ${where} failed: ${why}`;
   }
   const of = `${kind === 'workflow' ? 'of' : 'to'} ${where}`;
-  if (now.workflow > 0 && now.message > 0) return `${counted(count, 'dead letter')} ${of}: ${why}`;
+  if (now.workflow > 0 && now.message > 0) return `${atLeast}${counted(count, 'dead letter')} ${of}: ${why}`;
   const shown = counted(count === 0 ? ever : count, kind === 'workflow' ? 'run' : 'message');
-  return `${shown} ${of} failed: ${why}`;
+  return `${atLeast}${shown} ${of} failed: ${why}`;
 }
 
 function bySize(a: Incident, b: Incident): number {

@@ -223,7 +223,7 @@ describe('opsd apply', () => {
     const text = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket]);
     expect(text.code).toBe(code);
     expect(text.stdout).toBe(
-      `Plan 9f3c2a: ${outcome.replaceAll('_', ' ')}, 1 acted on, 182 left for later runs; x\\x1b[2J\n`,
+      `Plan 9f3c2a: ${outcome.replaceAll('_', ' ')} (183 matched: 1 acted on, 182 left); x\\x1b[2J\n`,
     );
     expect(text.stderr).toContain('Apply: ');
     const json = await opsd(['apply', '9f3c2a', '--yes', '--socket', socket, '-o', 'json']);

@@ -74,7 +74,7 @@ describe('opsd dlq resume', () => {
       },
     ]);
     expect(done).toEqual([['apply', '9f3c2a', { by: LOCAL_USER, reason: 'outage over' }]]);
-    expect(ended.stdout).toBe('Plan 9f3c2a: acted, 1 acted on, 182 left for later runs\n');
+    expect(ended.stdout).toBe('Plan 9f3c2a: acted (183 matched: 1 acted on, 182 left)\n');
     expect(ended.stderr).toContain(`by ${LOCAL_USER}: go`);
     expect(ended.stderr).toContain('the plan covers all 183 entries, and later runs do the rest? [y/N]');
     expect(ended.stderr).toContain('opsd pause --policy manual:9f3c2a --reason TEXT');

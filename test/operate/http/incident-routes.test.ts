@@ -287,6 +287,17 @@ describe('GET /api/v1/incidents', () => {
     ]);
   });
 
+  test.each([
+    ['destination', { workflow: 0, message: 3 }, 'at least 3 messages to shop.example failed: HTTP 503'],
+    ['destination', { workflow: 1, message: 3 }, 'at least 4 dead letters to shop.example: HTTP 503'],
+    ['overflow', { workflow: 0, message: 3 }, 'at least 3 dead letters of further kinds'],
+    ['workflow', { workflow: 3, message: 0 }, '3 runs of shop.example failed: HTTP 503'],
+  ] as const)('a title has a lower bound if there may be more: %s %j', async (kind, now, title) => {
+    const incident: Incident = { ...INCIDENT, kind, now, place: 'shop.example' };
+    const { body } = await get(given({ overrides: { all: () => [incident] } }), '/api/v1/incidents');
+    expect(body).toMatchObject({ incidents: [{ title }] });
+  });
+
   test('known members come first, then failed messages that are not known by id, whenever they opened', async () => {
     const none = { now: { workflow: 0, message: 0 }, kind: 'destination' } as const;
     const deliveries = { failed: 55, lost: 0, since: 0, lastAt: NOW, isFailing: true };

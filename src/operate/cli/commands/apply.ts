@@ -1,6 +1,7 @@
-import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { counted } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { runNumbersText } from '#foundation/domain/run-text.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
@@ -72,13 +73,13 @@ export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
 
 export function resultText(
   { id, state }: Pick<KeptPlan, 'id' | 'state'>,
-  { outcome, acted, backlog, detail }: RunSummary,
+  result: RunSummary,
   command: OwnCommand,
 ): string {
-  const left = backlog === undefined || backlog === 0 ? '' : `, ${formatCount(backlog)} left for later runs`;
+  const { outcome, acted, detail } = result;
   const said = detail === undefined ? '' : `; ${printable(detail)}`;
   const happened = `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}`;
-  if (acted > 0 || !UNCHANGED.has(outcome)) return `${happened}, ${formatCount(acted)} acted on${left}${said}\n`;
+  if (acted > 0 || !UNCHANGED.has(outcome)) return `${happened} (${runNumbersText(result)})${said}\n`;
   if (state === 'approved') {
     return `${happened}, nothing was sent${said}\nIts approval stands; \`${printable(command(`reject ${id}`))}\` takes it back.\n`;
   }
