@@ -100,6 +100,13 @@ describe.each(FILES)('%s', (file) => {
   });
 });
 
+test('only the run of everything is in a container, whose image is pinned by its version alone', () => {
+  const inContainer = FILES.flatMap((file) => Object.entries(workflow(file).jobs))
+    .filter(([, { container }]) => container !== undefined)
+    .map(([name]) => name);
+  expect(inContainer).toEqual(['complete']);
+});
+
 test('a pull request runs everything once, and the tests on each platform and version of Node', () => {
   const { on, jobs: found } = workflow('checks.yaml');
   expect(Object.keys(on)).toEqual(['pull_request', 'push', 'workflow_call']);
