@@ -14,7 +14,7 @@ const PART =
   /auth(?!or(?!iz))|cookie|token|secret|passw|passphrase|credential|signature|session|jwt|bearer|[cx]srf|hmac|(?:^|-)key$|(?:^|-)(?:sig|sid|otp|pin|pass|pwd|pw|private)(?:-|$)|^code$/;
 const OTHER_KEYS = /(?:flow-?control|idempotency|deduplication|partition|routing)-?key$/;
 
-/** Parts of which every name above contains one. Few other names do, and the rest is ten times as expensive. */
+/** Every name above contains one of these parts. Few other names do, and the rest is ten times as expensive. */
 export const HINT = /tok|secr|pass|pw|bear|jwt|auth|cook|sig|hmac|srf|sid|cred|key|sess|otp|pin|priv|code/i;
 
 /** Returns true for a name whose value is nearly always a credential. */

@@ -112,7 +112,7 @@ export function destinationOf(facts: AttemptFacts): DestinationStatus {
   return { state: isHealthy(sample) ? 'healthy' : 'degraded', ...sample };
 }
 
-/** Newest minutes in which at least half of the attempts were delivered. */
+/** Newest minutes that delivered at least half of their attempts. */
 function goodStretch(facts: AttemptFacts): Omit<DestinationStatus, 'state'> {
   const good = { delivered: 0, all: 0, since: facts.until };
   for (const { minute, delivered, failed } of facts.minutes()) {

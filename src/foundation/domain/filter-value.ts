@@ -6,7 +6,7 @@
 
 /** Characters that take ink. Marks alone, unassigned and private characters do not count. */
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
-/** Commas, and letters and symbols without ink: blank Braille, placeholders of objects and notes, fillers. */
+/** Commas, and characters without ink: blank Braille, placeholders of objects and notes, fillers. */
 const IGNORED = /[,\u{2800}\u{FFFC}\u{FFFD}\u{1D159}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** Returns true for text without a visible character other than commas, also after compatibility normalization. */

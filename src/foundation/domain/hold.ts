@@ -31,7 +31,7 @@ export function holdText({ measured, needed, remedy, trend, until }: Hold): stri
   return [found, needed, ...end, remedy].join('; ');
 }
 
-/** Number of cases of which some are good. */
+/** Good cases among all. */
 interface Sample {
   readonly good: number;
   readonly all: number;
@@ -49,7 +49,7 @@ export function trendOfShares(older: Sample, newer: Sample): Trend | undefined {
   return trendOf(older.good / older.all - newer.good / newer.all, LEAST_SHARE);
 }
 
-/** Compares an amount, of which less is better, with that of an earlier period of the same length. */
+/** Compares an amount with that of an earlier period of the same length. Less is better. */
 export function trendOfAmounts(older: number, newer: number): Trend | undefined {
   return older + newer > 0 ? trendOf((newer - older) / (older + newer), LEAST_PART) : undefined;
 }

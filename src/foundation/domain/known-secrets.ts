@@ -2,8 +2,8 @@
  * Credentials that this process knows, and their places in a text. A service may echo any of them in any field, also the
  * one of another account, and encoded. They are remembered where a `Secret` is made or read.
  *
- * A credential of fewer than 8 characters, or of fewer than 12 letters only, is not searched for: ordinary texts would
- * lose words. The name or the scheme before it still hides it.
+ * A credential of fewer than 8 characters, or of fewer than 12 that are all alphabetic, is not searched for: ordinary
+ * texts would lose words. The name or the scheme before it still hides it.
  */
 interface Place {
   readonly start: number;
