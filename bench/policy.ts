@@ -76,7 +76,7 @@ const atRest = process.memoryUsage.rss() / 1_048_576;
 const cpu: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
   const before = process.cpuUsage();
-  const planned = await engine.plan('everything', { by: 'bench', save: false }, new AbortController().signal);
+  const planned = await engine.plan('everything', { by: 'bench', keep: false }, new AbortController().signal);
   const { user, system } = process.cpuUsage(before);
   cpu.push((user + system) / 1_000);
   if (!planned.ok) throw new Error(planned.message);

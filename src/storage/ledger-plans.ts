@@ -1,5 +1,6 @@
 /** Plans that operators keep or that are pending approval. A decided plan never changes: its content gets another plan. */
 import { hash } from 'node:crypto';
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { PlanDecision, Plans, StoredPlan } from '#automate/ledger/plans.ts';
 import { all, get, run, type Row, type Work } from './database.ts';
@@ -57,7 +58,7 @@ interface Identity {
 }
 
 /** Returns the identity of a plan: that of the undecided plan of its content, else a new one. */
-function* identify({ id, hash: content, manual }: Plan, now: number): Work<Identity> {
+function* identify({ hash: content, policy }: Plan, now: number): Work<Identity> {
   const row = yield* get(OF_CONTENT, content);
   const newest = row && storedOf(row, now);
   const known = newest === undefined ? {} : { newest };
@@ -66,7 +67,8 @@ function* identify({ id, hash: content, manual }: Plan, now: number): Work<Ident
   }
   let revision = Number(row?.['revision'] ?? 0) + 1;
   // The id of a manual plan is part of its policy's name.
-  if (manual !== undefined) return { id, revision, ...known };
+  const manual = manualPlanId(policy);
+  if (manual !== undefined) return { id: manual, revision, ...known };
   for (;;) {
     const free =
       revision === 1 ? content.slice(0, ID_LENGTH) : hash('sha256', `${content} ${revision}`).slice(0, ID_LENGTH);

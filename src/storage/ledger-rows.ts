@@ -57,7 +57,7 @@ export function runOf(row: Row): RunRecord {
     account: String(row['account']),
     at: Number(row['at']),
     trigger: JSON.parse(String(row['cause'])) as Trigger,
-    planId: String(row['plan_id']),
+    ...(row['plan_id'] !== '' && { planId: String(row['plan_id']) }),
     ...(row['finished_at'] != null && { finishedAt: Number(row['finished_at']) }),
     ...(row['outcome'] != null && { outcome: String(row['outcome']) as RunOutcome }),
     acted: Number(row['acted']),

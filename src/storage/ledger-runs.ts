@@ -19,14 +19,15 @@ export const LAST_STOPS =
 const NEWEST = 'SELECT * FROM runs ORDER BY id DESC LIMIT ?';
 const NEWEST_OF_POLICY = 'SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?';
 const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
-const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?
+const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?,
+    plan_id = coalesce(?, plan_id)
   WHERE id = ? RETURNING policy, account`;
 
 export function createRuns({ database, write }: Journal): Runs & Pick<Reports, 'lastRuns' | 'runs'> {
   return {
     beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
       write(function* (tell) {
-        const run = Number((yield* get(INSERT, policy, account, plan, at, JSON.stringify(trigger)))?.['id']);
+        const run = Number((yield* get(INSERT, policy, account, plan ?? '', at, JSON.stringify(trigger)))?.['id']);
         yield* tell({
           type: 'run.begun',
           policy,
@@ -44,7 +45,7 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
         });
         return run;
       }, account),
-    finishRun: async (run, account, { at, outcome, matched, acted, backlog, detail, stoppedBy }) =>
+    finishRun: async (run, account, { at, planId, outcome, matched, acted, backlog, detail, stoppedBy }) =>
       write(function* (tell) {
         const values = [
           at,
@@ -54,6 +55,7 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
           backlog ?? UNKNOWN,
           detail ?? null,
           stoppedBy ?? null,
+          planId ?? null,
           run,
         ];
         const policy = String((yield* get(UPDATE, ...values))?.['policy']);

@@ -44,7 +44,7 @@ function world() {
   };
 }
 
-const REQUEST = { by: 'local', save: false };
+const REQUEST = { by: 'local', keep: false };
 const PERSON = { by: 'local' };
 const signal = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 /** Proposals and plans for tests of the ledger. */
-import type { BudgetProposal, Plan, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { BudgetProposal, IdentifiedPlan, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '#automate/ledger/intents.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 
@@ -52,7 +52,7 @@ export function raiseTo(toUsd: number, change: Partial<BudgetProposal> = {}): Bu
   };
 }
 
-export function planOf(change: Partial<Plan> = {}): Plan {
+export function planOf(change: Partial<IdentifiedPlan> = {}): IdentifiedPlan {
   return {
     id: '9f3c2a',
     hash: '9f3c2a'.padEnd(64, '0'),

@@ -100,7 +100,7 @@ policies:
   await post('explain', { id: dlqId });
 
   // A policy's plan, and two manual ones: one applied, one cancelled.
-  const made = await post('plan', { policy: 'resume-billing', save: true });
+  const made = await post('plan', { policy: 'resume-billing', keep: true });
   await get(`plans/${String(made['id'])}`);
   await post('reject', { plan: made['id'], reason: 'not now' });
   const selection = { action: 'resume', ids: [dlqId] };

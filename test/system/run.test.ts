@@ -107,8 +107,10 @@ test('opsd plan shows what the running daemon would do, and changes nothing', as
   const text = await plan();
   expect(text).toMatchObject({ code: 2, stderr: '' });
   expect(text.stdout).toContain('nothing has been done');
+  const stored = await fetch(new URL('/api/v1/plans', await addressOf(daemon)));
+  expect(await stored.json()).toMatchObject({ plans: [] });
   expect(text.stdout).toMatch(/2\s+protected/);
-  const { plans } = JSON.parse((await plan('-o', 'json')).stdout) as { plans: readonly { id: string }[] };
+  const { plans } = JSON.parse((await plan('--keep', '-o', 'json')).stdout) as { plans: readonly { id: string }[] };
   expect(plans).toMatchObject([
     { state: 'changes', effectiveMode: 'audit', read: { entries: 5, complete: true }, matched: 5, backlog: 0 },
   ]);
@@ -129,7 +131,7 @@ test('an operator plans, applies, pauses, explains and lifts the pause', async (
     const { code } = await program.ended;
     return { code, stdout: program.stdout(), stderr: program.stderr() };
   };
-  const planned = await run('plan', 'resume-billing', '-o', 'json');
+  const planned = await run('plan', 'resume-billing', '--keep', '-o', 'json');
   expect(planned.code).toBe(2);
   const [plan] = (JSON.parse(planned.stdout) as { plans: { id: string; chosen: { dlqId: string }[] }[] }).plans;
   const paused = await run('pause', '--policy', 'resume-billing', '--reason', 'to look');

@@ -1,6 +1,6 @@
 /** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
-import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../ledger/commands.ts';
 import { lift } from '../guardrails/campaign.ts';
@@ -8,20 +8,15 @@ import { overrule, overruledSettle } from '../policies/overrule.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
 import { announceApprovals } from './announce.ts';
 import { overruleSettle } from './campaigns.ts';
-import { clockDenial, hearClock } from './clock-denial.ts';
-import { decide } from './decide.ts';
 import { stillShows } from './grants.ts';
-import { firstDenial, guardsAt } from './guards-at.ts';
+import { makePlan, UNDONE, wouldAct } from './make-plan.ts';
 import type { ManualPlans } from './manual-plans.ts';
 import { pruneBound } from './prune-grant.ts';
 import type { RunDeps, RunOptions } from './run-policy.ts';
-import { contextOf } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 import { haltKey } from '../ledger/shown-group.ts';
 import type { Turns } from './turns.ts';
 
-/** Milliseconds during which a manually made plan can be applied. */
-const SHOWN_FOR_MS = 3_600_000;
 /** Milliseconds during which an applied manual plan continues. */
 const MANUAL_APPROVED_FOR_MS = 7 * 86_400_000;
 /** Milliseconds during which an approved raise can be sent. */
@@ -50,54 +45,12 @@ export async function planPolicy(
   return 'name' in found ? makePlan(found, request, deps, signal) : found;
 }
 
-/** Makes a plan of a policy, and saves it if requested. */
-export async function makePlan(
-  found: Policy,
-  request: PlanRequest,
-  deps: CommandDeps,
-  signal: AbortSignal,
-): Promise<{ readonly ok: true; readonly plan: Plan; readonly missing?: readonly string[] }> {
-  await hearClock(found.account, deps, signal);
-  const at = deps.clock.now();
-  const context = await contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
-  const stopped = firstDenial(
-    guardsAt(deps.guards, 'run'),
-    await deps.authority.runFacts(found, { first: true, trigger: { kind: 'hand' } }),
-  );
-  const decided = await decide(
-    found,
-    { ...context, ...(stopped !== undefined && { stopped }), ...(request.overrule && { overruled: request.overrule }) },
-    deps,
-  );
-  signal.throwIfAborted();
-  const { targets, missing } = decided;
-  const plan = { ...decided.plan, id: await deps.ledger.planId(decided.plan, at) };
-  // A plan saved with a wrong time could be applied for too long.
-  if (request.save && allowedOf(plan) > 0 && clockDenial(found.account, deps) === undefined) {
-    await deps.ledger.savePlan({
-      plan,
-      targets,
-      savedAt: at,
-      expiresAt: at + SHOWN_FOR_MS,
-      state: 'draft',
-      by: request.by,
-      ...reasonOf(found, request),
-    });
-  }
-  return { ok: true, plan, ...(missing !== undefined && { missing }) };
-}
-
-function reasonOf({ manual }: Policy, { overrule }: PlanRequest): { readonly reason?: string } {
-  const reason = manual?.reason ?? overrule?.reason;
-  return reason === undefined ? {} : { reason };
-}
-
 /**
  * Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only
  * shrink. The run stores the decision right before its first request: a plan that is held stays as it is.
  */
 export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
-  const stored = await usable(id, ['draft', 'pending', 'approved'], deps);
+  const stored = await usable(id, UNDONE, deps);
   if ('ok' in stored) return stored;
   const found = policyOf(stored, deps);
   if (!('name' in found)) return found;
@@ -123,8 +76,10 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   };
   // A manual plan has no earlier steps, and its policy already has the overruled value.
   if (found.manual === undefined && isResume(found) && overruledSettle(found, stored.plan.overruled) !== undefined) {
-    await overruleSettle(found, deps);
-    await deps.settle(signal);
+    if (await wouldAct(found, stored, deps, signal)) {
+      await overruleSettle(found, deps);
+      await deps.settle(signal);
+    }
   }
   const prune = pruneBound(stored.plan);
   const result = await deps.inTurn(found, {
@@ -187,7 +142,7 @@ function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: 
 
 /** Rejects a plan, or takes its approval back: after the request in flight, nothing more is sent for it. */
 export async function rejectPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
-  const stored = await usable(id, ['pending', 'draft', 'approved'], deps);
+  const stored = await usable(id, UNDONE, deps);
   if ('ok' in stored) return stored;
   const { policy } = stored.plan;
   const decision = { state: 'rejected' as const, at: deps.clock.now(), ...person };
@@ -249,7 +204,9 @@ function modeMessage(policy: Policy, { authority }: CommandDeps): string {
 
 /** Command that makes such a plan again. */
 function again({ policy, manual }: Plan): string {
-  return manual === undefined ? `\`opsd plan ${policy}\`` : `\`opsd dlq ${manual.selection.action.split('-')[0]}\``;
+  return manual === undefined
+    ? `\`opsd plan ${policy} --keep\``
+    : `\`opsd dlq ${manual.selection.action.split('-')[0]}\``;
 }
 
 export async function usable(
@@ -262,7 +219,7 @@ export async function usable(
     return {
       ok: false,
       code: 'unknown_plan',
-      message: `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`,
+      message: `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`,
     };
   }
   return states.includes(stored.state) ? stored : decided(stored);
@@ -274,7 +231,7 @@ export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: Co
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
-  const message = `The policy of plan ${id} has changed since. \`opsd plan ${policy}\` makes a new one.`;
+  const message = `The policy of plan ${id} has changed since. \`opsd plan ${policy} --keep\` makes a new one.`;
   return { ok: false, code: 'expired', message };
 }
 

@@ -70,7 +70,7 @@ export async function rejectionOf(
     measured: `plan ${rejected.plan.id} was rejected by ${by}${reason === undefined ? '' : `: ${reason}`}`,
     needed: 'the same actions are not presented again before it would have expired',
     until: expiresAt,
-    remedy: `wait, or make a new plan with \`opsd plan ${plan.policy}\` and approve it`,
+    remedy: `wait, or make a new plan with \`opsd plan ${plan.policy} --keep\` and approve it`,
   });
 }
 
@@ -91,7 +91,8 @@ export async function awaitApproval(
   if (pending !== undefined && stillMeans(pending, plan, new Set(targets))) return pending;
   if (pending !== undefined) {
     const reason = 'a newer plan has other actions';
-    const replaced = { state: 'replaced', at: now, by: 'engine', reason, replacedBy: plan.id } as const;
+    const replacedBy = await ledger.planId(plan, now);
+    const replaced = { state: 'replaced', at: now, by: 'engine', reason, replacedBy } as const;
     // An operator has decided on it since: the next run finds the decision.
     if (!(await ledger.decidePlan(pending.plan.id, { ...replaced, account: plan.account }))) return undefined;
   }

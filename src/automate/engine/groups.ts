@@ -12,6 +12,7 @@ import {
 } from '#foundation/domain/plan.ts';
 import type { Candidate, GroupFacts } from '../guardrails/guard.ts';
 import { nextSizes } from '../guardrails/campaign.ts';
+import type { ActionRecord } from '../ledger/intents.ts';
 import { overruledSettle } from '../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../policies/policy.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
@@ -77,6 +78,18 @@ export function chooseByGroup(
   return { allowed: matched.flatMap(({ entry }) => going.get(entry.dlqId) ?? []), campaigns };
 }
 
+/** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
+function campaignIn(
+  { overruled, assumesJudged }: Draft,
+  policy: ResumePolicy,
+  { found, acts, now }: { readonly found: Campaign; readonly acts: readonly ActionRecord[]; readonly now: number },
+): Campaign {
+  if (overruledSettle(policy, overruled) === undefined) return found;
+  const campaign = settlingFor(found, acts, policy);
+  const isDue = campaign.state === 'settling' && (campaign.until ?? now) <= now;
+  return assumesJudged && isDue ? { ...campaign, state: 'ready' } : campaign;
+}
+
 function oneGroup(
   policy: ResumePolicy,
   group: string,
@@ -91,7 +104,7 @@ function oneGroup(
 } {
   const found = currentCampaign(policy, group, { found: campaigns.byGroup.get(group), now });
   const acts = campaigns.acts.get(found.id) ?? [];
-  const campaign = overruledSettle(policy, draft.overruled) === undefined ? found : settlingFor(found, acts, policy);
+  const campaign = campaignIn(draft, policy, { found, acts, now });
   const host = hostOfGroup(group);
   const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
   const facts: GroupFacts = {

@@ -4,7 +4,8 @@ import type { Selection } from '#foundation/domain/selection.ts';
 import { selectionFault } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../ledger/commands.ts';
 import type { Signals } from '../ledger/signals.ts';
-import { decided, decidedMeanwhile, makePlan, usable, type CommandDeps } from './commands.ts';
+import { decided, decidedMeanwhile, usable, type CommandDeps } from './commands.ts';
+import { makePlan } from './make-plan.ts';
 import type { EngineDeps } from './engine-deps.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
@@ -29,7 +30,7 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
   const overruled = overrule && { settings: overrule, reason };
   const policy = deps.manual.policyOf({ id, account, manual, ...(overruled && { overruled }) });
   if (typeof policy === 'string') return { ok: false, code: 'bad_override', message: policy };
-  const made = await makePlan(policy, { by, save: true, ...(overruled && { overrule: overruled }) }, deps, signal);
+  const made = await makePlan(policy, { by, keep: true, ...(overruled && { overrule: overruled }) }, deps, signal);
   const { ids = [] } = selection;
   return ids.length > 0 && made.missing?.length === ids.length ? unknownIds(ids, account, deps) : made;
 }

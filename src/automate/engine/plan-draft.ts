@@ -23,6 +23,8 @@ export interface PlanContext {
   readonly prune?: PruneBound;
   /** dlqId of an entry whose own denial is required. */
   readonly watched?: string;
+  /** True if a step whose overruled settling has passed counts as judged. */
+  readonly assumesJudged?: boolean;
   /** Denial by an earlier stage. The plan still shows what the run would do. */
   readonly stopped?: Denial;
   readonly signal: AbortSignal;
@@ -83,6 +85,10 @@ export class Draft {
     return this.#context.overruled;
   }
 
+  get assumesJudged(): boolean {
+    return this.#context.assumesJudged === true;
+  }
+
   /** Notes selected ids that are not there; the plan leaves them out. */
   noteMissing(ids: readonly string[], place: string): void {
     if (ids.length === 0) return;
@@ -107,7 +113,6 @@ export class Draft {
     const hash = manual === undefined ? bound : `${manual}${bound.slice(manual.length)}`;
     const state: PlanState = this.stopped !== undefined ? 'held' : chosen.length > 0 ? 'changes' : 'nothing_to_do';
     const plan: Plan = {
-      id: manual ?? hash.slice(0, 6),
       hash,
       policy: policy.name,
       account: policy.account,

@@ -21,7 +21,7 @@ export function reportRun(
     account: policy.account,
     at,
     trigger: plan?.trigger.kind ?? 'schedule',
-    ...(plan !== undefined && { planId: plan.id }),
+    ...(plan?.id !== undefined && { planId: plan.id }),
     outcome: result.outcome,
     ...(result.matched !== undefined && { matched: result.matched }),
     acted: result.acted,

@@ -3,7 +3,7 @@ import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, foundBy, leastMode, type Denial, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../policies/policy.ts';
-import type { Plans } from '../ledger/plans.ts';
+import type { Plans, StoredPlan } from '../ledger/plans.ts';
 import type { Runs } from '../ledger/runs.ts';
 import { policyScope } from './authority.ts';
 import { endDrained } from './campaigns.ts';
@@ -77,9 +77,14 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     if (isCalledOff(options)) return skipped();
     ({ plan } = decided.decision);
     const id = (runId = await deps.ledger.beginRun(plan, at));
-    const result = await actOn(policy, { id, ...decided }, options, deps);
+    const { result, pending } = await actOn(policy, { id, ...decided }, options, deps);
+    if (pending !== undefined) plan = { ...plan, id: pending };
     if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
-    await deps.ledger.finishRun(id, policy.account, { at: deps.clock.now(), ...ledgerFields(result, plan) });
+    await deps.ledger.finishRun(id, policy.account, {
+      at: deps.clock.now(),
+      ...(pending !== undefined && { planId: pending }),
+      ...ledgerFields(result, plan),
+    });
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;
@@ -128,8 +133,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
     const decision = named(await decide(policy, bound, deps), plan);
     return { decision, isApproved: true, ...(approval && { approval }) };
   }
-  const found = await decide(policy, context, deps);
-  const decision = named(found, await deps.ledger.planId(found.plan, at));
+  const decision = await decide(policy, context, deps);
   const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
   const grant = needsPerson ? await granted() : undefined;
   if (grant === undefined || decision.plan.state === 'aborted') return { decision, isApproved: false };
@@ -174,7 +178,7 @@ async function actOn(
   run: Decided & { readonly id: number },
   options: RunOptions,
   deps: RunDeps,
-): Promise<RunResult> {
+): Promise<{ readonly result: RunResult; readonly pending?: string }> {
   const { decision, id, approval = [] } = run;
   const { plan } = decision;
   await remember(policy, decision, deps);
@@ -192,14 +196,16 @@ async function actOn(
     return concluded(policy, plan, totals, unbalanced);
   };
   let result = plan.state === 'changes' ? await carryOut() : unacted(plan);
+  let pending: string | undefined;
   if (result.outcome === 'pending_approval' && policy.manual === undefined) {
-    const rejected = await requestApproval(policy, decision, deps);
-    if (rejected !== undefined) result = heldBy(result, rejected);
+    const requested = await requestApproval(policy, decision, deps);
+    if (requested !== undefined && 'guard' in requested) result = heldBy(result, requested);
+    else pending = requested?.plan.id;
   } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
   else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
   if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);
-  return result;
+  return { result, ...(pending !== undefined && { pending }) };
 }
 
 const NOTHING_SENT = { acted: 0, skipped: 0, failed: 0, unknown: 0, done: 0 };
@@ -251,13 +257,16 @@ async function remember(policy: Policy, { meant, readings, plan }: Decision, { l
   if (readings !== undefined) await ledger.saveCondition(policy, readings === 'none' ? undefined : readings);
 }
 
-/** @returns the objection of the operator who rejected the plan */
-async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps): Promise<Denial | undefined> {
+/** @returns the pending plan; the objection of the operator who rejected it; undefined if an operator has decided since */
+async function requestApproval(
+  policy: Policy,
+  decision: Decision,
+  deps: RunDeps,
+): Promise<StoredPlan | Denial | undefined> {
   const { ledger, clock, settings } = deps;
   const expireAfterMs = settings.approvals.expireAfter;
   const pending = await awaitApproval(decision, { ledger, now: clock.now(), expireAfterMs });
-  if (pending !== undefined && 'guard' in pending) return pending;
-  if (pending?.state !== 'pending') return undefined;
+  if (pending === undefined || 'guard' in pending || pending.state !== 'pending') return pending;
   const { plan } = pending;
   const why = plan.needsApproval === undefined ? '' : `; ${plan.needsApproval.guard}: ${foundBy(plan.needsApproval)}`;
   const [raise] = plan.chosen;
@@ -270,5 +279,5 @@ async function requestApproval(policy: Policy, decision: Decision, deps: RunDeps
     summary: `Plan ${plan.id} of policy ${policy.name} is pending approval`,
     detail: `${allowedOf(plan)} to act on${why}; \`opsd approve ${plan.id}\`, or \`opsd reject ${plan.id}\`.${sets}`,
   });
-  return undefined;
+  return pending;
 }

@@ -1,6 +1,6 @@
 /** Commands to the engine, and their results. Server and CLI know the engine only through this interface. */
 import type { Notification } from '#foundation/domain/notification.ts';
-import type { Denial, Plan, RunOutcome } from '#foundation/domain/plan.ts';
+import type { Denial, IdentifiedPlan, Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
 import type { ActionRecord } from './intents.ts';
 import type { StoredPlan } from './plans.ts';
@@ -9,7 +9,7 @@ export interface PlanRequest {
   /** Name of the requester, for the record. */
   readonly by: string;
   /** True stores the plan, so that it can be applied. */
-  readonly save: boolean;
+  readonly keep: boolean;
   /** Limits overruled for this plan only, such as `limits.maxPerHour` to `6000`. A reason is required. */
   readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
 }
@@ -44,7 +44,7 @@ export type Planned = { readonly ok: true; readonly plan: Plan } | Refusal;
 export type Applied =
   | {
       readonly ok: true;
-      readonly plan: Plan;
+      readonly plan: IdentifiedPlan;
       readonly result: RunSummary;
       /** The plan after the command. Its approval can remain for later runs. */
       readonly stored: StoredPlan;

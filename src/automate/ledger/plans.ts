@@ -1,12 +1,12 @@
 /** Plans that are stored for approval. */
-import type { Plan } from '#foundation/domain/plan.ts';
+import type { IdentifiedPlan, Plan } from '#foundation/domain/plan.ts';
 
 /**
  * Plan that an operator kept or that is pending approval. Its id is its own: a decided plan stays decided, and its
  * content gets another plan. An approval is bound to the content by the hash, expires, and is used once.
  */
 export interface StoredPlan {
-  readonly plan: Plan;
+  readonly plan: IdentifiedPlan;
   /** Number of this plan among those of the same content, from 1. */
   readonly revision: number;
   /** Targets that an approval covers: those of all actions that the entry guards allowed. */
@@ -59,7 +59,7 @@ export interface Plans extends PlanReader {
    * @returns the plan as it is stored now: the wanted one, or the one that stays
    */
   savePlan(
-    plan: Pick<StoredPlan, 'plan' | 'targets' | 'savedAt' | 'expiresAt' | 'state' | 'by' | 'reason'>,
+    plan: Pick<StoredPlan, 'targets' | 'savedAt' | 'expiresAt' | 'state' | 'by' | 'reason'> & { readonly plan: Plan },
   ): Promise<StoredPlan>;
   /** @returns false if the plan's state does not allow this: it was decided, used or has expired */
   decidePlan(id: string, decision: PlanDecision): Promise<boolean>;

@@ -8,7 +8,8 @@ export interface RunRecord {
   readonly account: string;
   readonly at: number;
   readonly trigger: Trigger;
-  readonly planId: string;
+  /** Id of the stored plan that it applies or that is pending; absent if there is none. */
+  readonly planId?: string;
   readonly finishedAt?: number;
   readonly outcome?: RunOutcome;
   readonly matched?: number;

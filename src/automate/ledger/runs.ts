@@ -9,6 +9,8 @@ export interface Runs {
     account: string,
     result: {
       readonly at: number;
+      /** Id of the stored plan, if it is known only now. */
+      readonly planId?: string;
       readonly outcome: RunOutcome;
       readonly matched?: number;
       readonly acted: number;

@@ -132,7 +132,7 @@ class Scenario {
 
   async #decide(name: string, { run, expect = {} }: TestStep): Promise<readonly Difference[]> {
     this.#observe();
-    const planned = await this.#engine.plan(name, { by: 'test', save: false }, NEVER);
+    const planned = await this.#engine.plan(name, { by: 'test', keep: false }, NEVER);
     if (!planned.ok) throw new Error(planned.message);
     if (run === undefined) return differences(expect, viewOf(planned.plan));
     const result = await this.#engine.run(name, NEVER, triggerOf(this.#policy(name)));

@@ -166,8 +166,11 @@ export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | Even
 export type PlanState = 'nothing_to_do' | 'changes' | 'held' | 'aborted';
 
 export interface Plan {
-  /** Identity of its own. It begins as `hash` does, unless a decided plan had the same content. */
-  readonly id: string;
+  /**
+   * Identity of the stored plan; absent if it is not stored. It begins as `hash` does, unless a decided plan had the same
+   * content.
+   */
+  readonly id?: string;
   /**
    * SHA-256 in hexadecimal over policy, account, action and what it covers. That of a manual plan begins with its id,
    * which is part of its policy's name.
@@ -233,6 +236,9 @@ interface PlanRead {
   /** Local clock minus the service's clock, in milliseconds; absent if the service sent no Date. */
   readonly clockSkewMs?: number;
 }
+
+/** Plan that is stored. */
+export type IdentifiedPlan = Plan & { readonly id: string };
 
 /** Campaign of a group as this plan found it. */
 export interface PlanCampaign {

@@ -11,7 +11,7 @@ export type PolicyEvent =
       /** Epoch milliseconds. */
       readonly at: number;
       readonly trigger: Trigger['kind'];
-      /** Absent if no plan was made. */
+      /** Id of the stored plan that it applies or that is pending; absent if there is none. */
       readonly planId?: string;
       readonly outcome: RunOutcome;
       readonly matched?: number;

@@ -76,7 +76,11 @@ async function storedPlan({ deps, id }: ApiContext): Promise<Reply> {
   const at = deps.clock.now();
   const found = await fromStore(() => deps.ledger.storedPlan(id, at));
   if (found === undefined) {
-    throw new HttpError(404, 'unknown_plan', `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY\` makes one.`);
+    throw new HttpError(
+      404,
+      'unknown_plan',
+      `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`,
+    );
   }
   return json(200, { at, plan: await fromStore(() => storedPlanDetail(found, deps)) });
 }

@@ -20,14 +20,14 @@ const overruledSettings = z
 
 const planBody = z.strictObject({
   policy: nameField('the name of a policy'),
-  save: z.boolean('must be true or false').default(false),
+  keep: z.boolean('must be true or false').default(false),
   overrule: z
     .strictObject({ settings: overruledSettings, reason: reasonField() }, 'must be {settings, reason}')
     .exactOptional(),
 });
 
 const PLAN_FORM =
-  '{"policy": "NAME", "save": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is required.';
+  '{"policy": "NAME", "keep": true, "overrule": {"settings": {"limits.maxPerHour": "6000"}, "reason": "TEXT"}}; only policy is required.';
 
 /** Last time that a date can have. */
 const MAX_TIME = 8_640_000_000_000_000;
@@ -74,22 +74,22 @@ const manualBody = z.strictObject({
   selection: selectionBody,
   reason: reasonField(),
   account: nameField('the name of an account').exactOptional(),
-  /** A manual plan is always saved. */
-  save: z.literal(true, 'must be true').exactOptional(),
+  /** A manual plan is always kept. */
+  keep: z.literal(true, 'must be true').exactOptional(),
   overrule: z.strictObject({ settings: overruledSettings, reason: reasonField().exactOptional() }).exactOptional(),
 });
 
 const MANUAL_FORM =
   '{"selection": {"action": "resume", "ids": ["ID"], "label": ["TEXT"], …}, "reason": "TEXT", "account": "NAME", "overrule": {"settings": {"limits.maxPerRun": "50"}}}; account and overrule are optional, and one id or one filter is enough.';
 
-/** Responds with a `Plan` (domain/plan.ts). Reads the service and changes nothing. With `save`, it can be applied. */
+/** Responds with a `Plan` (domain/plan.ts). Reads the service and changes nothing. With `keep`, it is stored and can be applied. */
 async function plan(context: ApiContext): Promise<Reply> {
   const { deps, request, signal } = context;
   const { by } = allowLong(context, 'operator', 'opsd plan POLICY');
   const body = await readValue(request, PLAN_FORM);
   if (typeof body === 'object' && body !== null && 'selection' in body) return manualPlan(context, body, by);
-  const { policy, save, overrule } = checkBody(body, planBody, PLAN_FORM);
-  const made = await deps.engine.plan(policy, { by, save, ...(overrule !== undefined && { overrule }) }, signal);
+  const { policy, keep, overrule } = checkBody(body, planBody, PLAN_FORM);
+  const made = await deps.engine.plan(policy, { by, keep, ...(overrule !== undefined && { overrule }) }, signal);
   if (!made.ok) throw refused(made);
   return json(200, made.plan);
 }

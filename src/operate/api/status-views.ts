@@ -40,7 +40,8 @@ export interface RunView {
   readonly id: number;
   readonly policy: string;
   readonly account: string;
-  readonly planId: string;
+  /** Id of the stored plan that it applies or that is pending; absent if there is none. */
+  readonly planId?: string;
   /** Trigger of the run: `schedule`, `campaign`, `hand`, `alert`, `callback`. */
   readonly trigger: string;
   readonly at: number;

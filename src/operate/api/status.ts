@@ -214,7 +214,7 @@ export function runView(run: RunRecord): RunView {
     id,
     policy,
     account,
-    planId,
+    ...(planId !== undefined && { planId }),
     trigger: trigger.kind,
     at,
     ...(finishedAt !== undefined && { finishedAt }),

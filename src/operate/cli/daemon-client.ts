@@ -7,7 +7,7 @@ import { exchange, isRecord, placeOf, type DaemonCall } from './daemon-exchange.
 
 export interface PlanOptions {
   /** True stores the plan, so that it can be applied. */
-  readonly save: boolean;
+  readonly keep: boolean;
   readonly overrule?: { readonly settings: Readonly<Record<string, string>>; readonly reason: string };
 }
 

@@ -4,6 +4,7 @@ import { refused } from '../api/refusals.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { goTo, type PageContext } from './frame/page.ts';
 import { planPath } from './paths.ts';
+import { unkept } from './policy.ts';
 
 /** @throws {HttpError} 400 for a selection without an id and without a filter */
 export async function makeManualPlan(
@@ -18,5 +19,5 @@ export async function makeManualPlan(
   context.mayTakeLong();
   const made = await deps.engine.planManually({ ...person, selection }, signal);
   if (!made.ok) throw refused(made);
-  return goTo(planPath(made.plan.id));
+  return made.plan.id === undefined ? unkept(context, made.plan) : goTo(planPath(made.plan.id));
 }

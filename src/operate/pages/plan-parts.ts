@@ -9,6 +9,11 @@ import { table } from './table.ts';
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
 const MOST_LISTED = 100;
 
+/** Returns true if an apply of the plan can send something now. */
+export function canApply({ state: planState, effectiveMode }: Plan): boolean {
+  return planState === 'changes' && ['enforce', 'approve'].includes(effectiveMode);
+}
+
 export function planMain(plan: Plan): Html {
   return html`${facts([...authority(plan), ...reading(plan)])} ${checks(plan)} ${sum(plan)} ${campaignTable(plan)}
   ${

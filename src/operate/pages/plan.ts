@@ -13,7 +13,7 @@ import { policyLink } from './page-policies.ts';
 import { facts, idLink, idText, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
-import { planMain } from './plan-parts.ts';
+import { canApply, planMain } from './plan-parts.ts';
 import { progressPart } from './plan-progress.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {
@@ -94,7 +94,7 @@ function decision(context: PageContext, { id, state: now, covers, plan }: Stored
   if (now !== 'pending' && now !== 'draft') return undefined;
   const acts = counted(covers, 'action');
   const verb = now === 'pending' ? 'approve' : 'apply';
-  const may = now === 'pending' || (plan.state === 'changes' && ['enforce', 'approve'].includes(plan.effectiveMode));
+  const may = now === 'pending' || canApply(plan);
   const form = formFor(context, {
     role: 'operator',
     action: planPath(id),

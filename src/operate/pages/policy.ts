@@ -1,10 +1,11 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
+import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { requirePolicy } from '../api/command-routes.ts';
 import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
-import { formatCount } from '../api/format.ts';
+import { counted, formatCount } from '../api/format.ts';
 import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
 import type { RunView } from '../api/status-views.ts';
@@ -12,13 +13,26 @@ import type { StoredPlanView } from '../api/stored-plans.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
+import { buttonOf, textOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import { blockText, clipped, facts, idLink, idText, long, moment, section, state, sub } from './page-parts.ts';
+import {
+  blockText,
+  clipped,
+  facts,
+  idLink,
+  idText,
+  long,
+  moment,
+  reasonInput,
+  section,
+  state,
+  sub,
+} from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
-import { planMain } from './plan-parts.ts';
+import { canApply, planMain } from './plan-parts.ts';
 import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
 import { table } from './table.ts';
 
@@ -137,29 +151,61 @@ function dryRunForm(context: PageContext): Html | undefined {
     role: 'operator',
     action: `/policies/${encodeURIComponent(context.id)}`,
     label: 'Dry run',
-    content: html`<button>Make a plan</button>
+    content: html`<button name="act" value="show">Make a plan</button>
       <span class="faint">Reads the service and changes nothing. It can take a minute.</span>`,
   });
 }
 
-/** Makes a plan. One that could be applied has its own page; another one is shown here. */
+const PLAN_ACTS = ['show', 'keep', 'apply'] as const;
+
+/** Makes a plan and shows it. An operator who acts on it keeps it: the entries may have changed since they were shown. */
 export async function dryRun(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
   const caller = allow(context, 'operator', 'opsd plan POLICY');
-  await readForm(context, caller);
+  const form = await readForm(context, caller);
+  const act = buttonOf(form, PLAN_ACTS);
   await requirePolicy(deps, id);
   context.mayTakeLong();
-  const made = await deps.engine.plan(id, { by: caller.by, save: true }, signal);
+  const made = await deps.engine.plan(id, { by: caller.by, keep: act !== 'show' }, signal);
   if (!made.ok) throw refused(made);
   const { plan } = made;
-  if ((await deps.ledger.storedPlan(plan.id, deps.clock.now())) !== undefined) return goTo(planPath(plan.id));
+  if (act === 'show' || plan.id === undefined) return unkept(context, plan);
+  if (act === 'apply' && plan.hash === form.get('hash')) {
+    const reason = textOf(form, 'reason')?.slice(0, 500);
+    const done = await deps.engine.apply(plan.id, { by: caller.by, ...(reason !== undefined && { reason }) }, signal);
+    if (!done.ok) throw refused(done);
+  }
+  return goTo(planPath(plan.id));
+}
+
+/** Page of a plan that may not be stored. */
+export function unkept(context: PageContext, plan: Plan): Reply {
+  const notice =
+    plan.id === undefined
+      ? 'Nothing was changed or stored.'
+      : html`The same plan is stored: ${idLink(planPath(plan.id), plan.id)}. Decide on it there.`;
   return showPage(context, {
     title: `Plan of ${plan.policy}`,
     section: '/policies',
     isStill: true,
-    main: html`<p class="notice info">Nothing to apply: this plan was not stored.</p>
-      ${planMain(withCommands(context, plan))}`,
+    main: html`<p class="notice info">${notice}</p>
+      ${plan.id === undefined && keepForm(context, plan)} ${planMain(withCommands(context, plan))}`,
   });
+}
+
+function keepForm(context: PageContext, plan: Plan): Html | undefined {
+  if (plan.manual !== undefined || allowedOf(plan) === 0) return undefined;
+  const acts = counted(plan.chosen.length + plan.backlog, 'action');
+  const form = formFor(context, {
+    role: 'operator',
+    action: `/policies/${encodeURIComponent(plan.policy)}`,
+    label: 'Decision',
+    content: html`<input type="hidden" name="hash" value="${plan.hash}" />${reasonInput(false)}
+      ${canApply(plan) && html`<button name="act" value="apply">Apply ${acts}</button>`}
+      <button name="act" value="keep" class="quiet">Keep it for an hour</button>
+      <span class="faint">If the entries have changed since, nothing is applied: the new plan is shown.</span>`,
+  });
+  return form && html`<div class="acts">${form}</div>`;
 }
 
 type Run = Omit<RunView, 'policy' | 'account'>;

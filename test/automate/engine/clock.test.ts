@@ -97,7 +97,7 @@ test('a plan is not saved during a clock change: it could be applied for too lon
   const w = world();
   w.dlq.add();
   w.facts = { clockSkewMs: () => DAY };
-  const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
   expect(planned).toMatchObject({ ok: true, plan: { matched: 1, stopped: { guard: 'clock' } } });
   expect(await w.ledger.storedPlans(['draft'], 0)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** Commands of operators to the engine: plans that are applied, approved, rejected; pauses. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import type { IdentifiedPlan, Plan } from '#foundation/domain/plan.ts';
 import {
   ASKED,
   HOUR,
@@ -17,12 +17,12 @@ import {
 } from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked at it' };
-const SAVED = { by: 'tom', save: true } as const;
+const SAVED = { by: 'tom', keep: true } as const;
 
-async function shown(w: World, over: object = {}): Promise<Plan> {
+async function shown(w: World, over: object = {}): Promise<IdentifiedPlan> {
   const planned = await w.engine.plan('resume-billing', { ...SAVED, ...over }, NEVER);
   if (!planned.ok) throw new Error(planned.message);
-  return planned.plan;
+  return planned.plan as IdentifiedPlan;
 }
 
 /** Three entries of three workflows, so that no ramp restricts them. */
@@ -211,6 +211,36 @@ describe('approval', () => {
     await run(w);
     expect(w.dlq.sent).toEqual([]);
     expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+  });
+
+  test('that is only shown is not stored; one that is shown again after it was kept has its id', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    const only = await shown(w, { keep: false });
+    expect(only).not.toHaveProperty('id');
+    expect(await w.ledger.storedPlan(only.hash, w.clock.now())).toBeUndefined();
+    const { id } = await shown(w);
+    expect(await shown(w, { by: 'eve', keep: false })).toMatchObject({ id });
+    await w.engine.reject(id, ME);
+    expect(await shown(w, { keep: false })).not.toHaveProperty('id');
+    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'rejected', madeBy: 'tom' });
+  });
+
+  test('names a run by the stored plan: pending, applied, or none', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    const planIds = async () => (await w.ledger.runs({ limit: 9 })).map(({ planId }) => planId);
+    await run(w);
+    const [first] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    const { id } = first!.plan;
+    w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
+    await run(w);
+    expect(await planIds()).toEqual([id, id]);
+    expect(w.lastRun()).toMatchObject({ planId: id });
+    await w.engine.reject(id, ME);
+    w.dlq.entries.delete('dlq-004');
+    await run(w);
+    expect(w.lastRun()).toMatchObject({ stopped: { guard: 'approval' } });
+    expect(w.lastRun()).not.toHaveProperty('planId');
+    expect(await planIds()).toEqual([undefined, id, id]);
   });
 
   test('that was decided stays decided: its content gets another plan, and a newer plan replaces a pending one', async () => {

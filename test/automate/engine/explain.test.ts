@@ -180,7 +180,7 @@ test('a held plan lists the entries that wait, the first 50', async () => {
   const w = world();
   for (let i = 0; i < 60; i++) w.dlq.add();
   w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
-  const planned = await w.engine.plan('resume-billing', { by: 'tom', save: false }, NEVER);
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: false }, NEVER);
   if (!planned.ok) throw new Error(planned.message);
   const { state, chosen, deferred } = planned.plan;
   expect([state, chosen, deferred?.length, deferred?.[0]?.target]).toEqual(['held', [], 50, 'dlq-001']);

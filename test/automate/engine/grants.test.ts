@@ -1,13 +1,13 @@
 /** Scope of an approval, for actions without ids or after an edit of the policy. */
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import type { IdentifiedPlan } from '#foundation/domain/plan.ts';
 import { policyOf } from '../../support/policies.ts';
 import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
 
 const ME = { by: 'tom' };
 
-async function pending(w: World): Promise<Plan> {
+async function pending(w: World): Promise<IdentifiedPlan> {
   return (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
 }
 
@@ -75,10 +75,10 @@ describe('an approved prune', () => {
     const w = dead({ mode: 'enforce', limits: { maxPerRun: 50, maxPerHour: 50, probation: { runs: 1 } } });
     await w.engine.run('prune', NEVER);
     await w.engine.run('prune', NEVER);
-    const planned = await w.engine.plan('prune', { by: 'tom', save: true }, NEVER);
+    const planned = await w.engine.plan('prune', { by: 'tom', keep: true }, NEVER);
     await w.clock.advance(59 * MINUTE);
     w.restart({ policies: [prune({ mode: 'enforce' })] });
-    if (planned.ok) await w.engine.apply(planned.plan.id, ME, NEVER);
+    if (planned.ok) await w.engine.apply(planned.plan.id!, ME, NEVER);
     expect(w.dlq.pruned).toEqual([1, 49]);
   });
 });
@@ -94,7 +94,7 @@ test('an approval of resumes does not cover deletes by a policy of the same name
   w.restart({ policies: [deletes] });
   expect(await w.engine.approve(id, ME)).toMatchObject({
     ok: false,
-    message: `The policy of plan ${id} has changed since. \`opsd plan billing\` makes a new one.`,
+    message: `The policy of plan ${id} has changed since. \`opsd plan billing --keep\` makes a new one.`,
   });
   w.restart({ policies: [policyOf('workflow-dlq.resume', common)] });
   await w.engine.approve(id, ME);

@@ -135,7 +135,7 @@ test('a pause of a manual plan that is applied during a review is not lifted by 
   isReviewing = true;
   const settled = w.engine.settle(NEVER);
   await expect.poll(() => waiting.length).toBe(1);
-  const applied = w.engine.apply(made.plan.id, KIM, NEVER);
+  const applied = w.engine.apply(made.plan.id!, KIM, NEVER);
   await w.engine.pause({ ...KIM, policy: made.plan.policy });
   release();
   await Promise.all([settled, applied]);

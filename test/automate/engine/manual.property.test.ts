@@ -53,7 +53,7 @@ test('the same selection as a policy chooses the same entries', async () => {
       const policy = { mode: 'approve', select, where: 'entry.dlqId != ""' };
       const w = world({ guards: GUARDS, policy });
       for (const one of entries) w.dlq.add(given(one) as object);
-      const asPolicy = await w.engine.plan('resume-billing', { by: 'ann', save: false }, NEVER);
+      const asPolicy = await w.engine.plan('resume-billing', { by: 'ann', keep: false }, NEVER);
       const selection: Selection = { action: 'resume', ...selected };
       const manual = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
       if (!asPolicy.ok || !manual.ok) throw new Error('no plan');
@@ -111,7 +111,7 @@ async function perform(w: World, action: Step, plans: string[], returned: Set<nu
           ? action.selection
           : { action: 'resume', ids: action.selection.map((index) => ids[index] ?? `dlq-none-${index}`) };
       const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
-      if (made.ok && allowedOf(made.plan) > 0) plans.push(made.plan.id);
+      if (made.ok && allowedOf(made.plan) > 0) plans.push(made.plan.id!);
       return;
     }
     case 'apply':

@@ -5,7 +5,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import type { ManualRequest } from '#automate/ledger/commands.ts';
 import { manualPolicyName } from '#foundation/domain/manual-plan.ts';
-import type { Plan } from '#foundation/domain/plan.ts';
+import type { IdentifiedPlan } from '#foundation/domain/plan.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -16,10 +16,10 @@ const RESUME = { action: 'resume', label: ['billing'] } as const;
 
 type Asked = Partial<ManualRequest>;
 
-async function make(w: World, asked: Asked = {}): Promise<Plan> {
+async function make(w: World, asked: Asked = {}): Promise<IdentifiedPlan> {
   const made = await w.engine.planManually({ by: 'ann', reason: 'outage over', selection: RESUME, ...asked }, NEVER);
   if (!made.ok) throw new Error(`${made.code}: ${made.message}`);
-  return made.plan;
+  return made.plan as IdentifiedPlan;
 }
 
 async function refusal(w: World, asked: Asked): Promise<string> {
@@ -42,7 +42,7 @@ async function follow(w: World, minutes: number): Promise<void> {
   }
 }
 
-const stateOf = async (w: World, { id }: Plan): Promise<string | undefined> =>
+const stateOf = async (w: World, { id }: IdentifiedPlan): Promise<string | undefined> =>
   (await w.ledger.storedPlan(id, w.clock.now()))?.state;
 
 describe('a selection becomes a plan', () => {
@@ -366,8 +366,8 @@ describe('cancel', () => {
     const draft = await make(w);
     expect(await w.engine.cancel(draft.id, ME)).toMatchObject({ ok: true, plan: { state: 'cancelled' } });
     expect(await w.engine.apply(draft.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
-    const own = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
-    expect(own.ok && (await w.engine.cancel(own.plan.id, ME))).toMatchObject({ ok: false, code: 'decided' });
+    const own = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
+    expect(own.ok && (await w.engine.cancel(own.plan.id!, ME))).toMatchObject({ ok: false, code: 'decided' });
     expect(await w.engine.cancel('nothing', ME)).toMatchObject({ ok: false, code: 'unknown_plan' });
   });
 

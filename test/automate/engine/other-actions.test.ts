@@ -53,7 +53,7 @@ describe('a prune', () => {
   });
 
   test('reports that it sees no protected label', async () => {
-    const planned = await world({ policies: [prune()] }).engine.plan('prune', { by: 'test', save: false }, NEVER);
+    const planned = await world({ policies: [prune()] }).engine.plan('prune', { by: 'test', keep: false }, NEVER);
     expect(planned).toMatchObject({
       plan: {
         notes: expect.arrayContaining([
@@ -204,7 +204,7 @@ describe('a delete of messages', () => {
         labels: [],
       });
     }
-    const planned = await w.engine.plan('delete-dead', { by: 'test', save: false }, NEVER);
+    const planned = await w.engine.plan('delete-dead', { by: 'test', keep: false }, NEVER);
     expect(planned).toMatchObject({
       plan: {
         chosen: [{ target: 'm-10000' }],

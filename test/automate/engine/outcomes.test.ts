@@ -107,7 +107,7 @@ describe('a run says', () => {
     const w = world({ policy: { mode: 'audit' } });
     for (let i = 0; i < 3; i++) w.dlq.add();
     w.dlq.add({ labels: ['billing', 'no-auto'] });
-    const planned = await w.engine.plan('resume-billing', { by: 'ann', save: false }, NEVER);
+    const planned = await w.engine.plan('resume-billing', { by: 'ann', keep: false }, NEVER);
     await w.engine.run('resume-billing', NEVER);
     const [last] = await w.ledger.lastRuns();
     expect(planned).toMatchObject({ plan: { matched: 4 } });

@@ -243,7 +243,7 @@ test('a manual plan that another replica cancels sends nothing more', async () =
   const selection = { action: 'resume', label: ['billing'] } as const;
   const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
   if (!made.ok) throw new Error(made.message);
-  const { id } = made.plan;
+  const id = made.plan.id!;
   w.dlq.onResume = async () => {
     await ledger.decidePlan(id, { state: 'cancelled', at: START, by: 'bob', reason: 'wrong run' });
   };

@@ -1,5 +1,6 @@
 /** Steps of campaigns while they are being sent. */
 import { describe, expect, test } from 'vitest';
+import { engineSettings } from '#automate/policies/settings.ts';
 import { retryHorizon } from '#automate/guardrails/campaign.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World } from './world.ts';
@@ -27,8 +28,8 @@ test.each([
 ])('a policy with approval in %s continues by itself up to the approved scope', async (mode, soon, ids) => {
   const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS });
   for (let i = 0; i < 4; i++) w.dlq.add();
-  const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true }, NEVER);
-  if (planned.ok) await w.engine.apply(planned.plan.id, { by: 'tom' }, NEVER);
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
+  if (planned.ok) await w.engine.apply(planned.plan.id!, { by: 'tom' }, NEVER);
   w.dlq.add();
   await w.clock.advance(6 * MINUTE);
   await w.engine.settle(NEVER);
@@ -63,11 +64,11 @@ describe('how long a step settles', () => {
 
   async function overruled(w: World, settle: string): Promise<{ reason: string; apply: () => Promise<unknown> }> {
     const overrule = { settings: { 'ramp.settle': settle }, reason: 'the destination is watched' };
-    const planned = await w.engine.plan('resume-billing', { by: 'tom', save: true, overrule }, NEVER);
+    const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true, overrule }, NEVER);
     if (!planned.ok) throw new Error(planned.message);
     const { id, stopped } = planned.plan;
     const { reason = '' } = stopped ?? {};
-    return { reason, apply: async () => w.engine.apply(id, { by: 'tom' }, NEVER) };
+    return { reason, apply: async () => w.engine.apply(id!, { by: 'tom' }, NEVER) };
   }
 
   test.each([
@@ -97,13 +98,31 @@ describe('how long a step settles', () => {
     await judgedAfter(w, 5 * MINUTE, 3);
   });
 
-  test('is judged by the overruled time as soon as that has passed', async () => {
+  test('is not overruled by a plan that is applied before the overruled time has passed', async () => {
     const w = await settling();
     const { reason, apply } = await overruled(w, '1m');
     expect(reason).toMatch(/^step 1 settles; .*2025-11-20T12:01:00Z/);
-    await apply();
+    const [before] = await w.ledger.campaigns();
+    expect(await apply()).toMatchObject({ result: { outcome: 'deferred' }, stored: { state: 'draft' } });
+    expect(await w.ledger.campaigns()).toEqual([before]);
+    await w.clock.advance(MINUTE);
+    expect(await apply()).toMatchObject({ result: { outcome: 'acted' } });
+    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
+  });
+
+  test.each([
+    ['a destination that fails', (w: World) => (w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) })],
+    ['a pause', (w: World) => (w.pause = 'to look')],
+    ['a full cap', (w: World) => w.restart({ settings: engineSettings.parse({ caps: { perHour: 1 } }) })],
+  ])('is not overruled by a plan that %s holds when it is applied', async (_what, hold) => {
+    const w = await settling();
+    await w.clock.advance(30 * SECONDS);
+    const { apply } = await overruled(w, '20s');
+    const [before] = await w.ledger.campaigns();
+    hold(w);
+    expect(await apply()).toMatchObject({ result: { acted: 0 }, stored: { state: 'draft' } });
+    expect(await w.ledger.campaigns()).toEqual([before]);
     expect(sentIds(w)).toEqual(['dlq-001']);
-    await judgedAfter(w, MINUTE, 1);
   });
 
   test('of a step without effect does not apply to the next', async () => {
@@ -125,7 +144,10 @@ describe('how long a step settles', () => {
     const { reason, apply } = await overruled(w, '1s');
     expect(reason).toMatch(/^step 2 settles; .*2025-11-20T12:07:40.596Z/);
     await apply();
-    await judgedAfter(w, retryHorizon(2), 2);
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 2, until: START + 10 * MINUTE }]);
+    await w.clock.advance(retryHorizon(2));
+    await apply();
+    expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step: 3 }]);
   });
 
   test('does not end early when the log shows a delivery: a run is more than one message', async () => {

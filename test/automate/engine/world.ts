@@ -184,7 +184,7 @@ export function sentIds(world: World): readonly string[] {
 }
 
 /** Default caller, for tests that do not depend on it. */
-export const ASKED = { by: 'test', save: false } as const;
+export const ASKED = { by: 'test', keep: false } as const;
 
 /** Returns the plan that `opsd plan` would show. */
 export async function planOf(world: World, signal = NEVER, policy = 'resume-billing'): Promise<Plan> {

@@ -123,17 +123,17 @@ describe.each([
     const socket = await socketOf(willing().deps);
     const { code, stderr } = await opsd([decision, 'abc', '--yes', '--socket', socket]);
     expect(code).toBe(1);
-    const command = `opsd plan POLICY --socket ${socket}`;
+    const command = `opsd plan POLICY --keep --socket ${socket}`;
     expect(stderr).toBe(`opsd: the daemon rejected the request: Plan abc does not exist. \`${command}\` makes one.\n`);
   });
 });
 
 test.each([
-  ['apply', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
-  ['approve', 'applied', 'was applied already; `plan resume-billing` makes a new one'],
-  ['approve', 'approved', 'was approved already; `plan resume-billing` makes a new one'],
-  ['reject', 'rejected', 'was rejected already; `plan resume-billing` makes a new one'],
-  ['apply', 'expired', 'has expired; `plan resume-billing` makes a new one'],
+  ['apply', 'applied', 'was applied already; `plan resume-billing --keep` makes a new one'],
+  ['approve', 'applied', 'was applied already; `plan resume-billing --keep` makes a new one'],
+  ['approve', 'approved', 'was approved already; `plan resume-billing --keep` makes a new one'],
+  ['reject', 'rejected', 'was rejected already; `plan resume-billing --keep` makes a new one'],
+  ['apply', 'expired', 'has expired; `plan resume-billing --keep` makes a new one'],
 ] as const)(
   'opsd %s of a plan that is %s says what became of it, and shows and asks nothing',
   async (decision, state, why) => {

@@ -234,6 +234,10 @@ test('a plan that overrules the settle time of a step can be applied while the s
   const overruled = { settings: { 'ramp.settle': '30s' }, reason: 'the destination is watched' };
   const stopped = { guard: 'ramp', reason: 'step 2 is judged by the next listing' };
   expect(text({ state: 'held', stopped, overruled, chosen: [] })).toContain('\nApply with: opsd apply 9f3c2a\n');
+  const { id: _id, ...unkept } = plan({ state: 'held', stopped, overruled, chosen: [] });
+  expect(planText(unkept, { color: false })).toMatch(
+    /\nTo apply it, keep it: opsd plan resume-billing-transient --once --set ramp\.settle=\S+ --reason .+ --keep\n/,
+  );
   expect(text({ state: 'held', stopped, overruled, chosen: [], matched: 0, backlog: 0 })).not.toContain('opsd apply');
 });
 

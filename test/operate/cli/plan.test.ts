@@ -81,7 +81,7 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
           return Promise.resolve(
             given === undefined
               ? { ok: false, code: 'unknown_policy', message }
-              : { ok: true, plan: plan({ policy, ...given }) },
+              : { ok: true, plan: request.keep ? plan({ policy, ...given }) : unkept(plan({ policy, ...given })) },
           );
         },
       }),
@@ -92,6 +92,10 @@ async function daemon(plans: Readonly<Record<string, Partial<Plan>>>, folder = t
 }
 
 /** Requests to the engine. */
+function unkept({ id: _id, ...plan }: Plan): Plan {
+  return plan;
+}
+
 const asked: PlanRequest[] = [];
 
 function policyStatus(name: string): PolicyStatus {
@@ -106,7 +110,7 @@ describe('opsd plan', () => {
     expect(stderr).toBe('');
     expect(code).toBe(2);
     expect(stdout)
-      .toBe(`Plan      9f3c2a  resume-billing  (policies/billing.yaml:3)  production  nothing has been done; a resumed run cannot be cancelled
+      .toBe(`Plan      not kept  resume-billing  (policies/billing.yaml:3)  production  nothing has been done; a resumed run cannot be cancelled
 Read      workflow DLQ complete: 20 pages, 1,241 for the filter of 1,912 entries; filter check 1,241/1,241; clock skew 0.4 s
 Chosen    1,241
           −    12  where     the expression is false
@@ -116,9 +120,20 @@ Caps      hour 64 of 2,000   engine day 88 of 20,000
    dlqId        run      failed            cause          try  expires  labels
    dlq-8812-01  wfr_k2f  18 Nov 09:00:00Z  transient 503  1             billing, tenant:14
    dlq-8812-02  wfr_k2f  18 Nov 09:00:00Z  transient 503  3
-Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8812-01 --socket ${socket}
+To apply it, keep it: opsd plan resume-billing --keep --socket ${socket}   One entry: opsd explain dlq-8812-01 --socket ${socket}
 `);
-    expect(asked.at(-1)).toEqual({ by: LOCAL_USER, save: true });
+    expect(asked.at(-1)).toEqual({ by: LOCAL_USER, keep: false });
+  });
+
+  test('keeps the plan only with --keep; else it has no id, and says how to keep it', async () => {
+    const socket = await daemon({ 'resume-billing': {} });
+    const kept = await opsd(['plan', 'resume-billing', '--keep', '--socket', socket]);
+    expect(kept.stdout).toContain(`\nApply with: opsd apply 9f3c2a --socket ${socket}`);
+    expect(asked.at(-1)).toEqual({ by: LOCAL_USER, keep: true });
+    const shown = await opsd(['plan', 'resume-billing', '--socket', socket]);
+    expect(shown.stdout).toMatch(/^Plan {6}not kept {2}resume-billing/);
+    expect(shown.stdout).toContain(`\nTo apply it, keep it: opsd plan resume-billing --keep --socket ${socket} `);
+    expect(asked.at(-1)).toEqual({ by: LOCAL_USER, keep: false });
   });
 
   test('overrules limits once, for a reason', async () => {
@@ -129,7 +144,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     expect(done).toMatchObject({ code: 2, stderr: '' });
     expect(asked.at(-1)).toEqual({
       by: LOCAL_USER,
-      save: true,
+      keep: false,
       overrule: { settings: { 'limits.maxPerHour': '6000', 'ramp.settle': '1m' }, reason: 'catch up' },
     });
   });
@@ -158,7 +173,7 @@ Apply with: opsd apply 9f3c2a --socket ${socket}   One entry: opsd explain dlq-8
     expect((await opsd(['plan', 'p', '--socket', socket])).code).toBe(code);
     const json = await opsd(['plan', 'p', '--socket', socket, '-o', 'json']);
     expect(json).toMatchObject({ code, stderr: '' });
-    expect(JSON.parse(json.stdout)).toEqual({ plans: [plan({ policy: 'p', ...given })] });
+    expect(JSON.parse(json.stdout)).toEqual({ plans: [unkept(plan({ policy: 'p', ...given }))] });
     const yaml = await opsd(['plan', 'p', '--socket', socket, '-o', 'yaml']);
     expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout));
   });

@@ -35,7 +35,7 @@ const PLANNED: Partial<EngineCommands> = {
   plan: (policy) =>
     policy === POLICY.name ? Promise.resolve({ ok: true, plan: plan() }) : engine().plan(policy, ASKED, STILL),
 };
-const ASKED = { by: 'local', save: false };
+const ASKED = { by: 'local', keep: false };
 const STILL = new AbortController().signal;
 
 export function busyWorld(overrides: Partial<World> = {}): World {

@@ -119,13 +119,13 @@ describe('over the unix socket', () => {
   test('plan calls the engine, with the overruled limits', async () => {
     const { deps, asked } = willing();
     const overrule = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
-    const answer = await post(deps, '/api/v1/plan', { policy: 'resume-billing', save: true, overrule });
+    const answer = await post(deps, '/api/v1/plan', { policy: 'resume-billing', keep: true, overrule });
     expect(answer.status).toBe(200);
     expect(answered(answer)).toEqual(plan());
     await post(deps, '/api/v1/plan', { policy: 'resume-billing' });
     expect(asked).toEqual([
-      ['plan', 'resume-billing', { by: 'local', save: true, overrule }],
-      ['plan', 'resume-billing', { by: 'local', save: false }],
+      ['plan', 'resume-billing', { by: 'local', keep: true, overrule }],
+      ['plan', 'resume-billing', { by: 'local', keep: false }],
     ]);
   });
 
@@ -245,7 +245,7 @@ describe('bodies are read strictly', () => {
     ['plan', '{}', 'policy must be the name of a policy. The body must be: {"policy"'],
     ['plan', '{"policy": 1}', 'policy must be the name of a policy'],
     ['plan', '{"policy": ""}', 'policy must be the name of a policy'],
-    ['plan', '{"policy": "p", "save": "yes"}', 'save must be true or false'],
+    ['plan', '{"policy": "p", "keep": "yes"}', 'keep must be true or false'],
     ['plan', '{"policy": "p", "sav": true}', 'unknown keys: sav'],
     [
       'plan',

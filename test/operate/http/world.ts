@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
-import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { IdentifiedPlan, Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
@@ -240,7 +240,7 @@ export function action(overrides: Partial<ActionRecord> = {}): ActionRecord {
   return { id: 1, at: NOW - 60_000, runId: 1, epoch: 1, proposal: proposal(), ...overrides };
 }
 
-export function plan(overrides: Partial<Plan> = {}): Plan {
+export function plan(overrides: Partial<Plan> = {}): IdentifiedPlan {
   return {
     id: '9f3c2a',
     hash: '9f3c2a'.padEnd(64, '0'),

@@ -397,6 +397,56 @@ test('a manual plan has the form that lifts its own pause, and none that lifts a
   expect(ofAll).toContain('Pause this plan');
 });
 
+describe('a plan made on the page of its policy', () => {
+  const { id: _id, ...unkept } = plan();
+
+  async function made(hash: string) {
+    const acts: string[] = [];
+    const deps = busy();
+    const { address } = await serving({
+      ...deps,
+      engine: {
+        ...deps.engine,
+        plan: async (_policy, { keep }) => {
+          acts.push(keep ? 'keep' : 'show');
+          return { ok: true, plan: keep ? plan({ hash }) : unkept };
+        },
+        apply: async (id, { reason = '' }) => {
+          acts.push(`apply ${id}: ${reason}`);
+          return { ok: true, plan: plan(), result: { outcome: 'acted', acted: 1 }, stored: storedPlan() };
+        },
+      },
+    });
+    const headers = { Authorization: basicOf(OPERATOR.user), 'Content-Type': 'application/x-www-form-urlencoded' };
+    const { text } = await ask(address, '/policies/resume-billing', { headers });
+    const csrf = /name="csrf" value="(\w+)"/.exec(text)![1]!;
+    const post = async (fields: Readonly<Record<string, string>>) => {
+      const body = new URLSearchParams({ csrf, ...fields }).toString();
+      return ask(address, '/policies/resume-billing', { method: 'POST', headers, body });
+    };
+    return { acts, post };
+  }
+
+  test('is only shown, with its actions as buttons, and stored when an operator acts', async () => {
+    const { acts, post } = await made(unkept.hash);
+    const { status, text } = await post({ act: 'show' });
+    expect(status).toBe(200);
+    expect(text).toContain('Nothing was changed or stored.');
+    expect(text).toContain('Apply 183 actions</button>');
+    expect(acts).toEqual(['show']);
+    const hash = /name="hash" value="(\w+)"/.exec(text)![1]!;
+    expect(await post({ act: 'keep', hash })).toMatchObject({ status: 303, headers: { location: '/plans/9f3c2a' } });
+    expect(await post({ act: 'apply', hash, reason: 'repaired' })).toMatchObject({ status: 303 });
+    expect(acts).toEqual(['show', 'keep', 'keep', 'apply 9f3c2a: repaired']);
+  });
+
+  test('is not applied if its content has changed since it was shown', async () => {
+    const { acts, post } = await made('0'.repeat(64));
+    expect(await post({ act: 'apply', hash: unkept.hash })).toMatchObject({ status: 303 });
+    expect(acts).toEqual(['keep']);
+  });
+});
+
 describe('a halted group', () => {
   const GROUPS = ['https://app.example.com/invoice', ''];
 

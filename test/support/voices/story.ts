@@ -105,7 +105,7 @@ async function decide({ world, below }: Teller, act: 'approve' | 'reject'): Prom
 }
 
 async function planAndApply(world: VoicesWorld, name: PolicyName): Promise<void> {
-  const { out } = await world.run('plan', name);
+  const { out } = await world.run('plan', name, '--keep');
   const id = /^Plan\s+(\S+)/m.exec(out)?.[1];
   if (id !== undefined) await world.run('apply', id, '--yes');
 }

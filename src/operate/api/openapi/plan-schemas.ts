@@ -39,7 +39,7 @@ type Drain = NonNullable<Plan['drain']>;
 
 export const PLAN_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Plan: objectOf<Plan>({
-    id: text('First characters of the hash.'),
+    id: opt(text('Id of the stored plan; absent if it is not stored.')),
     hash: text('Hash that an approval is bound to.'),
     policy: text(),
     account: text(),

@@ -246,7 +246,7 @@ export function runCounts() {
 function lastRunFields() {
   return {
     id: integer(),
-    planId: text(),
+    planId: opt(text('Id of the stored plan; absent if there is none.')),
     trigger: choice(TRIGGER_KINDS),
     at: time(),
     finishedAt: opt(time()),

@@ -20,7 +20,7 @@ const STATE: Readonly<Record<string, string>> = {
 
 /** Command that makes such a plan. */
 function again({ policy, manual }: KeptPlan['plan']): string {
-  return manual === undefined ? `plan ${policy}` : `dlq ${manual.selection.action.replace('-messages', '')}`;
+  return manual === undefined ? `plan ${policy} --keep` : `dlq ${manual.selection.action.replace('-messages', '')}`;
 }
 
 /** @throws {CommandError} with the plan's state and the next step */

@@ -3,9 +3,9 @@ import { counted } from '#foundation/domain/counted.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
-import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
+import { allowedOf, type IdentifiedPlan, type Plan } from '#foundation/domain/plan.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
-import { EXIT, UsageError, type Call } from '../command.ts';
+import { CommandError, EXIT, UsageError, type Call } from '../command.ts';
 import { confirm, neededReason } from '../confirm.ts';
 import type { DaemonCall } from '../daemon-exchange.ts';
 import type { ManualProgress } from '../daemon-plans.ts';
@@ -35,18 +35,20 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const plan = await requestManualPlan(selections, { reason, ...overrule }, daemon);
   call.io.stderr.write(planText(plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   if (allowedOf(plan) === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
+  const { id } = plan;
+  if (id === undefined) throw new CommandError(`the plan was not stored: ${plan.stopped?.reason ?? 'try again'}`);
   await confirm(call, questionText(plan));
-  const { result } = await requestApply(plan.id, reason, daemon);
+  const { result } = await requestApply(id, reason, daemon);
   const applied = EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
   // A plan that a guard holds, or that has nothing left, was not decided.
   const isUnchanged = applied === EXIT.held || applied === EXIT.nothing;
-  if (!isUnchanged) call.io.stderr.write(hintText(plan, daemon));
+  if (!isUnchanged) call.io.stderr.write(hintText({ ...plan, id }, daemon));
   if (isUnchanged || (call.values['wait'] !== true && call.values['watch'] !== true)) {
-    await writeResult(call, format, { plan, result }, daemon);
+    await writeResult(call, format, { plan: { ...plan, id }, result }, daemon);
     return applied;
   }
-  const progress = await follow(call, plan, daemon);
-  await writeResult(call, format, { plan, result, progress }, daemon);
+  const progress = await follow(call, id, daemon);
+  await writeResult(call, format, { plan: { ...plan, id }, result, progress }, daemon);
   return exitOf(progress);
 }
 
@@ -68,7 +70,7 @@ function questionText(plan: Plan): string {
   return `A guard holds the plan now${why}. Check again and do what the guards allow now${rest}?`;
 }
 
-function hintText({ id, policy, action }: Plan, daemon: DaemonCall): string {
+function hintText({ id, policy, action }: IdentifiedPlan, daemon: DaemonCall): string {
   if (action === 'message-dlq.prune') return '';
   return [
     'The daemon continues the plan by itself.',
@@ -79,7 +81,7 @@ function hintText({ id, policy, action }: Plan, daemon: DaemonCall): string {
 }
 
 interface Done {
-  readonly plan: Plan;
+  readonly plan: IdentifiedPlan;
   readonly result: RunSummary;
   readonly progress?: ManualProgress;
 }
@@ -92,18 +94,20 @@ async function writeResult(
 ): Promise<void> {
   const kept = { id: plan.id, state: 'draft' };
   if (format === 'table')
-    io.stdout.write(progress === undefined ? resultText(kept, result, command) : `${progressText(plan, progress)}\n`);
+    io.stdout.write(
+      progress === undefined ? resultText(kept, result, command) : `${progressText(plan.id, progress)}\n`,
+    );
   else await writeData(io, format, { plan: plan.id, policy: plan.policy, result, ...(progress && { progress }) });
 }
 
 /** Reports each change of the progress, until the plan is finished. Ctrl-C ends only the report. */
-async function follow({ io }: Call, plan: Plan, daemon: DaemonCall): Promise<ManualProgress> {
+async function follow({ io }: Call, id: string, daemon: DaemonCall): Promise<ManualProgress> {
   const { requestProgress } = await import('../daemon-plans.ts');
   using _alive = keepAlive();
   let last = '';
   for (;;) {
-    const progress = await requestProgress(plan.id, daemon);
-    const text = progressText(plan, progress);
+    const progress = await requestProgress(id, daemon);
+    const text = progressText(id, progress);
     if (text !== last) io.stderr.write(`${text}\n`);
     last = text;
     if (progress.finished || progress.state === 'expired') return progress;
@@ -117,7 +121,7 @@ async function follow({ io }: Call, plan: Plan, daemon: DaemonCall): Promise<Man
   }
 }
 
-function progressText({ id }: Plan, progress: ManualProgress): string {
+function progressText(id: string, progress: ManualProgress): string {
   const { state, sent, verified, failedAgain, unknown, left, deleted, held } = progress;
   const parts = [
     `${sent} sent`,

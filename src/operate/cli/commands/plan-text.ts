@@ -1,7 +1,7 @@
 /** Plan as text: what was read, which entries were denied and why, the actions, and the next commands. Pure. */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
-import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { allowedOf, expiryText, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { painter, printable, textTable, type Style, type TextStyle } from '../output.ts';
 import { actRows, CONSEQUENCE } from './plan-acts.ts';
@@ -108,7 +108,7 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
 function head(page: Page, plan: Plan): void {
   const done = plan.chosen.length > 0 ? `nothing has been done; ${CONSEQUENCE[plan.action]}` : 'nothing has been done';
   const parts = [
-    { text: plan.id },
+    { text: plan.id ?? 'not kept' },
     { text: plan.policy, style: 'bold' as const },
     { text: `(${plan.source})` },
     { text: plan.account },
@@ -289,7 +289,7 @@ function next(page: Page, plan: Plan, command: OwnCommand): void {
   const settles = plan.overruled?.settings['ramp.settle'] !== undefined && allowedOf(plan) > 0;
   const isApplied = mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles));
   const commands = [
-    ...(isApplied ? [{ text: `Apply with: ${command(`apply ${plan.id}`)}`, style: 'cyan' as const }] : []),
+    ...(isApplied ? [{ text: applying(plan, command), style: 'cyan' as const }] : []),
     ...(first !== undefined && 'dlqId' in first ? [part(`One entry: ${command(`explain ${first.dlqId}`)}`)] : []),
   ];
   if (commands.length > 0) page.loose(commands);
@@ -300,6 +300,14 @@ function next(page: Page, plan: Plan, command: OwnCommand): void {
       part(plan.manual === undefined ? `Overrule once: ${again}` : `Overrule: the same command with --set ${limit}`),
     ]);
   }
+}
+
+/** Command that applies a kept plan, or keeps one, so that it can be applied. */
+function applying({ id, policy, overruled }: Plan, command: OwnCommand): string {
+  if (id !== undefined) return `Apply with: ${command(`apply ${id}`)}`;
+  const settings = Object.entries(overruled?.settings ?? {}).map(([name, value]) => ` --set ${name}=${value}`);
+  const once = overruled && ` --once${settings.join('')} --reason ${shellWord(overruled.reason)}`;
+  return `To apply it, keep it: ${command(`plan ${shellWord(policy)}${once ?? ''} --keep`)}`;
 }
 
 /** Limit that restricts the plan, if an operator can overrule it, with a suggested value. */

@@ -10,6 +10,7 @@ export const planCommand: Command = {
   summary: 'Show what policies would do now, without doing it.',
   operands: { usage: '[POLICY…]', min: 0, max: Infinity, names: 'policy' },
   options: {
+    keep: { type: 'boolean', help: 'Store the plan for an hour, so that opsd apply or opsd approve can use it.' },
     once: { type: 'boolean', help: 'Overrule limits for this plan only; requires --set and --reason.' },
     set: {
       type: 'string',
@@ -22,23 +23,25 @@ export const planCommand: Command = {
     output: OUTPUT_OPTION,
   },
   details:
-    'The running daemon makes the plan; without a policy, one for each policy. It is stored for an hour, for opsd\n' +
-    'apply. Exit code: 0 if there is nothing to do, 2 if there are changes, 3 if a guard holds them, 4 if a guard\n' +
-    'aborted, 1 on an error; for several policies the highest.',
+    'The running daemon makes the plan; without a policy, one for each policy. It changes nothing and stores nothing.\n' +
+    'With --keep, the plan gets an id for opsd apply, and is stored for an hour. Exit code: 0 if there is nothing to do,\n' +
+    '2 if there are changes, 3 if a guard holds them, 4 if a guard aborted, 1 on an error; for several policies the\n' +
+    'highest.',
   examples: [
     'opsd plan resume-billing',
-    "opsd plan resume-billing --once --set limits.maxPerHour=6000 --reason 'repaired'",
+    'opsd plan resume-billing --keep',
+    "opsd plan resume-billing --once --set limits.maxPerHour=6000 --reason 'repaired' --keep",
   ],
   async run(call) {
     const format = outputFormat(call.values);
-    const overrule = overruleOf(call);
+    const options = { keep: call.values['keep'] === true, ...overruleOf(call) };
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
     const { requestPlan, requestPolicies } = await import('../daemon-client.ts');
     const names = call.positionals.length > 0 ? [...new Set(call.positionals)] : await requestPolicies(daemon);
     // Sequential: each plan reads the service, within the same request limits.
     const plans: Plan[] = [];
-    for (const name of names) plans.push(await requestPlan(name, { save: true, ...overrule }, daemon));
+    for (const name of names) plans.push(await requestPlan(name, options, daemon));
     await show(call, format, plans);
     return Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state]));
   },
