@@ -103,7 +103,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     },
     socketPath: listeners.socketPath,
     isReady: () => readiness(generation().board, clock.now() - startedAt).ready,
-    rehearse: (next) => rehearse(next, { env, storage, addresses: addresses() }),
+    rehearse: (next) => rehearse(next, { env, storage, security, clock, addresses: addresses() }),
     startsAnew: (next) =>
       JSON.stringify(next.storage) !== JSON.stringify(first.storage) ||
       needsOtherListeners(security, next) ||

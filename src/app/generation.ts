@@ -23,7 +23,7 @@ import type { Holds } from '#service/holds.ts';
 import { connectAccounts, type Accounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
-import type { ListenerSecurities } from './listener-security.ts';
+import { certificatesOf, type ListenerSecurities } from './listener-security.ts';
 import { watchIncidents, type MarkStart } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
@@ -237,7 +237,8 @@ function scheduleMaintenance(deps: GenerationDeps, maintained: Maintained, parts
   const upkeep = { scheduler, conditions: engine.others, events, logger };
   parts.defer(scheduleLabels({ scheduler, metrics, events }));
   scheduleReadings(scheduler, metrics);
-  scheduleUpkeep({ ...upkeep, store: storage, ledger, spans, clock: verified });
+  const certificates = () => certificatesOf(deps.security);
+  scheduleUpkeep({ ...upkeep, store: storage, ledger, spans, certificates, clock: verified });
   if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
 }
 

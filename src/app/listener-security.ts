@@ -48,12 +48,31 @@ function webOf(config: Config, listener: Listener): WebConfig {
   return web ?? NO_FILE;
 }
 
-/** Expiry of the first certificate of each listener to expire. */
-export function certificatesOf(
-  security: ListenerSecurities,
-): { readonly listener: string; readonly notAfter: number }[] {
-  return LISTENERS.flatMap((listener) => {
-    const notAfter = security[listener].web.tls?.notAfter;
-    return notAfter === undefined ? [] : [{ listener, notAfter }];
-  });
+export interface ListenerCertificate {
+  readonly listener: string;
+  readonly file: string;
+  /** Expiry of the first certificate of the chain to expire, in epoch milliseconds. */
+  readonly notAfter: number;
 }
+
+export function certificatesOf(security: ListenerSecurities): readonly ListenerCertificate[] {
+  return LISTENERS.flatMap((listener) => certificateOf(listener, security[listener].web));
+}
+
+function certificateOf(listener: Listener, { tls }: WebConfig): readonly ListenerCertificate[] {
+  return tls === undefined ? [] : [{ listener, file: tls.certFile, notAfter: tls.notAfter }];
+}
+
+/** @throws {Error} if an expired certificate would replace one that clients accept */
+export function assertNotExpired(security: ListenerSecurities, next: Config, now: number): void {
+  for (const { listener, file, notAfter } of LISTENERS.flatMap((one) => certificateOf(one, webOf(next, one)))) {
+    const [present] = certificatesOf(security).filter((one) => one.listener === listener);
+    if (notAfter > now || present === undefined || present.notAfter <= now) continue;
+    throw new Error(
+      `${listener}.webConfigFile: the certificate in ${file} expired at ${iso(notAfter)}, and the one in use is valid until ` +
+        `${iso(present.notAfter)}, so the listener keeps it. Write a valid certificate to the file.`,
+    );
+  }
+}
+
+const iso = (at: number): string => new Date(at).toISOString();

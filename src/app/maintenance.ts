@@ -16,6 +16,7 @@ import type { SpanExport } from '#observe/tracing/spans.ts';
 import type { ProbeDeps } from '#operate/http/probes.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
+import type { ListenerCertificate } from './listener-security.ts';
 import type { Storage } from './storage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,6 +35,8 @@ const TIDY_LABELS_EVERY_MS = 10_000;
 /** The scheduler counts as stuck if its heartbeat is older. */
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_LATE_MS = 60_000;
+/** Time to renew a certificate, as in the alert OpsdCertificateEnds. */
+const CERTIFICATE_LEFT_MS = 14 * DAY_MS;
 const LOOK_AT_BACKUPS_EVERY_MS = 60_000;
 /** Maximum wait after a failed backup. */
 const RETRY_BACKUP_MS = 600_000;
@@ -45,6 +48,7 @@ export interface UpkeepDeps {
   /** Absent without an endpoint for spans. */
   readonly spans: Pick<SpanExport, 'problem'> | undefined;
   readonly ledger: Pick<SqliteLedger, 'prune' | 'mustBeAdopted'>;
+  readonly certificates: () => readonly ListenerCertificate[];
   readonly clock: Pick<VerifiedClock, 'now' | 'isVerified'>;
   readonly events: EventBus;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
@@ -74,6 +78,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
       problem = found;
       watchSpans(deps);
       watchName(deps);
+      watchCertificates(deps);
     },
   });
   scheduler.add({
@@ -134,6 +139,24 @@ function watchName({ store: { replica }, conditions }: UpkeepDeps): void {
       detail: `only one of them works on accounts; give each its own name in storage.postgres.replica (now ${replica.name})`,
     });
   }
+}
+
+/** The listener works on with such a certificate, and clients that verify it reject the listener. */
+function watchCertificates({ certificates, conditions, clock }: UpkeepDeps): void {
+  const now = clock.now();
+  const ending = certificates().filter(({ notAfter }) => notAfter - now < CERTIFICATE_LEFT_MS);
+  if (ending.length === 0) return conditions.resolve('certificate');
+  const isExpired = ending.some(({ notAfter }) => notAfter <= now);
+  const texts = ending.map(
+    ({ listener, file, notAfter }) =>
+      `${listener}: ${file} ${notAfter <= now ? 'expired' : 'expires'} at ${new Date(notAfter).toISOString()}`,
+  );
+  return conditions.raise({
+    key: 'certificate',
+    severity: isExpired ? 'critical' : 'warning',
+    summary: isExpired ? 'A certificate of a listener has expired' : 'A certificate of a listener expires soon',
+    detail: `${texts.join('; ')}; clients reject an expired one. Replace certificate and key: the daemon reads both again`,
+  });
 }
 
 interface BackupDeps extends Pick<UpkeepDeps, 'scheduler' | 'conditions' | 'events' | 'logger'> {

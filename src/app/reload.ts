@@ -7,12 +7,16 @@ import { portOf, tryAddresses } from './addresses.ts';
 import { modeCeiling } from './automation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { assertNotExpired, type ListenerSecurities } from './listener-security.ts';
 import type { Storage } from './storage.ts';
 
 /** Current daemon, as its successor sees it. */
 interface Present {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly storage: Pick<Storage, 'check'>;
+  readonly security: ListenerSecurities;
+  readonly clock: Clock;
   /** Its addresses. */
   readonly addresses: readonly (string | undefined)[];
 }
@@ -22,7 +26,8 @@ interface Present {
  *
  * @throws {Error} with a message for the operator
  */
-export async function rehearse(next: Config, { env, storage, addresses }: Present): Promise<void> {
+export async function rehearse(next: Config, { env, storage, security, clock, addresses }: Present): Promise<void> {
+  assertNotExpired(security, next, clock.now());
   modeCeiling(env['OPSD_MODE']);
   otlpEndpoint(next.telemetry.traces, env);
   for (const { settings, source } of next.policies) compilePolicy(settings, source);

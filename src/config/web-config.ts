@@ -3,7 +3,7 @@
  * file:line:column. A listener can use the result.
  */
 import { createHash } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Secret } from '#foundation/platform/secret.ts';
 import { webSettings, type WebConfig, type WebSettings } from '#operate/http/web-settings.ts';
 import { checkSchema } from './check-schema.ts';
@@ -50,7 +50,7 @@ export function readWebConfig(path: string, options: WebConfigOptions): WebConfi
   const ofUsers = usersFaults(placeAt(root, ['basic_auth_users']), options);
   if (value === undefined) return { problems: problemsOf(yaml, [...faults, ...ofUsers]), texts: [source.text] };
 
-  const material = new WebMaterial(root, (file) => resolve(dirname(path), file));
+  const material = new WebMaterial(root, resolve(path));
   const tls = readWebTls(value.tls_server_config ?? {}, material);
   const limit = value.rate_limit;
   const told = [...material.faults, ...ofUsers, ...limitFaults(value.rate_limit, root)];

@@ -1,4 +1,5 @@
 /** Certificates and keys in a web configuration file, and their faults. */
+import { dirname, resolve } from 'node:path';
 import { readText, unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { type Place, placeAt } from './yaml-place.ts';
@@ -9,6 +10,8 @@ const SECTION = 'tls_server_config';
 export interface Pem {
   readonly text: string;
   readonly key: string;
+  /** File that has the text. */
+  readonly file: string;
 }
 
 export class WebMaterial {
@@ -16,11 +19,12 @@ export class WebMaterial {
   /** Contents of the files that were read. */
   readonly texts: string[] = [];
   readonly #root: Place;
-  readonly #absolute: (path: string) => string;
+  readonly #path: string;
 
-  constructor(root: Place, absolute: (path: string) => string) {
+  /** @param path path of the web configuration file */
+  constructor(root: Place, path: string) {
     this.#root = root;
-    this.#absolute = absolute;
+    this.#path = path;
   }
 
   /** Reads the text of a key, or of the file in `key_file`. @returns undefined if both are absent, or it is invalid */
@@ -31,11 +35,12 @@ export class WebMaterial {
       this.fault(key, `${key} and ${fileKey} exclude each other`, `remove ${key}`);
       return undefined;
     }
-    if (file === '') return text === '' ? undefined : { text, key };
+    if (file === '') return text === '' ? undefined : { text, key, file: this.#path };
     try {
-      const read = readText(this.#absolute(file));
+      const path = resolve(dirname(this.#path), file);
+      const read = readText(path);
       this.texts.push(read);
-      return { text: read, key: fileKey };
+      return { text: read, key: fileKey, file: path };
     } catch (error) {
       const where = file.startsWith('/') ? undefined : 'the path is relative to the folder of this file';
       this.fault(fileKey, unreadable(error), where);

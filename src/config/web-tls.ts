@@ -46,7 +46,8 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
   }
   const privateKey = key && readKey(key, material);
   if (chain !== undefined && privateKey !== undefined && !chain[0]!.checkPrivateKey(privateKey)) {
-    material.fault(key!.key, `this key does not match the certificate in ${cert!.key}`, 'replace both together');
+    const message = `the key in ${key!.file} does not match the certificate in ${cert!.file}`;
+    material.fault(key!.key, message, 'replace both together');
   }
   const tls12 = (section.cipher_suites ?? []).flatMap((name) => CIPHERS[name] ?? []);
   const minVersion = minVersionOf(section, tls12);
@@ -60,6 +61,7 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
   const curves = section.curve_preferences ?? [];
   return whole(material, {
     cert: cert!.text,
+    certFile: cert!.file,
     key: Secret.of(key!.text),
     ...(clientCa !== undefined && { clientCa: clientCa.text }),
     clientAuth,

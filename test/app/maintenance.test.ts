@@ -21,6 +21,7 @@ function world(
   const conditions: unknown[] = [];
   const replica = { name: 'opsd-0', hasNamesake: false };
   const storeState: { problem: string | undefined; spans?: { host: string; cause: string } } = { problem: undefined };
+  const certificates: { listener: string; file: string; notAfter: number }[] = [];
   const events = new EventBus();
   const told: OpsEvent[] = [];
   events.subscribe((event) => void told.push(event));
@@ -34,10 +35,12 @@ function world(
     conditions: {
       raise: ({ key, severity, detail }) => void conditions.push([key, severity, detail]),
       resolve: (key) => {
-        if (key !== 'spans' || String(conditions).includes('spans')) conditions.push([key, 'ended']);
+        const isQuiet = key === 'spans' || key === 'certificate';
+        if (!isQuiet || String(conditions).includes(key)) conditions.push([key, 'ended']);
       },
     },
     spans: { problem: () => storeState.spans },
+    certificates: () => certificates,
     ledger: { prune: async (now) => ({ ...NONE, ...prune(now) }), mustBeAdopted },
     clock: { now: () => NOW, isVerified: () => isVerified },
     events,
@@ -47,7 +50,7 @@ function world(
     } as never,
   });
   const run = (name: string) => tasks.get(name)!.run(new AbortController().signal);
-  return { tasks, lines, told, run, conditions, storeState, replica };
+  return { tasks, lines, told, run, conditions, storeState, replica, certificates };
 }
 
 test('the head of the audit log is logged every hour, in the form that opsd audit verify accepts', async () => {
@@ -90,6 +93,34 @@ test('two replicas of one name are a condition until one of them has another', a
   expect(conditions.filter((condition) => String(condition).startsWith('replica-name'))).toEqual([
     ['replica-name', 'warning', expect.stringContaining('(now opsd-0)')],
     ['replica-name', 'ended'],
+  ]);
+});
+
+test('a certificate that expires within 14 days is a condition, which is critical from then on until it is replaced', async () => {
+  const { run, conditions, certificates } = world(() => ({ more: false }));
+  const ends = async (...left: number[]): Promise<unknown> => {
+    const listeners = ['server', 'hooks'].slice(0, left.length);
+    certificates.splice(
+      0,
+      2,
+      ...listeners.map((listener, at) => ({ listener, file: `/tls/${listener}.crt`, notAfter: NOW + left[at]! })),
+    );
+    conditions.length = 0;
+    await run('store-watch');
+    return conditions.find((condition) => String(condition).startsWith('certificate'));
+  };
+  const days = 86_400_000;
+  const after = 'clients reject an expired one. Replace certificate and key: the daemon reads both again';
+  expect(await ends(14 * days)).toBeUndefined();
+  expect(await ends(14 * days - 1)).toEqual([
+    'certificate',
+    'warning',
+    `server: /tls/server.crt expires at 2026-12-04T11:59:59.999Z; ${after}`,
+  ]);
+  expect(await ends(1, 0)).toEqual([
+    'certificate',
+    'critical',
+    `server: /tls/server.crt expires at 2026-11-20T12:00:00.001Z; hooks: /tls/hooks.crt expired at 2026-11-20T12:00:00.000Z; ${after}`,
   ]);
 });
 

@@ -57,7 +57,7 @@ function wrong(text: string, options: Parameters<typeof read>[1] = {}): readonly
   expect(web === undefined).toBe(problems.some(({ severity }) => severity === 'error'));
   return problems.map(
     ({ line, column, path, message, help }) =>
-      `${line}:${column} ${path}: ${message}${help === undefined ? '' : ` (${help})`}`,
+      `${line}:${column} ${path}: ${message.replaceAll(/\/\S+\//g, 'FOLDER/')}${help === undefined ? '' : ` (${help})`}`,
   );
 }
 
@@ -76,6 +76,7 @@ describe('a valid web configuration file', () => {
     const { tls } = good(TLS);
     expect(tls).toMatchObject({
       cert: pair.cert,
+      certFile: expect.stringMatching(/^\/.*\/server\.crt$/) as string,
       clientAuth: 'NoClientCert',
       minVersion: 'TLSv1.2',
       maxVersion: 'TLSv1.3',
@@ -170,7 +171,9 @@ describe('problems are reported at their place', () => {
     [
       'a key of another certificate',
       TLS.replace('server.key', 'other.key'),
-      ['3:13 tls_server_config.key_file: this key does not match the certificate in cert_file (replace both together)'],
+      [
+        '3:13 tls_server_config.key_file: the key in FOLDER/other.key does not match the certificate in FOLDER/server.crt (replace both together)',
+      ],
     ],
     [
       'a certificate that is cut off',

@@ -72,12 +72,26 @@ test('certificates and users are applied without a lost connection; invalid ones
     said(daemon, 'configuration reload failed, keeping the previous configuration').at(-1),
   );
   expect(bad).toMatchObject({ by: 'the files changed', auditOnly: false });
-  expect(String(bad['problems'])).toMatch(/web\.yaml:1:\d+: tls_server_config\.key_file: this key does not match/);
+  expect(String(bad['problems'])).toMatch(
+    /web\.yaml:1:\d+: tls_server_config\.key_file: the key in \S+server\.key does not match/,
+  );
   expect((await metricsBy()).value(OK)).toBe(0);
   expect(await kept(`${url}/-/healthy`)).toMatchObject({ status: 200, isReused: true });
   const refused = opsd(['reload', '--socket', join(world.folder, 'opsd.db.sock')]);
   expect((await refused.ended).code).toBe(1);
-  expect(refused.stderr()).toContain('this key does not match the certificate in cert_file');
+  expect(refused.stderr()).toContain(`does not match the certificate in ${join(world.folder, 'server.crt')}`);
+
+  // An expired certificate does not replace one that clients accept.
+  put(world, await pairOf(ca, new Date(Date.now() - 1_000)));
+  const expired = await until({ what: 'the expiry is reported' }, () =>
+    said(daemon, 'configuration reload failed, keeping the previous configuration').find(({ problems }) =>
+      String(problems).includes('expired at'),
+    ),
+  );
+  expect(String(expired['problems'])).toContain(
+    `server.webConfigFile: the certificate in ${join(world.folder, 'server.crt')} expired at `,
+  );
+  expect(await fresh()(`${url}/-/healthy`)).toMatchObject({ status: 200 });
 
   // Fixed, and with another user: both apply at once.
   put(world, { ...second, 'web.yaml': `${TLS}${USERS}  bob: ${HASH}\n` });

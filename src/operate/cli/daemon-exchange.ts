@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import { LOCAL_USER_HEADER } from '#foundation/domain/local-user.ts';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { mayBeRejection, rejectionHelp, type ClientCertificate } from './client-certificate.ts';
 import { CommandError } from './command.ts';
 import { printable } from './output.ts';
 
@@ -18,8 +19,11 @@ export type DaemonCall = (
       readonly url: URL;
       /** Complete header; never shown. */
       readonly authorization?: string;
-      /** PEM: trusted authority, and the client's own certificate. */
-      readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
+      readonly tls?: {
+        /** PEM: trusted authority. */
+        readonly ca?: string;
+        readonly client?: ClientCertificate;
+      };
     }
 ) & {
   readonly signal: AbortSignal;
@@ -149,7 +153,10 @@ function open(request: typeof http.request, call: DaemonCall, { method, path }: 
   }
   if (call.authorization !== undefined) headers['Authorization'] = call.authorization;
   const target = new URL(call.url.pathname.replace(/\/$/, '') + path, call.url);
-  return request(target, target.protocol === 'https:' ? { ...options, ...call.tls } : options);
+  if (target.protocol !== 'https:') return request(target, options);
+  const { ca, client } = call.tls ?? {};
+  const shown = client && { cert: client.cert, key: client.key };
+  return request(target, { ...options, ...(ca !== undefined && { ca }), ...shown });
 }
 
 /** What to do if no daemon listens on the socket, by the option that selected it. */
@@ -197,6 +204,9 @@ function whyNot(error: NodeJS.ErrnoException, call: DaemonCall): string {
   if (error.message.includes('wrong version number')) return 'it does not use TLS; use an address with http://.';
   if ('url' in call && call.url.protocol === 'http:' && error.code === 'ECONNRESET') {
     return `${error.message}. If it uses TLS, use an address with https://.`;
+  }
+  if ('url' in call && call.url.protocol === 'https:' && mayBeRejection(error)) {
+    return `it closed the connection (${error.message}). ${rejectionHelp(call.tls?.client)}`;
   }
   return error.message;
 }

@@ -4,6 +4,7 @@ import type { Config } from '#config/config.ts';
 import { CommandError, textOption, UsageError, type Call, type DirectNeeds, type OptionSpec } from './command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { clientCertificate, type ClientCertificate } from './client-certificate.ts';
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
 
@@ -189,18 +190,20 @@ function readSecret(file: string, what: string): string {
   return text;
 }
 
-function tlsOf({ io, values }: Call): { readonly ca?: string; readonly cert?: string; readonly key?: string } {
-  const read = (option: string, variable: string): string | undefined => {
+function tlsOf({ io, values }: Call): { readonly ca?: string; readonly client?: ClientCertificate } {
+  const read = (option: string, variable: string) => {
     const file = textOption(values, option) ?? (io.env[variable] || undefined);
-    return file === undefined ? undefined : readWhole(file);
+    return file === undefined ? undefined : { file, text: readWhole(file) };
   };
-  const ca = read('ca-file', 'OPSD_CA_FILE');
+  const ca = read('ca-file', 'OPSD_CA_FILE')?.text;
   const cert = read('cert-file', 'OPSD_CERT_FILE');
   const key = read('key-file', 'OPSD_KEY_FILE');
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new UsageError('a client certificate needs both --cert-file and --key-file');
+  const trusted = { ...(ca !== undefined && { ca }) };
+  if (cert !== undefined && key !== undefined) {
+    return { ...trusted, client: clientCertificate(cert, key, io.clock.now()) };
   }
-  return { ...(ca !== undefined && { ca }), ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+  if (cert !== key) throw new UsageError('a client certificate needs both --cert-file and --key-file');
+  return trusted;
 }
 
 function readWhole(file: string): string {

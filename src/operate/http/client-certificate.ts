@@ -15,12 +15,31 @@ export function refusalOf(socket: TLSSocket, { clientAuth, allowedSans }: WebTls
     return allowedSans === undefined ? undefined : 'no client certificate, so none of the allowed names';
   }
   const verifies = clientAuth === 'VerifyClientCertIfGiven' || clientAuth === 'RequireAndVerifyClientCert';
-  if (verifies && !socket.authorized) return `the client certificate is invalid (${errorCode(socket)})`;
+  if (verifies && !socket.authorized) return invalid(errorCode(socket));
   if (allowedSans === undefined) return undefined;
   const names = namesOf(certificate.subjectAltName ?? '');
   return names.some((name) => allowedSans.includes(name))
     ? undefined
     : 'the client certificate has none of the allowed names';
+}
+
+const UNKNOWN_AUTHORITY = 'its authority is not in client_ca_file';
+
+/** Explanations by code of Node. */
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet; compare the clocks',
+  INVALID_PURPOSE: 'its extended key usage is not for clients',
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+};
+
+function invalid(code: string): string {
+  const why = EXPLANATIONS[code];
+  return `the client certificate is invalid${why === undefined ? '' : `: ${why}`} (${code})`;
 }
 
 function errorCode({ authorizationError: error }: TLSSocket): string {

@@ -127,10 +127,12 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   return { address, close, [Symbol.asyncDispose]: close };
 }
 
-async function openServer({ security, logger }: ListenerOptions, answer: Answer): Promise<Server> {
+async function openServer({ security, setting, logger, clock }: ListenerOptions, answer: Answer): Promise<Server> {
   const options = { ...LIMITS, keepAlive: true };
   if (security?.web.tls === undefined) return createServer(options, answer).on('clientError', refuseMalformed);
-  return openSecureServer(options, { security, logger, answer, onMalformed: refuseMalformed });
+  const webSetting = (setting ?? 'server.listen').replace(/listen$/, 'webConfigFile');
+  const onMalformed = refuseMalformed;
+  return openSecureServer(options, { security, logger, clock, setting: webSetting, answer, onMalformed });
 }
 
 interface Stop {

@@ -38,6 +38,8 @@ export type ClientAuth = (typeof CLIENT_AUTH)[number];
 export interface WebTls {
   /** PEM: the certificate and its intermediate certificates. */
   readonly cert: string;
+  /** File that has the certificate, for messages. */
+  readonly certFile: string;
   readonly key: Secret;
   /** PEM: authorities of client certificates. */
   readonly clientCa?: string;

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebTls } from '#operate/http/tls-settings.ts';
@@ -441,6 +442,7 @@ describe('over an address', () => {
     const { deps, asked } = willing();
     const tls: WebTls = {
       cert: server.cert,
+      certFile: 'server.crt',
       key: Secret.of(server.key),
       clientAuth: 'RequireAndVerifyClientCert',
       clientCa: ca.cert,
@@ -469,9 +471,26 @@ describe('over an address', () => {
     ];
     expect(done.map(({ code }) => code)).toEqual([0, 0]);
     expect(asked).toEqual(Array.from({ length: 2 }, () => ['pause', { reason: 'odd', by: 'alice' }]));
+    const [other, old] = [
+      await ca.issue({ use: 'client' }),
+      await ca.issue({ use: 'client', notBefore: new Date('2020-01-01'), notAfter: new Date('2020-02-01') }),
+    ];
+    const stranger = await (await authority()).issue({ use: 'client' });
+    const by = (cert: string, key: string) => ['--ca-file', caFile, '--cert-file', cert, '--key-file', key];
+    const [oldFile, oldKey, strangerFile, strangerKey, otherKey] = [
+      file('old', old.cert),
+      file('old.key', old.key),
+      file('stranger', stranger.cert),
+      file('stranger.key', stranger.key),
+      file('other.key', other.key),
+    ];
     const refused = [
       await opsd([...pause, ...shown, '--user-file', user]),
       await opsd([...pause, '--ca-file', caFile, '--user-file', user]),
+      await opsd([...pause, ...by(oldFile, oldKey), '--user-file', user], { clock: systemClock }),
+      await opsd([...pause, ...by(strangerFile, strangerKey), '--user-file', user]),
+      await opsd([...pause, ...by(certFile, otherKey), '--user-file', user]),
+      await opsd([...pause, ...by(otherKey, certFile), '--user-file', user]),
       await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('other', `alice:${TOKEN}-old`)]),
       await opsd([...pause, '--ca-file', caFile, ...shown, '--user-file', file('none', TOKEN)]),
       await opsd([...pause, '--ca-file', join(folder, 'no'), ...shown]),
@@ -479,7 +498,19 @@ describe('over an address', () => {
     ];
     expect(refused.map(({ code, stderr }) => [code, stderr])).toEqual([
       [1, expect.stringContaining('has no trusted issuer')],
-      [1, expect.stringContaining('did not respond')],
+      [
+        1,
+        expect.stringMatching(
+          /did not respond: it closed the connection \(.*\)\. If its web configuration file demands client certificates \(client_auth_type\), add --cert-file FILE and --key-file FILE, or set OPSD_CERT_FILE and OPSD_KEY_FILE\.\n$/,
+        ),
+      ],
+      [
+        1,
+        expect.stringContaining(`The client certificate in ${oldFile} expired at 2020-02-01T00:00:00.000Z: renew it.`),
+      ],
+      [1, expect.stringContaining(`It may reject the client certificate in ${strangerFile}: `)],
+      [1, expect.stringContaining(`the key in ${otherKey} does not match the certificate in ${certFile}`)],
+      [1, expect.stringContaining(`${otherKey} has no certificate in PEM form`)],
       [1, expect.stringContaining('The user or the password is wrong')],
       [1, expect.stringContaining('does not contain user:password')],
       [1, expect.stringContaining('cannot be read (ENOENT)')],

@@ -26,6 +26,7 @@ function webOf(issued: Issued, tls: Partial<WebTls> = {}, web: Partial<WebConfig
   return {
     tls: {
       cert: issued.cert,
+      certFile: 'server.crt',
       key: Secret.of(issued.key),
       clientAuth: 'NoClientCert',
       minVersion: 'TLSv1.2',
@@ -180,6 +181,32 @@ describe('client certificates', () => {
       }
     }
     expect(seen).toEqual(expected);
+  });
+
+  test('that are rejected are logged with reason and setting, at most once a minute', async () => {
+    const tls = { clientAuth: 'RequireAndVerifyClientCert', clientCa: ours.cert } as const;
+    const { address, world: base } = await listening(webOf(first, { ...tls }));
+    const lines = () =>
+      base.log
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => msg === 'client rejected')
+        .map(({ level, refusal, rule, unlogged }) => [level, refusal, rule, unlogged]);
+    const rule = 'client_auth_type RequireAndVerifyClientCert in server.webConfigFile';
+    const invalid = 'the client certificate is invalid:';
+    const expected: unknown[] = [];
+    for (const [kind, refusal] of [
+      ['no certificate', 'no client certificate'],
+      ['one of others', `${invalid} its authority is not in client_ca_file (UNABLE_TO_VERIFY_LEAF_SIGNATURE)`],
+      ['one that has ended', `${invalid} it has expired (CERT_HAS_EXPIRED)`],
+      ['one that begins tomorrow', `${invalid} it is not valid yet; compare the clocks (CERT_NOT_YET_VALID)`],
+      ['one for servers', `${invalid} its extended key usage is not for clients (INVALID_PURPOSE)`],
+    ] as const) {
+      const client = (await kinds[kind]()) ?? {};
+      for (let times = 0; times < 2; times += 1) expect(statusOf(await get(address, agent(client)))).toBe('refused');
+      expected.push(['warn', refusal, rule, expected.length === 0 ? undefined : 1]);
+      expect(lines()).toEqual(expected);
+      await base.clock.advance(60_000);
+    }
   });
 
   test.each([
