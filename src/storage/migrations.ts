@@ -1,3 +1,15 @@
+/** End of the step that gives plans ids of their own, the same in both databases. Part of a released step. */
+export const FILL_PLANS = `
+  INSERT INTO plans (id, hash, revision, state, saved_at, expires_at, made_by, by, reason, approved_by, plan, targets)
+    SELECT CASE WHEN count(*) OVER (PARTITION BY id) = 1 THEN id ELSE substr(hash, 1, 16) END, hash, 1, state, saved_at,
+      expires_at, CASE WHEN state = 'draft' THEN by END, CASE WHEN state <> 'draft' THEN by END, reason,
+      CASE WHEN state = 'approved' THEN by END, plan, targets
+    FROM plans_by_hash;
+  DROP TABLE plans_by_hash;
+  CREATE INDEX plans_state ON plans (state, saved_at);
+  CREATE INDEX plans_hash ON plans (hash, revision);
+`;
+
 /**
  * Schema as numbered steps: step n updates a store from `user_version` n to n + 1. A released step must never be
  * edited. A change is a new step.
@@ -300,13 +312,6 @@ export const MIGRATIONS: readonly string[] = [
     expires_at INTEGER NOT NULL, made_by TEXT, by TEXT, decided_at INTEGER, reason TEXT, approved_by TEXT, approved_at INTEGER,
     replaced_by TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
   ) STRICT;
-  INSERT INTO plans (id, hash, revision, state, saved_at, expires_at, made_by, by, reason, approved_by, plan, targets)
-    SELECT CASE WHEN count(*) OVER (PARTITION BY id) = 1 THEN id ELSE substr(hash, 1, 16) END, hash, 1, state, saved_at,
-      expires_at, CASE WHEN state = 'draft' THEN by END, CASE WHEN state <> 'draft' THEN by END, reason,
-      CASE WHEN state = 'approved' THEN by END, plan, targets
-    FROM plans_by_hash;
-  DROP TABLE plans_by_hash;
-  CREATE INDEX plans_state ON plans (state, saved_at);
-  CREATE INDEX plans_hash ON plans (hash, revision);
+  ${FILL_PLANS}
   `,
 ];

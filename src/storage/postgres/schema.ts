@@ -6,6 +6,8 @@
  * `audit`, `replicas`, `leases`, `views`, `view_slices`, `commands` and `command_keys` exist here only.
  */
 
+import { FILL_PLANS } from '../migrations.ts';
+
 /** Texts have the order of SQLite, which is that of their bytes. */
 function orderedByBytes(step: string): string {
   return step.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"');
@@ -298,14 +300,7 @@ const PLAN_IDS = `
     expires_at BIGINT NOT NULL, made_by TEXT, by TEXT, decided_at BIGINT, reason TEXT, approved_by TEXT, approved_at BIGINT,
     replaced_by TEXT, plan TEXT NOT NULL, targets TEXT NOT NULL
   );
-  INSERT INTO plans (id, hash, revision, state, saved_at, expires_at, made_by, by, reason, approved_by, plan, targets)
-    SELECT CASE WHEN count(*) OVER (PARTITION BY id) = 1 THEN id ELSE substr(hash, 1, 16) END, hash, 1, state, saved_at,
-      expires_at, CASE WHEN state = 'draft' THEN by END, CASE WHEN state <> 'draft' THEN by END, reason,
-      CASE WHEN state = 'approved' THEN by END, plan, targets
-    FROM plans_by_hash;
-  DROP TABLE plans_by_hash;
-  CREATE INDEX plans_state ON plans (state, saved_at);
-  CREATE INDEX plans_hash ON plans (hash, revision);
+  ${FILL_PLANS}
   `;
 
 export const POSTGRES_MIGRATIONS: readonly string[] = [FIRST, ATTEMPTS, PLAN_IDS].map(orderedByBytes);
