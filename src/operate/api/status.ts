@@ -125,7 +125,7 @@ interface LedgerFacts {
   readonly unknown: number;
   readonly pauses: readonly Pause[];
   readonly plans: readonly StoredPlanView[];
-  /** Plans whose approval stands. */
+  /** Plans with an active approval. */
   readonly approvals: readonly StoredPlanView[];
   readonly error?: string;
 }

@@ -138,7 +138,7 @@ function policyFacts({ policy, plans, at }: PolicyDetail, command: OwnCommand): 
   ])}`;
 }
 
-/** Approval that stands, and the command that takes it back. */
+/** Active approval, and the command that takes it back. */
 function approvalOf({ id, approvedBy = 'an operator', expiresAt }: StoredPlanView, at: number, command: OwnCommand) {
   return html`<div>
     ${idLink(planPath(id), id)} by ${clipped(approvedBy)}, expires ${moment(expiresAt, at)}

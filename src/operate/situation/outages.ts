@@ -36,7 +36,7 @@ export interface OutageFacts {
   readonly policies: readonly PolicyStatus[];
   /** Pending plans. */
   readonly plans: readonly { readonly id: string; readonly policy: string }[];
-  /** Approvals that stand. */
+  /** Active approvals. */
   readonly approvals: readonly {
     readonly id: string;
     readonly policy: string;

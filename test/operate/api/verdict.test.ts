@@ -489,7 +489,7 @@ describe('the verdict', () => {
       expect(said.sentence).toContain('1 failed run; no policy resumes its failed runs');
     });
 
-    test('an approval that stands is announced', async () => {
+    test('an active approval is announced', async () => {
       const approved = storedPlan({ state: 'approved', by: 'ada' });
       const { outages } = await down({
         policies: async () => [{ ...RESUME_BILLING, held: { guard: 'destination', reason: '', since: NOW } }],

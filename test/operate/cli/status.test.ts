@@ -180,7 +180,7 @@ test('a reported incident and a pending plan are listed once', async () => {
   expect(stdout).not.toContain('is pending approval');
 });
 
-test('an approval that stands is listed with its operator, and how to take it back', async () => {
+test('an active approval is listed with its operator, and how to take it back', async () => {
   const stored = storedPlan({ state: 'approved', by: 'tom', approvedBy: 'tom', decidedAt: NOW, approvedAt: NOW });
   const { stdout } = await status({
     ledger: ledger({ storedPlans: async (states) => (states.includes('approved') ? [stored] : []) }),

@@ -25,7 +25,7 @@ const halted = {
   reason: '2 of 5 failed again',
 } as const;
 
-test('an approval that stands is announced, with the command that takes it back', () => {
+test('an active approval is announced, with the command that takes it back', () => {
   const plans = [{ id: '9f3c2a', policy: 'resume-billing', state: 'approved', by: 'ada', expiresAt: UNTIL }];
   const found = step({ plans });
   expect(found).toMatchObject({ by: 'policy', command: 'opsd reject 9f3c2a --reason TEXT' });

@@ -81,7 +81,7 @@ export function resultText(
   const happened = `Plan ${printable(id)}: ${outcome.replaceAll('_', ' ')}`;
   if (acted > 0 || !UNCHANGED.has(outcome)) return `${happened} (${runNumbersText(result)})${said}\n`;
   if (state === 'approved') {
-    return `${happened}, nothing was sent${said}\nIts approval stands; \`${printable(command(`reject ${id}`))}\` takes it back.\n`;
+    return `${happened}, nothing was sent${said}\nIts approval is active; \`${printable(command(`reject ${id}`))}\` takes it back.\n`;
   }
   const later = `To let runs do it after the hold: ${printable(command(`approve ${id}`))}\n`;
   return `${happened}, nothing was changed${said}\n${outcome === 'nothing_to_do' ? '' : later}`;
