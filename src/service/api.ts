@@ -1,6 +1,6 @@
 /**
- * API of the service as methods named after its operations (interface, section 4). The rest of the daemon uses only
- * these interfaces. URLs, headers and wire JSON are hidden behind them.
+ * Operations that the daemon sends by itself, as methods named after them (interface, section 4). Operators send the
+ * others by name (raw-calls.ts). The rest of the daemon uses only these interfaces. URLs, headers and wire JSON are hidden behind them.
  *
  * Every method rejects with a `ServiceError` (see service-error.ts), or with an `InvalidRequestError` if an argument is
  * invalid. It rejects with the signal's reason if that is aborted while nothing is being sent.
@@ -11,7 +11,6 @@ import type { SearchIndex } from '#foundation/domain/search-index.ts';
 import type { AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
 import type { UrlGroup } from '#foundation/domain/url-group.ts';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
-import type { Secret } from '#foundation/platform/secret.ts';
 
 /**
  * Non-empty list. An empty list of ids would serialize to no filter, and a bulk call without a filter acts on
@@ -98,46 +97,34 @@ export interface FlowControl {
   readonly period?: number;
 }
 
-/** Headers `Svc-Callback-<Setting>` and `Svc-Failure-Callback-<Setting>`. */
-export interface CallbackRequest {
-  readonly url: string;
-  readonly method?: HttpMethod;
-  /** Duration in the service's format: `30s`, `1h30m`. */
-  readonly timeout?: string;
-  readonly retries?: number;
-  readonly retryDelay?: string;
-  readonly delay?: string;
-  readonly forwardHeaders?: Readonly<Record<string, string>>;
+/** What the daemon sends of a delivery, by the keys of the operation. */
+interface DeliveryRequest {
+  readonly body: string;
+  /** Headers forwarded to the destination without the prefix. */
+  readonly forward: Readonly<Record<string, string>>;
+  readonly retries: number;
+  readonly label: NonEmpty<string>;
 }
 
-type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-
-interface DeliveryOptions {
-  /** Headers forwarded to the destination without the prefix. */
-  readonly forwardHeaders?: Readonly<Record<string, string>>;
-  readonly retries?: number;
-  /** Expression in `retried` (interface 4.1.1). */
-  readonly retryDelay?: string;
-  readonly delay?: string;
-  /** Unix seconds; takes precedence over `delay`. */
-  readonly notBefore?: number;
-  readonly labels?: NonEmpty<string>;
+export interface PublishRequest extends DeliveryRequest {
+  /** URL, or name of a URL Group. */
+  readonly destination: string;
+  /** Queue that delivers the message. The interface documents queues, but no operation that adds a message to one. */
+  readonly queue?: string;
+  readonly contentType?: string;
+  /** Duration in the service's format: `30s`, `1h30m`. */
+  readonly timeout?: string;
+  /** URL that is called after each delivery attempt. */
+  readonly callback?: string;
+  readonly callbackRetries?: number;
+  readonly callbackForward?: Readonly<Record<string, string>>;
+  /** `body`, `headers`, `header[<name>]`. */
+  readonly redactFields?: NonEmpty<string>;
   readonly flowControl?: FlowControl;
 }
 
-export interface PublishRequest extends DeliveryOptions {
-  /** Queue that delivers the message. The interface documents queues, but no operation that adds a message to one. */
-  readonly queue?: string;
-  readonly body?: string | Uint8Array;
-  readonly contentType?: string;
-  readonly method?: HttpMethod;
-  readonly timeout?: string;
-  readonly deduplicationId?: string;
-  readonly contentBasedDeduplication?: boolean;
-  readonly callback?: CallbackRequest;
-  readonly failureCallback?: CallbackRequest;
-  /** `body`, `headers`, `header[<name>]`. */
-  readonly redactFields?: NonEmpty<string>;
+export interface TriggerRequest extends DeliveryRequest {
+  readonly workflowUrl: string;
 }
 
 export interface PublishResult {
@@ -147,20 +134,11 @@ export interface PublishResult {
   readonly url?: string;
 }
 
-export interface TriggerRequest extends DeliveryOptions {
-  readonly body?: string | Uint8Array;
-  readonly workflowRunId?: string;
-  readonly failureCallback?: Pick<CallbackRequest, 'url' | 'forwardHeaders'>;
-}
-
 /** Settings of a resumed run that replace its original ones. */
 export interface ResumeOverrides {
   readonly retries?: number;
-  readonly delay?: string;
-  readonly retryDelay?: string;
   readonly flowControl?: FlowControl;
   readonly labels?: NonEmpty<string>;
-  readonly failureCallback?: string;
 }
 
 /** Filter for a prune of the message DLQ without ids. An upper bound in time and a page size are mandatory. */
@@ -188,16 +166,11 @@ export interface DlqFilter {
  * that no one has inspected, so this interface does not offer them.
  */
 export interface MessageApi {
-  addEndpoints(
-    urlGroup: string,
-    endpoints: NonEmpty<{ readonly url: string; readonly name?: string }>,
-    call: CallOptions,
-  ): Promise<void>;
   listUrlGroups(call: CallOptions): Promise<Answer<readonly UrlGroup[]>>;
   listLogs(query: LogQuery, call: CallOptions): Promise<LogPage>;
   /** Publishes a message. Returns one result, or one per endpoint of a URL Group. */
-  publish(destination: string, request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
-  trigger(workflowUrl: string, request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;
+  publish(request: PublishRequest, call: CallOptions): Promise<readonly PublishResult[]>;
+  trigger(request: TriggerRequest, call: CallOptions): Promise<WorkflowRun>;
   listWorkflowDlq(query: WorkflowDlqQuery, call: CallOptions): Promise<Page<WorkflowDlqEntry>>;
   /**
    * Returns the same rows, each with its complete original. Only for the archive: they contain headers and bodies of
@@ -217,36 +190,11 @@ export interface MessageApi {
   getFlowControl(flowControlKey: string, call: CallOptions): Promise<Answer<FlowControlKey>>;
 }
 
-/** Response to a token rotation (interface 2.7). It is the only place where secrets leave the client. */
-export interface RotatedAccount {
-  readonly id: string;
-  readonly token: Secret;
-  /** Absent if the response had no readable one. The new token must not be lost because of that. */
-  readonly readOnlyToken?: Secret;
-  /** US dollars per month; 0 is unlimited. */
-  readonly budget?: number;
-  /** Other fields of the record, without secrets. */
-  readonly record: Readonly<Record<string, unknown>>;
-}
-
 export interface ManagementApi {
-  moveToTeam(request: { readonly accountId: string; readonly targetTeamId: string }, call: CallOptions): Promise<void>;
-  /** Sets the plan: `paid`, or `<product>_fixed_1m`, `…_10m`, `…_100m` as named by the installation. */
-  setPlan(accountId: string, plan: string, call: CallOptions): Promise<void>;
-  rotateToken(accountId: string, call: CallOptions): Promise<RotatedAccount>;
-  /**
-   * Sets the budget in whole US dollars per month, 20 to 10000. Unlimited (0 on the wire) must be passed as
-   * `unlimited`.
-   */
-  updateBudget(accountId: string, dollars: number | 'unlimited', call: CallOptions): Promise<void>;
+  /** Sets the budget in whole US dollars per month, 20 to 10000. */
+  updateBudget(accountId: string, dollars: number, call: CallOptions): Promise<void>;
   getAccountStats(accountId: string, period: StatsPeriod, call: CallOptions): Promise<Answer<AccountStats>>;
-  createIndex(
-    request: { readonly name: string; readonly region: string; readonly type: string },
-    call: CallOptions,
-  ): Promise<Answer<SearchIndex>>;
   getIndex(indexId: string, call: CallOptions): Promise<Answer<SearchIndex>>;
-  renameIndex(indexId: string, name: string, call: CallOptions): Promise<void>;
-  transferIndex(indexId: string, targetAccount: string, call: CallOptions): Promise<void>;
   getVectorStats(indexId: string, period: StatsPeriod, call: CallOptions): Promise<Answer<VectorStats>>;
 }
 

@@ -52,7 +52,7 @@ export interface Call<T> {
 }
 
 /** Response without its body. */
-interface AnswerHead {
+export interface AnswerHead {
   readonly status: number;
   readonly contentType: string | undefined;
   /** Credentials of the request, which must not leave the client with the response. */
@@ -60,7 +60,7 @@ interface AnswerHead {
 }
 
 export interface WriteCall<T> extends Call<T> {
-  readonly method: 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Exchange['method'];
 }
 
 export interface Parsed<T> {

@@ -3,7 +3,7 @@ import { nearest } from '#foundation/domain/suggest.ts';
 import { checkOneOf, checkText } from './arguments.ts';
 import type { Operation, OperationKey } from './operations.ts';
 import { InvalidRequestError } from './service-error.ts';
-import { CHECKS, HEADER_NAME, type Headers, type OperationValue } from './value-kinds.ts';
+import { CHECKS, HEADER_NAME, LISTS, type Headers, type OperationValue } from './value-kinds.ts';
 
 /** Checked values by key. Absent keys are not sent. */
 export type OperationValues = Readonly<Record<string, OperationValue>>;
@@ -32,6 +32,22 @@ export function readValues(operation: Operation, given: Readonly<Record<string, 
   if (missing !== undefined) throw new InvalidRequestError(name, `${missing[0]} is required: ${missing[1].help}`);
   checkFlowControl(operation, values);
   return values;
+}
+
+/**
+ * Reads the values of a call by the daemon itself. A list must be one: the text of a command line could become several
+ * values.
+ *
+ * @throws {InvalidRequestError} as `readValues`
+ */
+export function callValues(operation: Operation, given: object): OperationValues {
+  for (const [key, value] of Object.entries(given)) {
+    const kind = Object.hasOwn(operation.keys, key) ? operation.keys[key]!.kind : undefined;
+    if (kind !== undefined && LISTS.has(kind) && !Array.isArray(value)) {
+      throw new InvalidRequestError(operation.name, `${key} must be a list`);
+    }
+  }
+  return readValues(operation, given as Readonly<Record<string, unknown>>);
 }
 
 function checkKey(

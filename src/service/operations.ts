@@ -3,6 +3,7 @@
  * commands read it; it is the only place that knows the keys.
  */
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
+import { STATS_PERIODS } from '#foundation/domain/statistics.ts';
 import type { ValueKind } from './value-kinds.ts';
 
 /** Place of a key in the request. `daemon`: for the daemon itself, not sent. */
@@ -66,7 +67,7 @@ const ids = selects(query('ids', 'ids of entries, at most 100; excludes all othe
 const workflowFilters = {
   ...times,
   workflowUrl: selects(query('texts', 'URLs of workflows')),
-  workflowRunId: selects(query('text', 'id of a run')),
+  workflowRunId: selects(query('id', 'id of a run')),
   workflowCreatedAt: query('time', 'time when the run was created, Unix milliseconds'),
   label: selects(query('texts', 'labels')),
   failureFunctionState: selects(query('texts', 'states of the failure function, such as CALLBACK_FAIL')),
@@ -114,15 +115,7 @@ const accountId: OperationKey = {
   help: 'id of the account; default: the configured one',
 };
 const indexId = required<OperationKey>({ in: 'path', kind: 'text', help: 'id of the index' });
-const period = choice({ in: 'query', help: 'period of the points; default: 1h' }, [
-  '1h',
-  '3h',
-  '12h',
-  '1d',
-  '3d',
-  '7d',
-  '30d',
-]);
+const period = choice({ in: 'query', help: 'period of the points; default: 1h' }, STATS_PERIODS);
 
 /** All operations, in the order of the interface. */
 export const OPERATIONS: readonly Operation[] = [
@@ -154,7 +147,7 @@ export const OPERATIONS: readonly Operation[] = [
     showsMessages: true,
     keys: {
       cursor,
-      messageId: query('text', 'id of a message'),
+      messageId: query('id', 'id of a message'),
       state: choice({ in: 'query', help: 'state of the entries' }, LOG_STATES),
       url: query('text', 'URL of a destination'),
       topicName: query('text', 'name of a URL Group'),
@@ -247,7 +240,7 @@ export const OPERATIONS: readonly Operation[] = [
     keys: {
       dlqIds: ids,
       cursor,
-      messageId: selects(query('text', 'id of a message')),
+      messageId: selects(query('id', 'id of a message')),
       url: selects(query('texts', 'URLs of destinations')),
       topicName: selects(query('texts', 'names of URL Groups')),
       scheduleId: selects(query('texts', 'ids of schedules')),

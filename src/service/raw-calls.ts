@@ -1,11 +1,12 @@
 /** Raw calls: an operation by its name, and the service's response unchanged. */
-import type { ApiConnection, Parsed } from './connection.ts';
+import type { AnswerHead, ApiConnection } from './connection.ts';
 import { rememberSecret } from '#foundation/domain/known-secrets.ts';
 import { maskedJson, maskedTexts, secretTexts } from './mask-secrets.ts';
 import { operationNamed, type Operation } from './operations.ts';
-import { readValues, type OperationValues } from './operation-values.ts';
-import { rawRequest } from './raw-request.ts';
+import type { OperationValues } from './operation-values.ts';
+import { checkSelection, requestOf, type OperationRequest } from './request.ts';
 import { InvalidRequestError } from './service-error.ts';
+import type { Drops } from './parse/reader.ts';
 import type { WireNames } from './wire-names.ts';
 
 export interface RawAnswer {
@@ -45,17 +46,23 @@ export function createRawCalls({ message, management, names }: RawConnections): 
     throw new InvalidRequestError(name, `the account has no ${api} API in the configuration`);
   };
 
+  /** A bulk operation without ids or a filter is rejected: no caller can send it. */
+  const checked = (operation: Operation, values: OperationValues): OperationRequest => {
+    checkSelection(operation, values);
+    return requestOf(operation, values, names);
+  };
+
   return {
     check(operation, values) {
       connectionOf(operation);
-      rawRequest(operation, values, names);
+      checked(operation, values);
     },
 
     async send(operation, values, { signal, onBody }) {
       const { name, api } = operation;
-      const { method, ...request } = rawRequest(operation, values, names);
+      const request = checked(operation, values);
       const connection = connectionOf(operation);
-      const parse: Parameters<ApiConnection['read']>[0]['parse'] = (body, _drops, { status, contentType, secrets }) => {
+      const parse = (body: Buffer, _drops: Drops, { status, contentType, secrets }: AnswerHead): RawAnswer => {
         onBody?.(body.toString('utf8'));
         const credentials = secrets.filter((secret) => !request.hidden.includes(secret));
         if (name === 'rotate-token') for (const created of secretTexts(body)) rememberSecret(created);
@@ -63,16 +70,16 @@ export function createRawCalls({ message, management, names }: RawConnections): 
         const masked = api === 'management' ? maskedJson(body) : Buffer.from(body);
         return { status, contentType, body: maskedTexts(masked, credentials) };
       };
-      const call = { operation: name, ...request, parse };
-      const answer =
-        method === 'GET' ? await connection.read(call, signal) : await connection.write({ ...call, method }, signal);
-      return (answer as Parsed<RawAnswer>).value;
+      const call = { ...request, parse };
+      const { value } = await (request.method === 'GET'
+        ? connection.read(call, signal)
+        : connection.write(call, signal));
+      return value;
     },
 
     async tryWriter({ signal }) {
       const read = operationNamed('list-url-groups')!;
-      const { path } = rawRequest(read, readValues(read, {}), names);
-      const call = { operation: read.name, path, actsAsWriter: true as const, parse: () => undefined };
+      const call = { ...requestOf(read, {}, names), actsAsWriter: true as const, parse: () => undefined };
       await connectionOf(read).read(call, signal);
     },
   };

@@ -4,7 +4,9 @@
  */
 import {
   checkCount,
+  checkHeaderValue,
   checkInteger,
+  checkListItem,
   checkMembers,
   checkSeconds,
   checkText,
@@ -14,7 +16,6 @@ import {
   checkWireDuration,
   MAX_COUNT,
 } from './arguments.ts';
-import { statuses } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -32,6 +33,7 @@ type Check = (operation: string, name: string, value: unknown) => OperationValue
 /** Checks by kind. The values of a `choice` are in its key. */
 export const CHECKS = {
   text: checkText,
+  id: checkListItem,
   texts: (operation, name, value) => checkTexts(operation, name, listOf(value)),
   ids: (operation, name, value) => checkTexts(operation, name, listOf(value), MAX_COUNT),
   statuses: (operation, name, value) => statuses(operation, name, listOf(value, numberOf)),
@@ -70,6 +72,9 @@ export const CHECKS = {
 
 export type ValueKind = keyof typeof CHECKS;
 
+/** Kinds whose values are lists. */
+export const LISTS: ReadonlySet<ValueKind> = new Set(['texts', 'ids', 'statuses', 'redactions']);
+
 /** Returns a single value as text. */
 export function textOf(value: OperationValue | undefined): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
@@ -79,6 +84,19 @@ export function textOf(value: OperationValue | undefined): string {
 function listOf(value: unknown, itemOf: (item: unknown) => unknown = (item) => item): unknown {
   const list = typeof value === 'number' ? [value] : typeof value === 'string' ? splitList(value) : value;
   return Array.isArray(list) ? list.map(itemOf) : list;
+}
+
+/** Checks HTTP statuses. The service uses 0 for a missing response. */
+function statuses(operation: string, name: string, value: unknown): readonly number[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    throw new InvalidRequestError(operation, `${name} must be a list of at least one status`);
+  }
+  return Array.from(value, (status: unknown) => {
+    if (Number.isInteger(status) && (status === 0 || ((status as number) >= 100 && (status as number) <= 599))) {
+      return status as number;
+    }
+    throw new InvalidRequestError(operation, `${name} must contain HTTP statuses`);
+  });
 }
 
 function splitList(text: string): unknown {
@@ -106,13 +124,13 @@ function checkHeaders(operation: string, name: string, value: unknown): Headers 
   for (const [header, text] of Object.entries(headers)) {
     if (!HEADER_NAME.test(header))
       throw new InvalidRequestError(operation, `${name} has a name that is not valid for a header`);
-    checkText(operation, `${name}.${header}`, text);
+    checkHeaderValue(operation, `${name}.${header}`, text);
   }
   return headers as Headers;
 }
 
 /** Checks the endpoints of a URL Group: a list of `{url, name}`. */
-export function checkEndpoints(operation: string, name: string, value: unknown): readonly Endpoint[] {
+function checkEndpoints(operation: string, name: string, value: unknown): readonly Endpoint[] {
   const endpoints = jsonOf(value);
   if (!Array.isArray(endpoints) || endpoints.length === 0)
     throw new InvalidRequestError(operation, `${name} must be a list with at least one endpoint`);

@@ -2,16 +2,12 @@
 import fc from 'fast-check';
 import { isBlank } from '#foundation/domain/filter-value.ts';
 import { describe, expect, test } from 'vitest';
-import { wireSettings } from '#service/settings.ts';
-import { wireNames } from '#service/wire-names.ts';
-import { publishHeaders } from '#service/headers.ts';
 import { destinationPath, pathSegment, shownDestination } from '#service/path.ts';
 import { buildQuery, type QueryValue } from '#service/query.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
-import { call, clientUnderTest, failureOf, json, type UnderTest } from './client-under-test.ts';
+import { call, clientUnderTest, failureOf, json, PUBLISH, TRIGGER, type UnderTest } from './client-under-test.ts';
 
 const T = Date.UTC(2026, 10, 20);
-const NAMES = wireNames(wireSettings.parse({}));
 const CONTROL = /\p{Cc}/u;
 
 /** Any text, including invalid text. */
@@ -129,8 +125,8 @@ describe('paths', () => {
 
   test('dots, double slashes and encoded slashes reach the server untouched', async () => {
     const { sink, message } = await clientUnderTest({ answer: json('{"messageId":"m"}'), prefix: '/eu/' });
-    await message.publish('http://h/a/../b?x=1,2&y=%2F', {}, call);
-    await message.publish('http://h//./%2e%2E/?', {}, call);
+    await message.publish({ ...PUBLISH, destination: 'http://h/a/../b?x=1,2&y=%2F' }, call);
+    await message.publish({ ...PUBLISH, destination: 'http://h//./%2e%2E/?' }, call);
     expect(sink.requests.map((request) => request.url)).toEqual([
       '/eu/v2/publish/http://h/a/../b?x=1,2&y=%2F',
       '/eu/v2/publish/http://h//./%2e%2E/?',
@@ -145,7 +141,7 @@ describe('headers', () => {
       fc.asyncProperty(
         fc.oneof(anyText, fc.string({ unit: fc.constantFrom('\u00e9', '\u20ac', 'a', '\t', ' ') })),
         async (value) => {
-          const sent = message.publish('g', { forwardHeaders: { 'X-Any': value } }, call);
+          const sent = message.publish({ ...PUBLISH, forward: { 'X-Any': value } }, call);
           if (/(?!\t)\p{Cc}/u.test(value) || !value.isWellFormed()) {
             expect(await failureOf(sent)).toBeInstanceOf(InvalidRequestError);
             return;
@@ -161,28 +157,28 @@ describe('headers', () => {
   });
 
   test.each([
-    ['a line break', { forwardHeaders: { A: 'b\r\nSvc-Retries: 9' } }, /line break/],
-    ['NUL', { forwardHeaders: { A: '\0' } }, /line break or another control character/],
-    ['half a surrogate pair', { forwardHeaders: { A: '\ud83d' } }, /not well-formed/],
-    ['a header name', { forwardHeaders: { 'A: b': 'c' } }, /not a valid header name/],
-    ['a comma in a label', { labels: ['a,b'] }, /comma/],
-    ['no labels', { labels: [] }, /empty list/],
-    ['an empty label', { labels: [''] }, /empty/],
+    ['a line break', { forward: { A: 'b\r\nSvc-Retries: 9' } }, /control character/],
+    ['NUL', { forward: { A: '\0' } }, /control character/],
+    ['half a surrogate pair', { forward: { A: '\ud83d' } }, /not well-formed/],
+    ['a header name', { forward: { 'A: b': 'c' } }, /not valid for a header/],
+    ['a comma in a label', { label: ['a,b'] }, /comma/],
+    ['no labels', { label: [] }, /empty list/],
+    ['one text instead of a list', { label: 'a' }, /must be a list/],
+    ['an empty label', { label: [''] }, /empty/],
     ['half a retry', { retries: 0.5 }, /integer/],
     ['negative retries', { retries: -1 }, /integer/],
-    ['a delay in weeks', { delay: '1w' }, /duration/],
-    ['milliseconds in notBefore', { notBefore: T }, /integer/],
-    ['a flow key alone', { flowControl: { key: 'k' } }, /parallelism, rate/],
-    ['a period without rate', { flowControl: { key: 'k', parallelism: 1, period: 1 } }, /needs a rate/],
-    ['no parallelism at all', { flowControl: { key: 'k', parallelism: 0 } }, /integer from 1/],
+    ['a timeout in weeks', { timeout: '1w' }, /duration/],
+    ['a flow key alone', { flowControl: { key: 'k' } }, /flowControlValue is empty/],
     ['an empty flow key', { flowControl: { key: '', rate: 1 } }, /empty/],
-    ['a callback that is no URL', { callback: { url: 'orders' } }, /http/],
-    ['a setting that callbacks do not have', { callback: { url: 'http://a/', label: 'x' } }, /not one of/],
-    ['another method', { method: 'TRACE' }, /one of GET/],
+    ['a callback that is no URL', { callback: 'orders' }, /http/],
     ['a redaction that is not known', { redactFields: ['header'] }, /redactFields/],
-    ['a misspelt member', { label: ['a'] }, /"label" is not one of/],
-  ])('%s is rejected', (_what, request, problem) => {
-    expect(() => publishHeaders('publish', NAMES, request as never)).toThrow(problem);
+    ['a misspelt member', { labels: ['a'] }, /no key "labels"/],
+  ])('%s is rejected', async (_what, over, problem) => {
+    const { sink, message } = await clientUnderTest();
+    const error = await failureOf(message.publish({ ...PUBLISH, ...over } as never, call));
+    expect(error).toBeInstanceOf(InvalidRequestError);
+    expect(error.message).toMatch(problem);
+    expect(sink.requests).toEqual([]);
   });
 });
 
@@ -239,15 +235,14 @@ describe('values that cannot be expressed', () => {
     ['budget NaN', budget, Number.NaN],
     ['budget as text', budget, '50'],
     ['no budget', budget, undefined],
-    ['a plan of another brand', ({ management }) => management.setPlan('a', 'other_fixed_1m', call), undefined],
-    ['a plan that is not sold', ({ management }) => management.setPlan('a', 'free', call), undefined],
+    ['a plan of another brand', ({ send }) => send('set-plan', { id: 'a', plan_name: 'other_fixed_1m' }), undefined],
+    ['a plan that is not sold', ({ send }) => send('set-plan', { id: 'a', plan_name: 'free' }), undefined],
     ['a period that is none', ({ management }) => management.getVectorStats('a', '2h' as never, call), undefined],
-    ['another account through the id', ({ management }) => management.rotateToken('..', call), undefined],
-    ['no account', ({ management }) => management.moveToTeam({ accountId: '', targetTeamId: 't' }, call), undefined],
-    ['no endpoints', ({ message }) => message.addEndpoints('g', [] as never, call), undefined],
-    ['an endpoint without URL', ({ message }) => message.addEndpoints('g', [{ name: 'a' }] as never, call), undefined],
-    ['a workflow by name', ({ message }) => message.trigger('invoice', {}, call), undefined],
-    ['a body that is an object', ({ message }) => message.publish('g', { body: {} as never }, call), undefined],
+    ['another account through the id', ({ send }) => send('rotate-token', { id: '..' }), undefined],
+    ['no account', ({ send }) => send('move-to-team', { msgsvc_id: '', target_team_id: 't' }), undefined],
+    ['no endpoints', ({ send }) => send('add-endpoints', { urlGroupName: 'g', endpoints: [] }), undefined],
+    ['a workflow by name', ({ message }) => message.trigger({ ...TRIGGER, workflowUrl: 'invoice' }, call), undefined],
+    ['a body that is an object', ({ message }) => message.publish({ ...PUBLISH, body: {} as never }, call), undefined],
   ])('%s', async (_what, run, value) => {
     const client = await clientUnderTest({ answer: json('{"deleted":0,"workflowRuns":[],"logs":[],"messages":[]}') });
     const error = await failureOf(run(client, value as never));

@@ -3,10 +3,13 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ManagementApi, MessageApi } from '#service/api.ts';
+import type { ManagementApi, MessageApi, PublishRequest, TriggerRequest } from '#service/api.ts';
 import type { Holds } from '#service/holds.ts';
 import { loadUse } from '#service/kept-use.ts';
 import { createClient } from '#service/create-client.ts';
+import { operationNamed } from '#service/operations.ts';
+import { readValues } from '#service/operation-values.ts';
+import type { RawAnswer } from '#service/raw-calls.ts';
 import type { RequestUseStore } from '#foundation/domain/request-use.ts';
 import { wireSettings, type ClientSettings, type WireSettings } from '#service/settings.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
@@ -30,6 +33,8 @@ export interface UnderTest {
   readonly sink: HttpSink;
   readonly message: MessageApi;
   readonly management: ManagementApi;
+  /** Sends any operation by its name. */
+  readonly send: (name: string, given: Readonly<Record<string, unknown>>) => Promise<RawAnswer>;
   readonly usage: (api: 'message' | 'management') => { usedToday: number; allowedPerDay: number };
   readonly close: () => Promise<void>;
   readonly events: readonly OpsEvent[];
@@ -88,12 +93,20 @@ export async function clientUnderTest(options: UnderTestOptions = {}): Promise<U
     sink,
     message: client.message!,
     management: client.management!,
+    async send(name, given) {
+      const operation = operationNamed(name)!;
+      return client.raw.send(operation, readValues(operation, given), call);
+    },
     usage: (api) => client.usage(api),
     close,
     events,
     eventsOf: (type) => events.filter((event) => event.type === type) as never,
   };
 }
+
+const DELIVERY = { body: 'x', forward: {}, retries: 0, label: ['billing'] } as const;
+export const PUBLISH: PublishRequest = { destination: 'g', ...DELIVERY };
+export const TRIGGER: TriggerRequest = { workflowUrl: 'http://a/', ...DELIVERY };
 
 /** Options of calls that are never aborted. */
 export const call = { signal: new AbortController().signal };

@@ -10,7 +10,9 @@ import {
   fixture,
   json,
   PASSWORD,
+  PUBLISH,
   TOKEN,
+  TRIGGER,
   type UnderTest,
 } from './client-under-test.ts';
 
@@ -41,6 +43,9 @@ const INDEX = {
   ],
 };
 
+/** Operations by name return the response as it is. */
+const RAW = expect.objectContaining({ status: 200 }) as unknown;
+
 interface Row {
   readonly operation: string;
   /** Default: the operation's name. */
@@ -57,17 +62,16 @@ interface Row {
 const ROWS: readonly Row[] = [
   {
     operation: 'add-endpoints',
-    run: ({ message }) =>
-      message.addEndpoints(
-        'orders/eu',
-        [{ url: BILLING, name: 'billing' }, { url: 'http://b.example.com/?x=1' }],
-        call,
-      ),
+    run: ({ send }) =>
+      send('add-endpoints', {
+        urlGroupName: 'orders/eu',
+        endpoints: [{ url: BILLING, name: 'billing' }, { url: 'http://b.example.com/?x=1' }],
+      }),
     method: 'POST',
     url: '/v2/topics/orders%2Feu/endpoints',
     headers: { 'content-type': 'application/json' },
     body: { endpoints: [{ url: BILLING, name: 'billing' }, { url: 'http://b.example.com/?x=1' }] },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'list-url-groups',
@@ -152,37 +156,35 @@ const ROWS: readonly Row[] = [
   },
   {
     operation: 'publish',
-    run: ({ message }) =>
-      message.publish(
-        'https://billing.example.com/a/../b?x=1,2&y=%2F',
-        {
-          body: '{"order":1}',
-          contentType: 'application/json',
-          forwardHeaders: { 'My-Header': 'caf\u00e9', Authorization: 'Bearer of-the-receiver' },
-          method: 'PUT',
-          timeout: '30s',
-          retries: 0,
-          retryDelay: 'max(1000, pow(2, retried))',
-          delay: '1d1h30m',
-          notBefore: T / 1_000,
-          labels: ['billing', 'tenant:14'],
-          flowControl: { key: 'tenant-14', parallelism: 2, rate: 5, period: 60 },
-          deduplicationId: 'order-1',
-          contentBasedDeduplication: false,
-          callback: {
-            url: 'https://ops.example.com/cb?x=1',
-            method: 'PATCH',
-            timeout: '5s',
-            retries: 1,
-            retryDelay: '1000',
-            delay: '10s',
-            forwardHeaders: { Trace: 'a' },
-          },
-          failureCallback: { url: 'https://ops.example.com/fcb', retries: 2, forwardHeaders: { Trace: 'b' } },
-          redactFields: ['body', 'header[Authorization]'],
-        },
-        call,
-      ),
+    run: ({ send }) =>
+      send('publish', {
+        destination: 'https://billing.example.com/a/../b?x=1,2&y=%2F',
+        body: '{"order":1}',
+        contentType: 'application/json',
+        forward: { 'My-Header': 'caf\u00e9', Authorization: 'Bearer of-the-receiver' },
+        method: 'PUT',
+        timeout: '30s',
+        retries: 0,
+        retryDelay: 'max(1000, pow(2, retried))',
+        delay: '1d1h30m',
+        notBefore: T / 1_000,
+        label: ['billing', 'tenant:14'],
+        flowControlKey: 'tenant-14',
+        flowControlValue: 'parallelism=2, rate=5, period=60',
+        deduplicationId: 'order-1',
+        contentBasedDeduplication: false,
+        callback: 'https://ops.example.com/cb?x=1',
+        callbackMethod: 'PATCH',
+        callbackTimeout: '5s',
+        callbackRetries: 1,
+        callbackRetryDelay: '1000',
+        callbackDelay: '10s',
+        callbackForward: { Trace: 'a' },
+        failureCallback: 'https://ops.example.com/fcb',
+        failureCallbackRetries: 2,
+        failureCallbackForward: { Trace: 'b' },
+        redactFields: ['body', 'header[Authorization]'],
+      }),
     method: 'POST',
     url: '/v2/publish/https://billing.example.com/a/../b?x=1,2&y=%2F',
     headers: {
@@ -213,15 +215,25 @@ const ROWS: readonly Row[] = [
       'svc-redact-fields': 'body,header[Authorization]',
     },
     body: '{"order":1}',
-    gives: [{ messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false }],
+    gives: RAW,
   },
   {
     operation: 'publish',
     answer: 'publish-url-group',
-    run: ({ message }) => message.publish('order events', { body: new Uint8Array([0, 255]) }, call),
+    run: ({ message }) =>
+      message.publish(
+        { ...PUBLISH, destination: 'order events', flowControl: { key: 'k', parallelism: 2, rate: 5, period: 60 } },
+        call,
+      ),
     method: 'POST',
     url: '/v2/publish/order%20events',
-    body: Buffer.from([0, 255]).toString('latin1'),
+    headers: {
+      'svc-retries': '0',
+      'svc-label': 'billing',
+      'svc-flow-control-key': 'k',
+      'svc-flow-control-value': 'parallelism=2, rate=5, period=60',
+    },
+    body: 'x',
     gives: [
       { messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false, url: BILLING },
       {
@@ -234,31 +246,31 @@ const ROWS: readonly Row[] = [
   {
     operation: 'publish',
     answer: 'publish',
-    run: ({ message }) => message.publish(BILLING, { queue: 'late orders/1', body: 'x' }, call),
+    run: ({ message }) => message.publish({ ...PUBLISH, destination: BILLING, queue: 'late orders/1' }, call),
     method: 'POST',
     url: `/v2/enqueue/late%20orders%2F1/${BILLING}`,
+    headers: { 'svc-retries': '0', 'svc-label': 'billing' },
     body: 'x',
     gives: [{ messageId: 'msg_2Kq9vYdTzLrW', deduplicated: false }],
   },
   {
     operation: 'trigger',
-    run: ({ message }) =>
-      message.trigger(
-        'https://app.example.com/api//workflows/../invoice?tenant=14',
-        {
-          body: 'payload',
-          workflowRunId: 'wfr_own',
-          forwardHeaders: { A: 'b' },
-          retries: 3,
-          delay: '10s',
-          notBefore: T / 1_000,
-          labels: ['billing'],
-          flowControl: { key: 'k', parallelism: 1 },
-          retryDelay: '1000 * retried',
-          failureCallback: { url: 'https://ops.example.com/fcb', forwardHeaders: { C: 'd' } },
-        },
-        call,
-      ),
+    run: ({ send }) =>
+      send('trigger', {
+        workflowUrl: 'https://app.example.com/api//workflows/../invoice?tenant=14',
+        body: 'payload',
+        workflowRunId: 'wfr_own',
+        forward: { A: 'b' },
+        retries: 3,
+        delay: '10s',
+        notBefore: T / 1_000,
+        label: ['billing'],
+        flowControlKey: 'k',
+        flowControlValue: 'parallelism=1',
+        retryDelay: '1000 * retried',
+        failureCallback: 'https://ops.example.com/fcb',
+        failureCallbackForward: { C: 'd' },
+      }),
     method: 'POST',
     url: '/v2/trigger/https://app.example.com/api//workflows/../invoice?tenant=14',
     headers: {
@@ -276,6 +288,15 @@ const ROWS: readonly Row[] = [
       'svc-failure-callback-forward-c': 'd',
     },
     body: 'payload',
+    gives: RAW,
+  },
+  {
+    operation: 'trigger',
+    run: ({ message }) => message.trigger(TRIGGER, call),
+    method: 'POST',
+    url: '/v2/trigger/http://a/',
+    headers: { 'content-type': 'text/plain', 'svc-retries': '0', 'svc-label': 'billing' },
+    body: 'x',
     gives: { workflowRunId: 'wfr_8fGd2mQpXa', workflowCreatedAt: T - 5_000 },
   },
   {
@@ -347,11 +368,8 @@ const ROWS: readonly Row[] = [
         ['dlq 1/a'],
         {
           retries: 0,
-          delay: '5m',
-          retryDelay: 'exp(2.5)',
           flowControl: { key: 'opsd-resume', parallelism: 2, rate: 5, period: 1 },
           labels: ['billing', 'opsd:i:l:1'],
-          failureCallback: 'https://ops.example.com/fcb',
         },
         call,
       ),
@@ -359,15 +377,30 @@ const ROWS: readonly Row[] = [
     url: '/v2/workflows/dlq/resume?dlqIds=dlq%201%2Fa',
     headers: {
       'svc-retries': '0',
-      'svc-delay': '5m',
-      'svc-retry-delay': 'exp(2.5)',
       'svc-flow-control-key': 'opsd-resume',
       'svc-flow-control-value': 'parallelism=2, rate=5, period=1',
       'svc-label': 'billing,opsd:i:l:1',
-      'svc-failure-callback': 'https://ops.example.com/fcb',
     },
     body: '',
     gives: { runs: [{ workflowRunId: 'wfr_new4TgH2kLw', workflowCreatedAt: T }] },
+  },
+  {
+    operation: 'resume-workflow-dlq',
+    run: ({ send }) =>
+      send('resume-workflow-dlq', {
+        dlqIds: ['a'],
+        delay: '5m',
+        retryDelay: 'exp(2.5)',
+        failureCallback: 'https://ops.example.com/fcb',
+      }),
+    method: 'POST',
+    url: '/v2/workflows/dlq/resume?dlqIds=a',
+    headers: {
+      'svc-delay': '5m',
+      'svc-retry-delay': 'exp(2.5)',
+      'svc-failure-callback': 'https://ops.example.com/fcb',
+    },
+    gives: RAW,
   },
   {
     operation: 'delete-workflow-dlq',
@@ -436,30 +469,30 @@ const ROWS: readonly Row[] = [
   },
   {
     operation: 'move-to-team',
-    run: ({ management }) => management.moveToTeam({ accountId: 'a1', targetTeamId: 't1' }, call),
+    run: ({ send }) => send('move-to-team', { msgsvc_id: 'a1', target_team_id: 't1' }),
     method: 'POST',
     url: '/v2/msgsvc/move-to-team',
     authorization: BASIC,
     body: { msgsvc_id: 'a1', target_team_id: 't1' },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'set-plan',
-    run: ({ management }) => management.setPlan('a/1', 'msgsvc_fixed_10m', call),
+    run: ({ send }) => send('set-plan', { id: 'a/1', plan_name: 'msgsvc_fixed_10m' }),
     method: 'POST',
     url: '/v2/msgsvc/set-plan/a%2F1',
     authorization: BASIC,
     body: { plan_name: 'msgsvc_fixed_10m' },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'rotate-token',
-    run: ({ management }) => management.rotateToken('a1', call),
+    run: ({ send }) => send('rotate-token', { id: 'a1' }),
     method: 'POST',
     url: '/v2/msgsvc/rotate-token/a1',
     authorization: BASIC,
     body: '',
-    gives: expect.objectContaining({ id: '6f8c1d52-3b7a-4e0e-9a55-0d1f7c2b9e41', budget: 120 }) as unknown,
+    gives: RAW,
   },
   {
     operation: 'update-budget',
@@ -472,12 +505,12 @@ const ROWS: readonly Row[] = [
   },
   {
     operation: 'update-budget',
-    run: ({ management }) => management.updateBudget('a1', 'unlimited', call),
+    run: ({ send }) => send('update-budget', { id: 'a1', budget: 0 }),
     method: 'PATCH',
     url: '/v2/msgsvc/update-budget/a1',
     authorization: BASIC,
     body: { budget: 0 },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'get-account-stats',
@@ -511,17 +544,13 @@ const ROWS: readonly Row[] = [
   },
   {
     operation: 'create-index',
-    run: ({ management }) => management.createIndex({ name: 'products', region: 'eu-west-1', type: 'payg' }, call),
+    run: ({ send }) => send('create-index', { name: 'products', region: 'eu-west-1', type: 'payg' }),
     method: 'POST',
     url: '/v2/search',
     authorization: BASIC,
     headers: { 'content-type': 'application/json' },
     body: { name: 'products', region: 'eu-west-1', type: 'payg' },
-    gives: {
-      dropped: 0,
-      servedAt: expect.any(Number) as number,
-      value: { ...INDEX, index: '0d3b6a7e-52c4-4d1b-8d0a-7f0f6b1a2c33' },
-    },
+    gives: RAW,
   },
   {
     operation: 'get-index',
@@ -533,21 +562,21 @@ const ROWS: readonly Row[] = [
   },
   {
     operation: 'rename-index',
-    run: ({ management }) => management.renameIndex('i1', 'new name', call),
+    run: ({ send }) => send('rename-index', { id: 'i1', name: 'new name' }),
     method: 'POST',
     url: '/v2/search/i1/rename',
     authorization: BASIC,
     body: { name: 'new name' },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'transfer-index',
-    run: ({ management }) => management.transferIndex('i1', 'team-9', call),
+    run: ({ send }) => send('transfer-index', { id: 'i1', target_account: 'team-9' }),
     method: 'POST',
     url: '/v2/search/i1/transfer',
     authorization: BASIC,
     body: { target_account: 'team-9' },
-    gives: undefined,
+    gives: RAW,
   },
   {
     operation: 'get-vector-stats',
@@ -654,25 +683,16 @@ describe('operations on the wire', () => {
     expect(new Set(ROWS.map((row) => row.operation)).size).toBe(20);
   });
 
-  test('a rotation returns the secrets as Secrets, and the record without them', async () => {
-    const client = await clientUnderTest({ answer: json(fixture('rotate-token')) });
-    const rotated = await client.management.rotateToken('a1', call);
-    expect(rotated.token.reveal()).toBe('new-token-of-the-account');
-    expect(rotated.readOnlyToken?.reveal()).toBe('new-read-only-token-of-the-account');
-    expect(JSON.stringify(rotated)).not.toContain('-token-of-the-account');
-    expect(rotated.record).toMatchObject({ max_dlq_size: 10_000, metrics_enabled: 'true', enterprise: {} });
-  });
-
   test('another brand appears in headers, paths, fields and plans, and nowhere else', async () => {
     const client = await clientUnderTest({ wire: { headerPrefix: 'Acme', product: 'acmeq' } });
-    const { sink, message, management } = client;
+    const { sink, message, management, send } = client;
     sink.answerWith(json(fixture('publish')));
-    await message.publish('g', { retries: 1, forwardHeaders: { A: 'b' } }, call);
+    await message.publish({ ...PUBLISH, retries: 1, forward: { A: 'b' } }, call);
     expect(sink.requests[0]!.headers).toMatchObject({ 'acme-retries': '1', 'acme-forward-a': 'b' });
     sink.answerWith(json('"OK"'));
-    await management.setPlan('a1', 'acmeq_fixed_1m', call);
+    await send('set-plan', { id: 'a1', plan_name: 'acmeq_fixed_1m' });
     expect(sink.requests[1]!.url).toBe('/v2/acmeq/set-plan/a1');
-    await management.moveToTeam({ accountId: 'a1', targetTeamId: 't1' }, call);
+    await send('move-to-team', { msgsvc_id: 'a1', target_team_id: 't1' });
     expect(JSON.parse(sink.requests[2]!.body.toString())).toEqual({ acmeq_id: 'a1', target_team_id: 't1' });
     sink.answerWith(json('{"daily_acmeq_messages":[],"daily_msgsvc_messages":[{"id":"x"}]}'));
     const stats = await management.getAccountStats('a1', '1h', call);
@@ -690,7 +710,7 @@ describe('operations on the wire', () => {
     const client = await clientUnderTest({ actionToken: Secret.of(ACTION_TOKEN) });
     client.sink.answerWith(json('[]'));
     await client.message.listUrlGroups(call);
-    await client.message.addEndpoints('g', [{ url: BILLING }], call);
+    await client.send('add-endpoints', { urlGroupName: 'g', endpoints: [{ url: BILLING }] });
     expect(client.sink.requests.map((request) => request.headers.authorization)).toEqual([
       `Bearer ${TOKEN}`,
       `Bearer ${ACTION_TOKEN}`,

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseRotatedAccount } from '#service/parse/account.ts';
 import { parseFlowControl } from '#service/parse/flow-control.ts';
 import { parseLogPage } from '#service/parse/log-entry.ts';
 import { parsePublish } from '#service/parse/publish-result.ts';
@@ -89,7 +88,6 @@ describe('pages', () => {
       (answer, drops) => parseAccountStats(answer, drops, NAMES),
       (answer, drops) => parseVectorStats(answer, drops, { names: NAMES, index: 'i' }),
       (answer, drops) => parseSearchIndex(answer, drops, { names: NAMES }),
-      (answer, drops) => parseRotatedAccount(answer, drops, 'a'),
       parseUrlGroups,
       parseFlowControl,
       parsePublish,
@@ -475,18 +473,6 @@ describe('other responses', () => {
       maxDailyQueries: Infinity,
     });
     expect(drops.example).toBe('max_vector_count: not from 0 to 1000000000000');
-  });
-
-  test('the new token of a rotation survives any other broken field', () => {
-    const drops = new Drops();
-    const rotated = parseRotatedAccount(
-      body({ token: 'new', budget: 'x', enterprise: { api_key: 'k', secretName: 's', tier: 1 } }),
-      drops,
-      'a',
-    );
-    expect(rotated).toMatchObject({ id: 'a', record: { enterprise: { tier: 1 } } });
-    expect(rotated.token.reveal()).toBe('new');
-    expect(JSON.stringify(rotated.record)).not.toMatch(/new|"k"|"s"/);
   });
 
   test('secrets and bodies of the recorded responses stay in the parser', () => {

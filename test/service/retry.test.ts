@@ -7,7 +7,7 @@ import { ServiceError } from '#service/service-error.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { Answer } from '../support/http-sink.ts';
 import { until } from '../support/until.ts';
-import { call, clientUnderTest, failureOf, json, type UnderTest } from './client-under-test.ts';
+import { call, clientUnderTest, failureOf, json, type UnderTest, PUBLISH, TRIGGER } from './client-under-test.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 0, 0);
 
@@ -77,19 +77,13 @@ describe('writes are sent once', () => {
     ['a reset', destroy],
   ];
   const writes: readonly (readonly [string, (client: UnderTest) => Promise<unknown>])[] = [
-    ['publish', ({ message }) => message.publish('g', {}, call)],
-    ['trigger', ({ message }) => message.trigger('http://a/', {}, call)],
+    ['publish', ({ message }) => message.publish(PUBLISH, call)],
+    ['trigger', ({ message }) => message.trigger(TRIGGER, call)],
     ['resume', ({ message }) => message.resumeWorkflowDlq(['a'], {}, call)],
     ['delete workflow dlq', ({ message }) => message.deleteWorkflowDlq(['a'], call)],
     ['delete dlq', ({ message }) => message.deleteDlq({ toDate: NOW, count: 1 }, call)],
-    ['add endpoints', ({ message }) => message.addEndpoints('g', [{ url: 'http://a/' }], call)],
-    ['move to team', ({ management }) => management.moveToTeam({ accountId: 'a', targetTeamId: 't' }, call)],
-    ['set plan', ({ management }) => management.setPlan('a', 'paid', call)],
-    ['rotate token', ({ management }) => management.rotateToken('a', call)],
     ['update budget', ({ management }) => management.updateBudget('a', 20, call)],
-    ['create index', ({ management }) => management.createIndex({ name: 'n', region: 'r', type: 't' }, call)],
-    ['rename index', ({ management }) => management.renameIndex('i', 'n', call)],
-    ['transfer index', ({ management }) => management.transferIndex('i', 't', call)],
+    ['an operation by name', ({ send }) => send('rotate-token', { id: 'a' })],
   ];
   test.each(writes)('%s', async (_name, run) => {
     for (const [, answer] of answers) {
@@ -146,7 +140,7 @@ describe('the wait before a retry', () => {
 
 describe('a requested wait holds the API', () => {
   const busy = (status: number, wait = '60'): Answer => json('', status, { 'retry-after': wait });
-  const publish = (client: UnderTest): Promise<unknown> => client.message.publish('g', {}, call);
+  const publish = (client: UnderTest): Promise<unknown> => client.message.publish(PUBLISH, call);
 
   test.each([429, 503])('%i: no request starts before it is over, also of other operations', async (status) => {
     const clock = new ManualClock(NOW);
@@ -172,7 +166,7 @@ describe('a requested wait holds the API', () => {
     const clock = new ManualClock(NOW);
     const client = await clientUnderTest({ clock, answer: busy(503, '86400') });
     await failureOf(publish(client));
-    expect(await failureOf(client.management.setPlan('a', 'paid', call))).toMatchObject({ status: 503 });
+    expect(await failureOf(client.management.updateBudget('a', 20, call))).toMatchObject({ status: 503 });
     expect(client.sink.requests).toHaveLength(2);
     await clock.advance(599_000);
     await failureOf(publish(client));

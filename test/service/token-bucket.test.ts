@@ -176,7 +176,7 @@ describe('in the client', () => {
     await client.message.deleteWorkflowDlq(['a'], call);
     const second = client.message.deleteWorkflowDlq(['a'], call);
     client.sink.answerWith(json('"OK"'));
-    await client.management.renameIndex('i', 'n', call);
+    await client.management.updateBudget('a', 20, call);
     client.sink.answerWith(json('{"deleted":0}'));
     expect(client.eventsOf('api.throttled')).toEqual([]);
     await clock.advance(1_000);

@@ -48,29 +48,32 @@ async function send(target: CanaryTarget, round: Round, signal: AbortSignal): Pr
   const { nonce, bytes, attemptMs } = round.record;
   const code = codeOf(book.key, 'message', nonce, target);
   const delivery = {
-    body: bodyOf(nonce, bytes),
-    forwardHeaders: { [CODE_HEADER]: code },
+    body: bodyOf(nonce, bytes).toString('latin1'),
+    forward: { [CODE_HEADER]: code },
     retries: 0,
-    labels: [CANARY_LABEL, labelOf(round)],
+    label: [CANARY_LABEL, labelOf(round)],
   } as const;
   const { flowControlKey, urlGroup, queue, workflow } = settings.via ?? {};
   if (workflow === true) {
-    const { workflowRunId } = await api.trigger(url, delivery, { signal });
+    const { workflowRunId } = await api.trigger({ workflowUrl: url, ...delivery }, { signal });
     return { workflowRunId };
   }
   const timeout = `${(attemptMs ?? 0) / 1_000}s`;
   const callbackCode = codeOf(book.key, 'callback', nonce, target);
   const request: PublishRequest = {
+    destination: urlGroup ?? url,
     ...delivery,
     contentType: 'text/plain',
     ...(attemptMs !== undefined && { timeout }),
-    callback: { url: target.callbackUrl, retries: 0, forwardHeaders: { [CODE_HEADER]: callbackCode } },
+    callback: target.callbackUrl,
+    callbackRetries: 0,
+    callbackForward: { [CODE_HEADER]: callbackCode },
     redactFields: ['body', `header[${CODE_HEADER}]`],
     ...(flowControlKey !== undefined && { flowControl: await limitsOf(target, flowControlKey, signal) }),
     ...(queue !== undefined && { queue }),
   };
   if (urlGroup !== undefined) await requireOwnGroup(target, urlGroup, signal);
-  const [first] = await api.publish(urlGroup ?? url, request, { signal });
+  const [first] = await api.publish(request, { signal });
   return first === undefined ? {} : { messageId: first.messageId };
 }
 

@@ -10,7 +10,7 @@ import { isOperatorShareUsed } from '#service/daily-budget.ts';
 import { operationNamed, type Operation } from '#service/operations.ts';
 import { readValues, type OperationValues } from '#service/operation-values.ts';
 import type { RawAnswer } from '#service/raw-calls.ts';
-import { selectedIds } from '#service/raw-request.ts';
+import { selectedIds } from '#service/request.ts';
 import { InvalidRequestError, ServiceError } from '#service/service-error.ts';
 import { textOf } from '#service/value-kinds.ts';
 import type { Role } from '../http/access.ts';

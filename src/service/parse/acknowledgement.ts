@@ -6,9 +6,3 @@ export function parseOk(body: Buffer): void {
   if (body.toString('utf8').trim() === 'OK') return;
   if (parseJson(body) !== 'OK') throw new MalformedAnswer('not the word OK');
 }
-
-/** Accepts a body that the interface does not define: empty, OK, or any JSON. */
-export function parseAnything(body: Buffer): void {
-  const text = body.toString('utf8').trim();
-  if (text !== '' && text !== 'OK') parseJson(body);
-}

@@ -8,8 +8,8 @@ import { selectionFault, type Selection } from '#foundation/domain/selection.ts'
 import { checkListItem } from '#service/arguments.ts';
 import { operationNamed } from '#service/operations.ts';
 import { readValues } from '#service/operation-values.ts';
-import { filterQuery, id, text, texts } from '#service/query.ts';
-import { rawRequest } from '#service/raw-request.ts';
+import { buildQuery } from '#service/query.ts';
+import { checkSelection, requestOf } from '#service/request.ts';
 import { wireSettings } from '#service/settings.ts';
 import { wireNames } from '#service/wire-names.ts';
 
@@ -27,7 +27,9 @@ const fails = (run: () => unknown): boolean => {
 };
 const raw = (name: string, given: Record<string, unknown>) => () => {
   const operation = operationNamed(name)!;
-  return rawRequest(operation, readValues(operation, given), NAMES);
+  const values = readValues(operation, given);
+  checkSelection(operation, values);
+  return requestOf(operation, values, NAMES);
 };
 const plan = (over: Partial<Selection>, value: string) =>
   selectionFault({ action: 'resume', ...over, label: [value] }, NOW) !== undefined;
@@ -51,8 +53,8 @@ const PLACES: Readonly<Record<string, (value: string) => boolean>> = {
   'the run of an operation': (value) => fails(raw('resume-workflow-dlq', { workflowRunId: value })),
   'the message of an operation': (value) => fails(raw('delete-dlq', { messageId: value, toDate: NOW })),
   'the last check of a prune': (value) => impossible(prune(value), NOW) !== undefined,
-  'a list of the client': (value) => fails(() => filterQuery('o', { label: [value] }, { label: texts })),
-  'an id of the client': (value) => fails(() => filterQuery('o', { run: value }, { run: id })),
+  'a list of the client': (value) => fails(() => buildQuery('o', [['label', [value]]])),
+  'an id of the client': (value) => fails(raw('list-workflow-dlq', { workflowRunId: value })),
   'a member of the client': (value) => fails(() => checkListItem('o', 'label', value)),
 };
 
@@ -95,7 +97,7 @@ describe.each(Object.entries(PLACES))('%s', (_place, rejects) => {
 });
 
 test('the only value of a filter may contain a comma, but not consist of commas', () => {
-  const send = (url: string) => filterQuery('list-logs', { url }, { url: text });
+  const send = (url: string) => buildQuery('list-logs', [['url', url]]);
   expect(send('https://a/?x=1,2')).toBe('?url=https%3A%2F%2Fa%2F%3Fx%3D1%2C2');
   for (const value of BLANK) expect(() => send(value), JSON.stringify(value)).toThrow(/url/);
 });

@@ -24,16 +24,17 @@ describe('a message', () => {
     expect(known).toEqual([1, 2]);
     const [first] = service.published;
     expect(first).toMatchObject({
-      destination: 'https://hooks.example.com/hooks/canary/production/home',
       request: {
+        destination: 'https://hooks.example.com/hooks/canary/production/home',
         retries: 0,
         timeout: '10s',
         redactFields: ['body', 'header[Opsd-Canary]'],
-        callback: { url: 'https://hooks.example.com/hooks/canary/production/home/callback', retries: 0 },
+        callback: 'https://hooks.example.com/hooks/canary/production/home/callback',
+        callbackRetries: 0,
       },
     });
-    expect(first!.request.labels?.[0]).toBe('opsd-canary');
-    expect((first!.request.body as Buffer).length).toBe(256);
+    expect(first!.request.label[0]).toBe('opsd-canary');
+    expect(first!.request.body.length).toBe(256);
     await world.stop();
   });
 
@@ -171,7 +172,7 @@ describe('a route', () => {
 
   test('by the own URL Group of the canary sends to the group', async () => {
     const world = await canaryWorld({ settings: { via: { urlGroup: 'group' } } });
-    expect(world.service.published).toMatchObject([{ destination: 'group' }]);
+    expect(world.service.published).toMatchObject([{ request: { destination: 'group' } }]);
     await world.stop();
   });
 
@@ -287,7 +288,7 @@ describe('after a crash', () => {
     for (const { record } of interrupted) expect(['ok', 'unknown']).toContain(record.result?.verdict);
     // Only the first message of the new process is new, and it was stored before.
     expect(service.published).toHaveLength(sent + 1);
-    const labels = service.published.map(({ request }) => request.labels?.[1]);
+    const labels = service.published.map(({ request }) => request.label[1]);
     expect(new Set(labels).size).toBe(labels.length);
     await after.stop();
   });

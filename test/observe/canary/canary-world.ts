@@ -18,7 +18,6 @@ export const PLACE = { account: 'production', canary: 'home' };
 const URL = 'https://hooks.example.com/hooks/canary/production/home';
 
 export interface Published {
-  readonly destination: string;
   readonly request: PublishRequest;
   readonly messageId: string;
 }
@@ -28,11 +27,11 @@ export function playedService() {
   const published: Published[] = [];
   const log: LogEntry[] = [];
   const entry = ({ messageId, request }: Published, state: MessageState, more: Partial<LogEntry> = {}): void => {
-    log.push({ time: START, messageId, state, labels: request.labels ?? [], url: URL, ...more });
+    log.push({ time: START, messageId, state, labels: request.label, url: URL, ...more });
   };
   const api = {
-    publish: async (destination: string, request: PublishRequest) => {
-      const message = { destination, request, messageId: `msg_${published.length + 1}` };
+    publish: async (request: PublishRequest) => {
+      const message = { request, messageId: `msg_${published.length + 1}` };
       published.push(message);
       entry(message, 'CREATED');
       return [{ messageId: message.messageId, deduplicated: false }];

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { readValues } from '#service/operation-values.ts';
 import type { Operation } from '#service/operations.ts';
-import { checkSelection } from '#service/raw-request.ts';
+import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';

@@ -1,10 +1,6 @@
-/**
- * Request of an operation, from its values. A bulk operation without ids or a filter is rejected here: no caller can
- * send it.
- */
+/** Requests of operations, from their values. */
 import { filterFault } from '#foundation/domain/filter-value.ts';
 import { checkHeaderValue, checkOneOf, checkUrl } from './arguments.ts';
-import type { RequestHeaders } from './headers.ts';
 import type { Operation, OperationKey } from './operations.ts';
 import type { OperationValues } from './operation-values.ts';
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
@@ -13,25 +9,31 @@ import { InvalidRequestError } from './service-error.ts';
 import { textOf, type Headers, type OperationValue } from './value-kinds.ts';
 import type { WireNames } from './wire-names.ts';
 
-export interface RawRequest {
+export interface OperationRequest {
+  readonly operation: string;
   readonly method: Operation['method'];
   readonly path: string;
   readonly shownPath: string;
-  readonly headers: RequestHeaders;
+  /** Headers by their name on the wire. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Texts that must not appear in a message. */
   readonly hidden: readonly string[];
 }
 
-/** @throws {InvalidRequestError} */
-export function rawRequest(operation: Operation, values: OperationValues, names: WireNames): RawRequest {
+/**
+ * Returns the request. Of a bulk operation, `checkSelection` or the caller has checked what it acts on.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function requestOf(operation: Operation, values: OperationValues, names: WireNames): OperationRequest {
   const { name, method } = operation;
-  checkSelection(operation, values);
   const parts = new RequestParts(operation, names);
   for (const [key, value] of Object.entries(values)) parts.add(key, value);
   const { query, headers, body, hidden } = parts;
   const [path, shownPath] = pathOf(operation, values, names);
   return {
+    operation: name,
     method,
     path: path + buildQuery(name, query),
     shownPath,
@@ -74,7 +76,7 @@ export function checkSelection({ name, bulk, keys }: Operation, values: Operatio
 
 class RequestParts {
   readonly query: [string, QueryValue][] = [];
-  readonly headers: RequestHeaders = {};
+  readonly headers: Record<string, string> = {};
   readonly hidden: string[] = [];
   body: string | undefined;
   readonly #operation: Operation;
@@ -111,8 +113,16 @@ class RequestParts {
         this.hidden.push(this.body);
         return;
       case 'path':
+        this.#hideQuery(spec, textOf(value));
+        return;
       case 'daemon':
     }
+  }
+
+  /** Query and password of a URL may be secret. */
+  #hideQuery({ kind }: OperationKey, value: string): void {
+    const url = kind === 'destination' || kind === 'url' ? URL.parse(value) : null;
+    if (url !== null) this.hidden.push(...[url.search, url.password].filter((part) => part !== ''));
   }
 
   #header(wire: string, { kind }: OperationKey, value: OperationValue): void {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { operationNamed, OPERATIONS, type Operation } from '#service/operations.ts';
 import { readValues } from '#service/operation-values.ts';
-import { rawRequest } from '#service/raw-request.ts';
+import { checkSelection, requestOf } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
 import { wireNames } from '#service/wire-names.ts';
 import { wireSettings } from '#service/settings.ts';
@@ -12,7 +12,9 @@ const NAMES = wireNames(wireSettings.parse({}));
 
 function request(name: string, given: Readonly<Record<string, unknown>>, names = NAMES) {
   const operation = operationNamed(name)!;
-  return rawRequest(operation, readValues(operation, given), names);
+  const values = readValues(operation, given);
+  checkSelection(operation, values);
+  return requestOf(operation, values, names);
 }
 
 const BULK = OPERATIONS.filter(({ bulk }) => bulk !== undefined);
@@ -165,7 +167,7 @@ test('settings are headers of the installation, and forwarded headers keep their
     names,
   );
   expect(path).toBe('/v2/publish/https://user:pw@x.example/hook?key=1');
-  expect([body, hidden]).toEqual(['hello', ['hello', '1', '2', '3']]);
+  expect([body, hidden]).toEqual(['hello', ['?key=1', 'pw', 'hello', '1', '2', '3']]);
   expect(headers).toEqual({
     'Content-Type': 'text/plain',
     'Acme-Q-Retries': '0',
