@@ -97,7 +97,7 @@ function world() {
     };
   }
 
-  return { clock, facts, told, start };
+  return { clock, facts, told, start, store };
 }
 
 const hosts = (count: number) =>
@@ -141,6 +141,18 @@ describe('reports', () => {
     const { publish, conditions } = await start();
     await publish([run({ dlqId: 'a', responseText: 'card of Anna Smith declined' })]);
     expect(JSON.stringify(conditions.active())).not.toContain('Smith');
+  });
+
+  test('the store has the text of the endpoint masked, and its start only', async () => {
+    const { start, store } = world();
+    const { publish } = await start();
+    const text = `card 4111111111111111 of "Anna Smith" declined, token=hunter2-hunter2 for a@example.com ${'and so on '.repeat(9)}`;
+    await publish([run({ dlqId: 'a', responseStatus: 422, responseText: text })]);
+    const [row] = store.db.prepare('SELECT record FROM incidents').all();
+    const { reason } = JSON.parse(String(row?.['record'])) as { readonly reason: string };
+    expect(reason).toMatch(/^HTTP 422: card # of … declined, token=\[secret\] for # and so on/);
+    expect(reason.length).toBeLessThanOrEqual('HTTP 422: '.length + 80);
+    expect(String(row?.['record'])).not.toMatch(/4111|Anna|hunter2|example\.com/);
   });
 
   test('a full DLQ at the start is one notification', async () => {
