@@ -86,23 +86,23 @@ test('a replica that takes an account over knows the destination as failing, and
   });
   for (let n = 0; n < 25; n++) await publish(world.service, `${world.destination.url}/hook`, { 'Svc-Retries': '0' });
   const outage = await until({ what: 'the outage is known' }, async () => {
-    const [one] = (await shown(owner!.url)).outages;
+    const [one] = (await shown(owner.url)).outages;
     return one?.failed === 25 && one;
   });
-  owner!.program.kill('SIGKILL');
-  await owner!.program.ended;
+  owner.program.kill('SIGKILL');
+  await owner.program.ended;
 
   // One old run: only the state of its destination keeps the policy from resuming it.
   await world.failRuns(1, 'billing');
-  await until({ what: 'the other replica to take the account over' }, () => isOwner(other!));
+  await until({ what: 'the other replica to take the account over' }, () => isOwner(other));
   await until({ what: 'its policy to be held' }, async () => {
-    const { policies } = await read<Policies>(other!.url, 'policies');
+    const { policies } = await read<Policies>(other.url, 'policies');
     return policies[0]?.held?.guard === 'destination';
   });
-  const [known] = (await shown(other!.url)).outages;
+  const [known] = (await shown(other.url)).outages;
   expect(known?.since).toBe(outage.since);
   expect(known?.failed).toBeGreaterThanOrEqual(25);
   expect(world.proxy.passed.filter(({ url: path }) => path.startsWith('/v2/workflows/dlq/resume'))).toEqual([]);
-  other!.program.kill('SIGTERM');
-  expect((await other!.program.ended).code).toBe(0);
+  other.program.kill('SIGTERM');
+  expect((await other.program.ended).code).toBe(0);
 }, 120_000);
