@@ -4,107 +4,47 @@
  */
 import type { Scalar } from 'yaml';
 
+/** Length of a part in the file, and in the value. */
+type Lengths = readonly [written: number, read: number];
+
 /** Offset in `source` of the character at `index` of the scalar's value; if unclear, the nearest one before it. */
 export function scalarOffset(source: string, scalar: Scalar, index: number): number {
-  const range = scalar.range;
-  const value = scalar.value;
+  const { range, type, value } = scalar;
   if (range === undefined || range === null || typeof value !== 'string') return range?.[0] ?? 0;
-  const [start, end] = range;
-  if (scalar.type === 'BLOCK_LITERAL' || scalar.type === 'BLOCK_FOLDED') {
-    return blockOffset({ source, start, end, value }, index);
+  const isBlock = type === 'BLOCK_LITERAL' || type === 'BLOCK_FOLDED';
+  const isQuoted = type === 'QUOTE_DOUBLE' || type === 'QUOTE_SINGLE';
+  // The first line of a block is its header.
+  let at = isBlock ? source.indexOf('\n', range[0]) + 1 : range[0] + (isQuoted ? 1 : 0);
+  const lengthAt = (read: number): Lengths => {
+    const fold = isBlock ? undefined : /^[ \t]*(?:\r?\n[ \t]*)+/.exec(source.slice(at, range[1]))?.[0];
+    // A run of line breaks becomes one space, or one break fewer than it has.
+    if (fold !== undefined) return [fold.length, Math.max(1, fold.split('\n').length - 2)];
+    if (type === 'QUOTE_DOUBLE' && source[at] === '\\') return escapeAt(source, at);
+    if (type === 'QUOTE_SINGLE' && source.startsWith("''", at)) return [2, 1];
+    if (value[read] === source[at]) return [1, 1];
+    // Space of a block that is not part of its value: indentation, or a folded line break.
+    return isSpace(source[at]) ? [1, 0] : [0, 1];
+  };
+  for (let read = 0; at < range[1];) {
+    const [written, passed] = lengthAt(read);
+    if (passed > 0 && index < read + passed) return at;
+    at += written;
+    read += passed;
   }
-  const escape = scalar.type === undefined ? undefined : ESCAPES[scalar.type];
-  if (escape === undefined) return flowOffset({ source, start, end, value, escape: () => undefined }, index);
-  return flowOffset({ source, start: start + 1, end, value, escape }, index);
-}
-
-interface Text {
-  readonly source: string;
-  readonly start: number;
-  readonly end: number;
-  readonly value: string;
-}
-
-/** Escape at an offset: its length in the file, and in the value. Zero in the value joins two lines. */
-type Escape = (source: string, at: number) => { readonly written: number; readonly read: number } | undefined;
-
-/** Walks file and value in parallel. A run of line breaks becomes one space, or one break fewer than it has. */
-function flowOffset(text: Text & { readonly escape: Escape }, index: number): number {
-  const { source, end, escape } = text;
-  let at = text.start;
-  for (let read = 0; at < end;) {
-    const fold = /^[ \t]*(?:\r?\n[ \t]*)+/.exec(source.slice(at, end))?.[0];
-    const escaped = fold === undefined ? escape(source, at) : undefined;
-    const step =
-      fold === undefined
-        ? (escaped ?? { written: 1, read: 1 })
-        : { written: fold.length, read: Math.max(1, fold.split('\n').length - 2) };
-    if (step.read > 0 && index < read + step.read) return at;
-    at += step.written;
-    read += step.read;
-  }
-  return Math.min(at, end);
+  return Math.min(at, range[1]);
 }
 
 const ESCAPE_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
-function doubleQuoteEscape(source: string, at: number): ReturnType<Escape> {
-  if (source[at] !== '\\') return undefined;
+/** A backslash before a line break joins two lines. */
+function escapeAt(source: string, at: number): Lengths {
   const joined = /^\\\r?\n(?:[ \t]*\r?\n)*[ \t]*/.exec(source.slice(at))?.[0];
-  if (joined !== undefined) return { written: joined.length, read: joined.split('\n').length - 2 };
+  if (joined !== undefined) return [joined.length, joined.split('\n').length - 2];
   const digits = ESCAPE_DIGITS[source[at + 1] ?? ''] ?? 0;
-  const wide = Number.parseInt(source.slice(at + 2, at + 2 + digits), 16) > 0xff_ff;
-  return { written: 2 + digits, read: wide ? 2 : 1 };
+  const isWide = Number.parseInt(source.slice(at + 2, at + 2 + digits), 16) > 0xff_ff;
+  return [2 + digits, isWide ? 2 : 1];
 }
 
-function singleQuoteEscape(source: string, at: number): ReturnType<Escape> {
-  return source.startsWith("''", at) ? { written: 2, read: 1 } : undefined;
-}
-
-/** Escapes of the styles that have any. */
-const ESCAPES: Readonly<Partial<Record<Scalar.Type, Escape>>> = {
-  QUOTE_DOUBLE: doubleQuoteEscape,
-  QUOTE_SINGLE: singleQuoteEscape,
-};
-
-function blockOffset(text: Text, index: number): number {
-  const { source, end, value } = text;
-  const header = source.indexOf('\n', text.start) + 1;
-  if (header === 0) return text.start;
-  const indent = blockIndent(source.slice(text.start, header), source.slice(header, end), value);
-  let at = header + indentAt(source, header, indent);
-  for (let read = 0; read < index && at < end;) {
-    const breaks = /^\r?\n/.exec(source.slice(at, at + 2))?.[0];
-    if (breaks === undefined) {
-      read++;
-      at++;
-      continue;
-    }
-    // Folding replaced one break by a space, or removed a break; a literal block keeps all of them.
-    if (value[read] === ' ' || value[read] === '\n') read++;
-    at += breaks.length;
-    at += indentAt(source, at, indent);
-    // For a run of blank lines, the value has one break fewer than the file.
-    while (value[read] !== '\n' && /^\r?\n/.test(source.slice(at, at + 2))) {
-      at += source[at] === '\r' ? 2 : 1;
-      at += indentAt(source, at, indent);
-    }
-  }
-  return Math.min(at, end);
-}
-
-/** Indentation outside the value: that of the first line with text, minus the value's own leading spaces. */
-function blockIndent(header: string, body: string, value: string): number {
-  const line = body.split('\n').find((candidate) => candidate.trim() !== '');
-  if (line === undefined) return 0;
-  const spaces = line.length - line.trimStart().length;
-  if (!/[1-9]/.test(header)) return spaces;
-  const first = value.split('\n').find((candidate) => candidate.trim() !== '') ?? '';
-  return spaces - (first.length - first.trimStart().length);
-}
-
-function indentAt(source: string, at: number, indent: number): number {
-  let width = 0;
-  while (width < indent && source[at + width] === ' ') width++;
-  return width;
+function isSpace(text: string | undefined): boolean {
+  return text === ' ' || text === '\t' || text === '\n' || text === '\r';
 }
