@@ -35,6 +35,8 @@ export interface FailingDeliveries {
   /** Messages that finally failed. */
   readonly lost: number;
   readonly since: number;
+  /** False if earlier attempts may have failed unseen. */
+  readonly isSinceKnown?: boolean;
   readonly lastAt: number;
   /** False if the destination delivers again. */
   readonly isFailing: boolean;
@@ -48,10 +50,12 @@ export interface FailingDeliveries {
 export function withDeliveries(before: FailingDeliveries | undefined, read: FailingDeliveries): FailingDeliveries {
   if (before === undefined) return read;
   const hasEnded = !before.isFailing && read.since > before.lastAt;
+  const { since, isSinceKnown = true } = before.since < read.since ? before : read;
   const { failed, lost } = (hasEnded ? before : before.earlier) ?? { failed: 0, lost: 0 };
   return {
     ...read,
-    since: Math.min(before.since, read.since),
+    since,
+    isSinceKnown,
     failed: Math.max(before.failed, failed + read.failed),
     lost: Math.max(before.lost, lost + read.lost),
     ...(failed > 0 && { earlier: { failed, lost } }),
@@ -116,6 +120,11 @@ export function splitAtGaps<T extends { readonly at: number }>(failures: readonl
 
 export function membersNow({ now }: Pick<Incident, 'now'>): number {
   return now.workflow + now.message;
+}
+
+/** Returns false if the deliveries may have failed before `firstAt`, because older attempts are not known. */
+export function isSinceKnown({ firstAt, deliveries }: Pick<Incident, 'firstAt' | 'deliveries'>): boolean {
+  return deliveries?.isSinceKnown !== false || deliveries.since > firstAt;
 }
 
 /** Returns true if there may be more dead letters than the known ones: no operation lists the message DLQ. */

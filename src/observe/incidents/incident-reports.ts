@@ -3,7 +3,7 @@
  * the same time, one condition reports all of them.
  */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
-import { isLowerBound, membersNow, type Incident } from '#foundation/domain/incident.ts';
+import { isLowerBound, isSinceKnown, membersNow, type Incident } from '#foundation/domain/incident.ts';
 import { redact } from '#foundation/domain/redact.ts';
 
 /** Maximum number of incidents of an account that are reported individually at the same time, and in an hour. */
@@ -60,7 +60,7 @@ export function reportTexts({ incidents, firstExpiresAt, link }: ReportFacts): {
   if (sorted.length === 1) {
     return {
       summary: `Incident in ${first.account}: ${incidentTitle(first)}`,
-      detail: `since ${minute(first.firstAt)}${expiry}; see ${link(`/incidents/${first.id}`)}`,
+      detail: `since ${minute(first.firstAt)}${isSinceKnown(first) ? '' : ' or earlier'}${expiry}; see ${link(`/incidents/${first.id}`)}`,
     };
   }
   const named = sorted.slice(0, NAMED).map(incidentTitle).join('; ');

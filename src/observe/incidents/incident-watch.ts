@@ -236,6 +236,7 @@ export class IncidentWatch extends IncidentLookup implements AsyncDisposable {
           failed: outage.failed,
           lost: outage.lost,
           since: outage.since,
+          isSinceKnown: outage.isSinceKnown,
           // A minute, which begins before its failures.
           lastAt: Math.max(outage.since, outage.lastAt),
           isFailing: true,

@@ -6,6 +6,7 @@ import {
   DEAD_LETTER_QUEUES,
   INCIDENT_STATES,
   isLowerBound,
+  isSinceKnown,
   membersNow,
   type Acknowledgment,
   type DeadLetterQueue,
@@ -42,6 +43,8 @@ export interface IncidentView {
   readonly reason: string;
   readonly cause: string;
   readonly firstAt: number;
+  /** False if deliveries may have failed before `firstAt`, because older attempts are not known. */
+  readonly isSinceKnown: boolean;
   readonly lastAt: number;
   readonly openedAt: number;
   readonly resolvedAt?: number;
@@ -54,7 +57,7 @@ export interface IncidentView {
     /** True if there may be more than these numbers: no operation lists the message DLQ. */
     readonly isLowerBound: boolean;
   };
-  readonly deliveries?: Omit<FailingDeliveries, 'earlier'>;
+  readonly deliveries?: Omit<FailingDeliveries, 'earlier' | 'isSinceKnown'>;
   /** Members over time, at most 24 steps. */
   readonly rate?: FailureRate;
   /** Absent if the retention is not configured, or without members. */
@@ -181,6 +184,7 @@ export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: In
   const firstExpiresAt = deps.incidents.firstExpiresAt(incident);
   return {
     ...rest,
+    isSinceKnown: isSinceKnown(incident),
     ...(deliveries !== undefined && { deliveries: shownDeliveries(deliveries) }),
     title: incidentTitle(incident),
     members: { now: membersNow(incident), ever, expired, ...now, isLowerBound: isLowerBound(incident) },
@@ -190,6 +194,7 @@ export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: In
 
 function shownDeliveries({
   earlier: _earlier,
+  isSinceKnown: _isKnown,
   ...deliveries
 }: FailingDeliveries): NonNullable<IncidentView['deliveries']> {
   return deliveries;

@@ -9,7 +9,7 @@ import type { Reply } from '../http/reply.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { incidentState, knownCount, rate } from './incidents.ts';
+import { firstFailure, incidentState, knownCount, rate } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { campaigns, pendingPlans, policyLink } from './page-policies.ts';
 import {
@@ -69,7 +69,7 @@ function incidentFacts(incident: IncidentDetail, at: number): Html {
       ],
     },
     { name: 'First expires', value: moment(incident.firstExpiresAt, at) },
-    { name: 'First failure', value: moment(incident.firstAt, at) },
+    { name: 'First failure', value: firstFailure(incident, at) },
     { name: 'Last failure', value: moment(incident.lastAt, at) },
     { name: 'Failures over time', value: rate(incident) },
     { name: 'Resolved', value: moment(incident.resolvedAt, at) },

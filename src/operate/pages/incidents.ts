@@ -54,7 +54,7 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
       { title: 'State', wide: true, cell: incidentState },
       { title: 'Members now', align: 'number', cell: (row) => [knownCount(row.members), sub(everOf(row))] },
       { title: 'Rate', cell: rate },
-      { title: 'First failure', cell: (row) => moment(row.firstAt, at) },
+      { title: 'First failure', cell: (row) => firstFailure(row, at) },
       { title: 'Last failure', cell: (row) => moment(row.lastAt, at) },
       { title: 'First expires', cell: (row) => moment(row.firstExpiresAt, at) },
     ],
@@ -64,6 +64,11 @@ export function incidentTable({ incidents, at }: Pick<IncidentList, 'incidents' 
 /** `412`; `at least 3 known` if there may be more. */
 export function knownCount({ now, isLowerBound }: IncidentView['members']): string {
   return isLowerBound ? `at least ${formatCount(now)} known` : formatCount(now);
+}
+
+/** Time of the first known failure. */
+export function firstFailure({ firstAt, isSinceKnown }: IncidentView, at: number): HtmlValue {
+  return [moment(firstAt, at), !isSinceKnown && sub('or earlier')];
 }
 
 function everOf({ members, deliveries }: IncidentView): string {

@@ -285,6 +285,16 @@ describe('sources', () => {
     expect(watch.all()).toMatchObject([{ ever: 1, deliveries: { failed: 50, lost: 4, isFailing: true } }]);
   });
 
+  test('an outage that may be older than the known attempts is so as an incident, later too', async () => {
+    const { start, facts } = world();
+    const { review, conditions } = await start();
+    facts.outages = [{ ...outage, isSinceKnown: false }];
+    await review();
+    facts.outages = [{ ...outage, failed: 90, since: START + MINUTE, lastAt: START + MINUTE }];
+    await review();
+    expect(conditions.active()).toMatchObject([{ detail: expect.stringMatching(/^since \S+ \S+Z or earlier; /) }]);
+  });
+
   test('unknown attempts resolve nothing', async () => {
     const { start, facts } = world();
     const { review, watch } = await start();
@@ -328,6 +338,7 @@ describe('sources', () => {
       failed: 50,
       lost: 4,
       since: START,
+      isSinceKnown: true,
       lastAt: START,
       isFailing: false,
     });

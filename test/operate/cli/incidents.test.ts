@@ -100,7 +100,7 @@ const UNLISTED: Incident = {
   now: { workflow: 0, message: 0 },
   ever: 0,
   expired: 0,
-  deliveries: { failed: 55, lost: 19, since: NOW - 90 * MINUTE, lastAt: NOW, isFailing: true },
+  deliveries: { failed: 55, lost: 19, since: NOW - 90 * MINUTE, isSinceKnown: false, lastAt: NOW, isFailing: true },
 };
 
 test('dead letters of a queue that cannot be listed are at least the known ones, never zero', async () => {
@@ -111,6 +111,8 @@ test('dead letters of a queue that cannot be listed are at least the known ones,
     'at least 0 known now, 0 known ever; more are possible, because no operation lists the message DLQ\n',
   );
   expect(stdout).toContain('  expiry       unknown: no dead letter is known\n');
+  expect(stdout).toContain(' (1h30m ago) or earlier; last failure ');
+  expect(listed.stdout).toContain(' ≥1h30m ago ');
 });
 
 test('incidents --all also lists resolved ones, and -o name prints ids', async () => {

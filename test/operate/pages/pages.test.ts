@@ -167,12 +167,13 @@ describe('the page of active policies', () => {
       kind: 'destination',
       now: { workflow: 0, message: 0 },
       ever: 0,
-      deliveries: { failed: 55, lost: 19, since: NOW - 60_000, lastAt: NOW, isFailing: true },
+      deliveries: { failed: 55, lost: 19, since: 0, isSinceKnown: false, lastAt: NOW, isFailing: true },
     });
     const unlisted = { incidents: incidents({ all: () => [own], find: () => own }) };
     const list = await page(unlisted, '/incidents');
     expect(list).toMatch(/>at least 0 known\b.{0,60}19 failed messages/);
     expect(list).not.toContain('0 ever');
+    expect(list).toContain('or earlier');
     const markup = await page(unlisted, `/incidents/${own.id}`);
     expect(markup).toContain('at least 0 known</a>');
     expect(markup).toContain('more are possible: no operation lists the message DLQ');

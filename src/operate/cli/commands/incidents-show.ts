@@ -89,10 +89,14 @@ function incidentText(incident: IncidentDocument, at: number, { paint, command }
 }
 
 function rowsOf(incident: IncidentDocument, at: number): [name: string, text: string][] {
-  const { reason, cause, firstAt, lastAt, members, deliveries, firstExpiresAt, rate, destination } = incident;
+  const { reason, cause, firstAt, isSinceKnown, lastAt, members, deliveries, firstExpiresAt, rate, destination } =
+    incident;
   const rows: [string, string | undefined][] = [
     ['reason', `${reason} (${cause})`],
-    ['since', `${timeText(firstAt)} (${ago(firstAt, at)}); last failure ${ago(lastAt, at)}`],
+    [
+      'since',
+      `${timeText(firstAt)} (${ago(firstAt, at)})${isSinceKnown === false ? ' or earlier' : ''}; last failure ${ago(lastAt, at)}`,
+    ],
     ['members', membersText(members)],
     ['expiry', expiryRow(firstExpiresAt, members, at)],
     [

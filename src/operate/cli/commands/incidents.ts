@@ -16,6 +16,7 @@ export interface IncidentRow {
   readonly reason: string;
   readonly cause: string;
   readonly firstAt: number;
+  readonly isSinceKnown?: boolean;
   readonly lastAt: number;
   readonly members: {
     readonly now: number;
@@ -67,7 +68,11 @@ function command(name: string, examples: Command['examples']): Command {
           { title: 'STATE', text: ({ state }) => state, isWhole: true },
           { title: 'NOW', text: ({ members }) => boundedCount(members, 'now'), align: 'right', isWhole: true },
           { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
-          { title: 'SINCE', text: ({ firstAt }, at) => ago(firstAt, at), isWhole: true },
+          {
+            title: 'SINCE',
+            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown === false ? '≥' : ''}${ago(firstAt, at)}`,
+            isWhole: true,
+          },
           { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
           { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },
           { title: 'PLACE', text: ({ place }) => place },

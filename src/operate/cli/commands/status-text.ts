@@ -31,6 +31,7 @@ export interface ScreenData extends StateData {
     readonly state: string;
     readonly title: string;
     readonly firstAt: number;
+    readonly isSinceKnown?: boolean;
     readonly firstExpiresAt?: number;
   }[];
   readonly moreIncidents: number;
@@ -122,14 +123,16 @@ function isListed({ text }: { readonly text: string }, { incidents, plans, pause
 function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Segment[][] {
   const [first] = incidents;
   if (first === undefined) return [];
-  const lines = incidents.map(({ id, account, state, title, firstAt, firstExpiresAt }): Segment[] => {
+  const lines = incidents.map(({ id, account, state, title, firstAt, isSinceKnown, firstExpiresAt }): Segment[] => {
     const expires =
       firstExpiresAt === undefined ? '' : `, first expiry in ${formatDuration(Math.max(0, firstExpiresAt - at))}`;
     return [
       { text: '  incident  ', style: 'dim' },
       { text: `${id} `, style: 'bold' },
       { text: title, style: state === 'open' ? 'red' : 'yellow' },
-      { text: ` (${account}), ${state}, since ${formatDuration(Math.max(0, at - firstAt))}${expires}` },
+      {
+        text: ` (${account}), ${state}, since ${isSinceKnown === false ? 'at least ' : ''}${formatDuration(Math.max(0, at - firstAt))}${expires}`,
+      },
     ];
   });
   const more = moreIncidents === 0 ? [] : [[{ text: `${' '.repeat(12)}and ${moreIncidents} more` }]];
