@@ -1,6 +1,6 @@
 /** Read access to actions for pages. */
 import type { Reports } from '#automate/ledger/reports.ts';
-import { all, get } from './database.ts';
+import { all, get, type Dialect } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
@@ -14,8 +14,16 @@ export const ACTION_QUERIES = {
 
 type ActionReads = Pick<Reports, 'unknownOutcomes' | 'recentActions' | 'actionsOf' | 'action'>;
 
+/** Condition for the actions of a plan: those of its runs, and those on its targets by any run. */
+export function ofPlan({ members }: Dialect): string {
+  return `JOIN runs r ON r.id = i.run_id WHERE i.policy = ?1 AND i.at BETWEEN ?2 AND ?3
+    AND (r.plan_id = ?4 OR i.target IN ${members('?5')})`;
+}
+
 /** @param isOwn returns true for the accounts whose unknown outcomes count */
 export function createActionReads({ database }: Journal, isOwn: (account: string) => boolean): ActionReads {
+  const inPlan = `${ACTIONS} ${ofPlan(database.dialect)} ORDER BY i.id`;
+
   return {
     async unknownOutcomes() {
       const counts = new Map<string, number>();
@@ -27,7 +35,11 @@ export function createActionReads({ database }: Journal, isOwn: (account: string
       return counts;
     },
     recentActions: async (limit) => (await database.read(all(ACTION_QUERIES.recent, limit))).map(actionOf),
-    actionsOf: async (policy) => (await database.read(all(ACTION_QUERIES.ofPolicy, policy))).map(actionOf),
+    async actionsOf(policy, period) {
+      if (period === undefined) return (await database.read(all(ACTION_QUERIES.ofPolicy, policy))).map(actionOf);
+      const { plan, targets, from, to } = period;
+      return (await database.read(all(inPlan, policy, from, to, plan, JSON.stringify(targets)))).map(actionOf);
+    },
     async action(id) {
       const row = await database.read(get(ACTION_QUERIES.action, id));
       return row === undefined ? undefined : actionOf(row);

@@ -4,6 +4,7 @@ import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { PlanDecision, Plans, StoredPlan } from '#automate/ledger/plans.ts';
 import { all, get, run, type Row, type Work } from './database.ts';
+import { ofPlan } from './ledger-actions.ts';
 import type { Journal } from './ledger-journal.ts';
 
 /** States that a decision can follow. */
@@ -87,6 +88,34 @@ function stays({ state }: StoredPlan, wanted: StoredPlan['state']): boolean {
 
 /** @param isOwn returns true for the accounts whose plans are listed */
 export function createPlans({ database, write }: Journal, isOwn: (account: string) => boolean): Plans {
+  const done = `SELECT count(DISTINCT i.target) AS done FROM intents i ${ofPlan(database.dialect)} AND i.active = 1`;
+
+  /** Counts what is left of a plan whose approval is active. */
+  function* withLeft(stored: StoredPlan): Work<StoredPlan> {
+    const { plan, targets, approvedAt, state } = stored;
+    if (state !== 'approved' || approvedAt === undefined) return stored;
+    const of = [plan.policy, approvedAt, Number.MAX_SAFE_INTEGER, plan.id, JSON.stringify(targets)];
+    const row = yield* get(done, ...of);
+    return { ...stored, left: Math.max(0, targets.length - Number(row?.['done'])) };
+  }
+
+  function* found(id: string, now: number): Work<StoredPlan | undefined> {
+    const stored = yield* find(id, now);
+    return stored && (yield* withLeft(stored));
+  }
+
+  function* listed(states: readonly StoredPlan['state'][], now: number): Work<readonly StoredPlan[]> {
+    // An expired plan is stored in its last state.
+    const known = states.includes('expired') ? [...states, ...ALIVE] : states;
+    const rows = yield* all(byState, JSON.stringify(known));
+    const plans: StoredPlan[] = [];
+    for (const row of rows) {
+      const stored = storedOf(row, now);
+      if (states.includes(stored.state) && isOwn(stored.plan.account)) plans.push(yield* withLeft(stored));
+    }
+    return plans;
+  }
+
   const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
@@ -120,15 +149,8 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
         });
         return storedOf((yield* get('SELECT * FROM plans WHERE id = ?', id))!, savedAt);
       }, wanted.plan.account),
-    storedPlan: (id, now) => database.read(find(id, now)),
-    async storedPlans(states, now) {
-      // An expired plan is stored in its last state.
-      const stored = states.includes('expired') ? [...states, ...ALIVE] : states;
-      const rows = await database.read(all(byState, JSON.stringify(stored)));
-      return rows
-        .map((row) => storedOf(row, now))
-        .filter(({ state, plan }) => states.includes(state) && isOwn(plan.account));
-    },
+    storedPlan: (id, now) => database.read(found(id, now)),
+    storedPlans: (states, now) => database.read(listed(states, now)),
     decidePlan: (id, { state, at, by, reason, expiresAt, replacedBy, account: owned }) =>
       write(function* (tell) {
         const found = yield* find(id, at);

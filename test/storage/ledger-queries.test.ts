@@ -1,7 +1,7 @@
 /** No query of the ledger scans its whole history: a million intents cost as much as a thousand. */
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import { ACTION_QUERIES } from '#storage/ledger-actions.ts';
+import { ACTION_QUERIES, ofPlan } from '#storage/ledger-actions.ts';
 import { RAISES } from '#storage/ledger-budgets.ts';
 import { stepQuery } from '#storage/ledger-campaigns.ts';
 import { SLICE_MS, capQueries, createCaps } from '#storage/ledger-caps.ts';
@@ -25,6 +25,7 @@ const { dialect } = createSqliteDatabase(new DatabaseSync(':memory:'));
 
 const QUERIES: readonly (readonly [string, string])[] = [
   ...Object.entries(ACTION_QUERIES),
+  ['actions of a plan', `SELECT i.id FROM intents i ${ofPlan(dialect)}`],
   ['last runs', LAST_RUNS],
   ['last stops', LAST_STOPS],
   ['raises', RAISES],

@@ -4,7 +4,7 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
-import { planOf } from '../support/ledger-facts.ts';
+import { NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
 import { LEDGERS } from '../support/postgres/test-stores.ts';
 
 const p = { name: 'p', account: 'production' };
@@ -117,6 +117,31 @@ test.each([
     expect(await ledger.storedPlan(stored.plan.id, 2_000)).toMatchObject({ state: decision, by: 'anna' });
   },
 );
+
+test.each(LEDGERS)('%s: an approved plan counts what is left, by its targets and its runs', async (_name, open) => {
+  const ledger = await open();
+  const { plan } = await ledger.savePlan({
+    targets: ['dlq-1', 'dlq-2', 'dlq-3'],
+    plan: planOf(),
+    savedAt: 1_000,
+    expiresAt: 9_000,
+    state: 'pending',
+  });
+  await ledger.decidePlan(plan.id, { state: 'approved', at: 2_000, by: 'anna' });
+  const own = await ledger.beginRun(plan, 3_000);
+  const other = await ledger.beginRun(planOf({ id: 'other1' }), 3_000);
+  await ledger.reserve(own, resumeOf('dlq-1'), 3_001, NO_CAPS);
+  await ledger.reserve(other, resumeOf('dlq-2'), 3_002, NO_CAPS);
+  await ledger.reserve(other, resumeOf('dlq-9'), 3_003, NO_CAPS);
+  expect(await ledger.storedPlan(plan.id, 4_000)).toMatchObject({ left: 1 });
+  expect(await ledger.storedPlans(['approved'], 4_000)).toMatchObject([{ left: 1 }]);
+  const of = { plan: plan.id, targets: ['dlq-1', 'dlq-2', 'dlq-3'], from: 2_000, to: Number.MAX_SAFE_INTEGER };
+  const targets = async (period: typeof of) =>
+    (await ledger.actionsOf(plan.policy, period)).map(({ proposal }) => proposal.target);
+  expect(await targets(of)).toEqual(['dlq-1', 'dlq-2']);
+  expect(await targets({ ...of, targets: [] })).toEqual(['dlq-1']);
+  expect(await targets({ ...of, to: 3_000 })).toEqual([]);
+});
 
 test.each(LEDGERS)('%s: plans with a common prefix have ids of their own', async (_name, open) => {
   const ledger = await open();

@@ -1,5 +1,4 @@
 /** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
-import { counted } from '#foundation/domain/counted.ts';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Pauses } from '../ledger/pauses.ts';
 import type { PlanReader } from '../ledger/plans.ts';
@@ -75,13 +74,12 @@ export async function announceApprovals({
 }: Pick<AnnounceDeps, 'clock' | 'byName' | 'conditions'> & { readonly ledger: PlanReader }): Promise<void> {
   const plans = await ledger.storedPlans(['pending', 'approved'], clock.now());
   const active = new Set<string>();
-  for (const { plan, state, targets, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
+  for (const { plan, state, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
     const policy = byName.get(plan.policy);
     const key = state === 'pending' ? `approval/${plan.policy}` : `approved/${plan.id}`;
     active.add(key);
     if (state === 'pending' || policy === undefined) continue;
     const until = new Date(expiresAt).toISOString();
-    const actions = counted(targets.length, 'action');
     const takeBack = plan.manual === undefined ? `opsd reject ${plan.id}` : `opsd cancel ${plan.id} --reason TEXT`;
     conditions.raise({
       key: `approved/${plan.id}`,
@@ -89,7 +87,7 @@ export async function announceApprovals({
       ...about(policy),
       guard: 'approval',
       summary: `Plan ${plan.id} of ${plan.policy} is approved by ${approvedBy}`,
-      detail: `runs do its ${actions} when no guard holds them, until ${until}; \`${takeBack}\` takes it back`,
+      detail: `runs do its actions when no guard holds them, until ${until}; \`${takeBack}\` takes it back`,
       ...(approvedAt !== undefined && { since: approvedAt }),
     });
   }

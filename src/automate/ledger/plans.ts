@@ -24,6 +24,8 @@ export interface StoredPlan {
   /** Operator who approved it. A later decision keeps both. */
   readonly approvedBy?: string;
   readonly approvedAt?: number;
+  /** For an approved plan: number of targets without an action that had an effect or may have had one. */
+  readonly left?: number;
   /** Id of the newer plan, if it was replaced. */
   readonly replacedBy?: string;
 }

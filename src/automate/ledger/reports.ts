@@ -18,11 +18,19 @@ export interface RunRecord {
   readonly detail?: string;
 }
 
+/** Stored plan, and the period in which actions on its targets count, in epoch milliseconds, both inclusive. */
+export interface PlanPeriod {
+  readonly plan: string;
+  readonly targets: readonly string[];
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Reader of runs and actions for display. */
 export interface Reports {
   recentActions(limit: number): Promise<readonly ActionRecord[]>;
-  /** Actions of a policy, oldest first. */
-  actionsOf(policy: string): Promise<readonly ActionRecord[]>;
+  /** Actions of a policy, oldest first; with a plan, those of its runs and those on its targets in a period. */
+  actionsOf(policy: string, plan?: PlanPeriod): Promise<readonly ActionRecord[]>;
   action(id: number): Promise<ActionRecord | undefined>;
   runs(filter: { readonly policy?: string; readonly limit: number }): Promise<readonly RunRecord[]>;
   /** The last run of each policy. */

@@ -263,6 +263,11 @@ export function allowedOf({ chosen, backlog }: Pick<Plan, 'chosen' | 'backlog'>)
   return chosen.reduce((sum, { items }) => sum + items, 0) + backlog;
 }
 
+/** `96 actions`; of an active approval `3 of 96 actions left`. */
+export function coverText({ covers, left }: { readonly covers: number; readonly left?: number }): string {
+  return left === undefined ? counted(covers, 'action') : `${formatCount(left)} of ${counted(covers, 'action')} left`;
+}
+
 export interface PlanCap {
   readonly scope: string;
   readonly window: string;

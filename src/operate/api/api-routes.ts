@@ -35,7 +35,7 @@ const plansQuery = runsQuery.extend({
 
 /** `Status` without its lists, and the number of items in each state. */
 async function status({ deps }: ApiContext): Promise<Reply> {
-  const { sources, policies, actions: _listed, plans, ...rest } = await readStatus(deps, 1);
+  const { sources, policies, actions: _listed, plans, approvals: _approvals, ...rest } = await readStatus(deps, 1);
   return json(200, {
     ...rest,
     pendingPlans: plans.length,

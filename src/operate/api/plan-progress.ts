@@ -1,4 +1,4 @@
-/** Progress of a manual plan: what was sent, with which outcomes, and what it waits for. */
+/** Progress of a stored plan: what became of its entries since it was applied or approved, and what it waits for. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Denial } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
@@ -6,7 +6,7 @@ import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { Condition, EngineCommands } from '#automate/ledger/commands.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
-import type { Reports } from '#automate/ledger/reports.ts';
+import type { PlanPeriod, Reports } from '#automate/ledger/reports.ts';
 
 type ProgressState =
   | 'draft'
@@ -30,7 +30,7 @@ interface Counts {
   readonly unknown: number;
 }
 
-/** Progress of a manual plan: `/api/v1/plans/{id}`. */
+/** Progress of a plan: `/api/v1/plans/{id}`. */
 export interface PlanProgress extends Counts {
   readonly state: ProgressState;
   /** Entries of the plan that are not sent; absent for a prune, which lists none. */
@@ -60,10 +60,19 @@ interface ProgressDeps {
   readonly engine: Pick<EngineCommands, 'conditions'>;
 }
 
-export async function planProgress(stored: StoredPlan, { ledger, engine }: ProgressDeps): Promise<PlanProgress> {
+/** @returns undefined for a plan of a policy that was not applied or approved */
+export async function planProgress(
+  stored: StoredPlan,
+  { ledger, engine }: ProgressDeps,
+): Promise<PlanProgress | undefined> {
   const { plan, targets } = stored;
-  const actions = await ledger.actionsOf(plan.policy);
-  const live = (await ledger.campaigns()).filter(({ policy }) => policy === plan.policy);
+  const period = periodOf(stored);
+  if (period === undefined && plan.manual === undefined) return undefined;
+  const actions = await ledger.actionsOf(plan.policy, plan.manual === undefined ? period : undefined);
+  const groups = new Set(plan.campaigns.map(({ group }) => group));
+  const live = (await ledger.campaigns()).filter(
+    ({ policy, group }) => policy === plan.policy && (plan.manual !== undefined || groups.has(group)),
+  );
   const counts = countsOf(actions);
   const isPrune = plan.action === 'message-dlq.prune';
   const taken = new Set(actions.filter((action) => !isWithoutEffect(action)).map(({ proposal }) => proposal.target));
@@ -86,6 +95,14 @@ export async function planProgress(stored: StoredPlan, { ledger, engine }: Progr
     campaigns: plan.action === 'workflow-dlq.resume' ? groupsOf(actions, live) : [],
     finished: stored.state !== 'approved' && stored.state !== 'draft' && !isOpen,
   };
+}
+
+/** Period in which actions on the plan's targets are its progress: later ones are those of other plans. */
+function periodOf({ plan, targets, state, approvedAt, decidedAt }: StoredPlan): PlanPeriod | undefined {
+  const from = approvedAt ?? (state === 'applied' ? decidedAt : undefined);
+  if (from === undefined) return undefined;
+  const isOver = state !== 'approved' && state !== 'applied';
+  return { plan: plan.id, targets, from, to: (isOver ? decidedAt : undefined) ?? Number.MAX_SAFE_INTEGER };
 }
 
 function stateOf(

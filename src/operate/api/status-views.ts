@@ -167,8 +167,9 @@ export interface Status {
   /** Active conditions, most severe first: holds, halted groups, pending plans. */
   readonly conditions: readonly Condition[];
   readonly pauses: readonly Pause[];
-  /** Pending plans. */
+  /** Pending plans, and plans whose approval is active. */
   readonly plans: readonly StoredPlanView[];
+  readonly approvals: readonly StoredPlanView[];
   readonly policies: readonly PolicyView[];
   readonly actions: readonly ActionView[];
   /** Number of actions with unknown outcome. */

@@ -67,6 +67,7 @@ export async function readStatus(deps: StatusDeps, actionLimit: number): Promise
     conditions,
     pauses: ledger.pauses,
     plans: ledger.plans,
+    approvals: ledger.approvals,
     policies: ledger.policies,
     actions: ledger.actions,
     unknownOutcomes: ledger.unknown,

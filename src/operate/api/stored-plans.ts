@@ -31,8 +31,9 @@ export interface StoredPlanView {
   /** Number of entries that the guards allowed, and of those in the next run. */
   readonly matched: number;
   readonly now: number;
-  /** Number of actions that an approval covers. */
+  /** Number of actions that an approval covers, and how many of them an active approval still allows. */
   readonly covers: number;
+  readonly left?: number;
   /** Reason for an approval that the mode does not require. */
   readonly needsApproval?: Denial;
   readonly stopped?: Denial;
@@ -58,14 +59,14 @@ export interface StoredPlanDetail extends StoredPlanView {
   readonly plan: Plan;
   /** Targets of the actions that an approval covers. */
   readonly targets: readonly string[];
-  /** For manual plans only. */
+  /** Absent for a plan of a policy that was not applied or approved. */
   readonly progress?: PlanProgress;
 }
 
 /** @param conditions active conditions, for the hold of an approved plan */
 export function storedPlanView(stored: StoredPlan, conditions: readonly Condition[] = []): StoredPlanView {
   const { plan, targets, savedAt, expiresAt, state, by, reason, madeBy } = stored;
-  const { decidedAt, approvedBy, approvedAt, replacedBy } = stored;
+  const { decidedAt, approvedBy, approvedAt, replacedBy, left } = stored;
   const hold = state === 'approved' ? conditions.find(({ key }) => key === `held/${plan.policy}`) : undefined;
   const { id, hash, policy, account, action, chosen, needsApproval, stopped, manual } = plan;
   return {
@@ -81,6 +82,7 @@ export function storedPlanView(stored: StoredPlan, conditions: readonly Conditio
     matched: allowedOf(plan),
     now: chosen.length,
     covers: targets.length,
+    ...(left !== undefined && { left }),
     ...(needsApproval !== undefined && { needsApproval }),
     ...(stopped !== undefined && { stopped }),
     ...(by !== undefined && { by }),
@@ -101,6 +103,11 @@ export async function storedPlanDetail(
   deps: Parameters<typeof planProgress>[1],
 ): Promise<StoredPlanDetail> {
   const { plan, targets } = stored;
-  const progress = plan.manual === undefined ? {} : { progress: await planProgress(stored, deps) };
-  return { ...storedPlanView(stored, deps.engine.conditions()), plan, targets, ...progress };
+  const progress = await planProgress(stored, deps);
+  return {
+    ...storedPlanView(stored, deps.engine.conditions()),
+    plan,
+    targets,
+    ...(progress !== undefined && { progress }),
+  };
 }

@@ -1,11 +1,13 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { acknowledgeIncident } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, type IncidentDetail } from '../api/incident-views.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
+import { takeBackForm } from './approvals.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
@@ -48,8 +50,8 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
       </p>
       ${incidentFacts(incident, at)} ${forms(context, incident)}
       ${pendingPlans({ plans: incident.plans.filter((plan) => plan.state === 'pending'), at }, commandOf(context))}
-      ${otherPlans(incident, at)} ${campaigns(own, at)} ${section('policies', 'Policies', policies(incident, at))}
-      ${sample(incident)} ${marks(incident)}`,
+      ${otherPlans(context, incident, at)} ${campaigns(own, at)}
+      ${section('policies', 'Policies', policies(incident, at))} ${sample(incident)} ${marks(incident)}`,
   });
 }
 
@@ -135,7 +137,7 @@ function forms(context: PageContext, { id, state: now, members, memberIds }: Inc
   return isEmpty ? undefined : html`<div class="acts">${acknowledge} ${plan}</div>`;
 }
 
-function otherPlans({ plans }: IncidentDetail, at: number): Html | undefined {
+function otherPlans(context: PageContext, { plans }: IncidentDetail, at: number): Html | undefined {
   const rows = plans.filter((plan) => plan.state !== 'pending');
   if (rows.length === 0) return undefined;
   return section(
@@ -148,7 +150,7 @@ function otherPlans({ plans }: IncidentDetail, at: number): Html | undefined {
       columns: [
         { title: 'Plan', cell: (row) => idLink(planPath(row.id), row.id) },
         { title: 'State', cell: (row) => state(row.state === 'approved' ? 'ok' : 'off', row.state) },
-        { title: 'Action', cell: (row) => html`<span class="nowrap">${row.action}</span>` },
+        { title: 'Action', cell: (row) => [html`<span class="nowrap">${row.action}</span>`, sub(coverText(row))] },
         {
           title: 'Members',
           align: 'number',
@@ -156,9 +158,14 @@ function otherPlans({ plans }: IncidentDetail, at: number): Html | undefined {
         },
         { title: 'Made', cell: (row) => moment(row.savedAt, at) },
         { title: 'By', wide: true, cell: (row) => row.madeBy ?? row.by },
+        { title: 'Approval', wide: true, cell: (row) => row.state === 'approved' && approvalCell(context, row, at) },
       ],
     }),
   );
+}
+
+function approvalCell(context: PageContext, row: IncidentDetail['plans'][number], at: number): HtmlValue {
+  return [`by ${row.approvedBy ?? 'an operator'}, expires `, moment(row.expiresAt, at), takeBackForm(context, row)];
 }
 
 function policies({ policies: rows, members }: IncidentDetail, at: number): Html {

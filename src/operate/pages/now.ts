@@ -29,7 +29,7 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     title: 'Now',
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
-    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(besidesIncidents(status), command)}
+    main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(besidesIncidents(status), context)}
     ${pendingPlans(status, command)} ${campaigns(status.policies, status.at)}
     ${section('actions', 'Last actions', actions(status, status.at))}
     ${status.pauses.some(({ scope }) => scope === 'engine') ? liftForm(context) : pauseForm(context)}`,

@@ -96,10 +96,11 @@ export function reasonInput(isRequired = true): Html {
 
 const REQUIRED = constantMarkup('required');
 
-export function section(id: string, title: string, content: HtmlValue): Html {
+export type Heading = 'h2' | 'h3';
+
+export function section(id: string, title: string, content: HtmlValue, heading: Heading = 'h2'): Html {
   return html`<section aria-labelledby="${id}">
-    <h2 id="${id}">${title}</h2>
-    ${content}
+    ${heading === 'h2' ? html`<h2 id="${id}">${title}</h2>` : html`<h3 id="${id}">${title}</h3>`} ${content}
   </section>`;
 }
 

@@ -2,6 +2,9 @@
 import type { Condition } from '#automate/ledger/commands.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted, formatCount } from '../api/format.ts';
+import { approvalText } from '../situation/next-step.ts';
+import { takeBackForm } from './approvals.ts';
+import { commandOf, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
 import { clipped, idLink, long, moment, state, sub, type Tone } from './page-parts.ts';
@@ -14,21 +17,27 @@ interface ActiveRow {
   readonly tone: Tone;
   readonly word: string;
   readonly about: string;
-  readonly summary: string;
+  readonly summary: string | Html;
   readonly detail: string;
   readonly since: number;
-  /** Next command for an operator. */
+  /** Next command for an operator, or the form for it. */
   readonly command?: string;
+  readonly form?: Html;
 }
 
 /** @returns undefined without active conditions */
 export function activeConditions(
-  status: Pick<Status, 'pauses' | 'conditions' | 'plans' | 'at'>,
-  command: OwnCommand,
+  status: Pick<Status, 'pauses' | 'conditions' | 'plans' | 'approvals' | 'at'>,
+  context: PageContext,
 ): Html | undefined {
+  const command = commandOf(context);
   const rows = [
     ...status.pauses.map(pauseRow),
-    ...besidesPauses(status).map((condition) => conditionRow(condition, status.plans)),
+    ...besidesPauses(status)
+      // The rows of the plans themselves have what is left of them now.
+      .filter(({ key }) => !key.startsWith('approved/'))
+      .map((condition) => conditionRow(condition, status.plans)),
+    ...status.approvals.map((approval) => approvalRow(approval, context)),
   ];
   if (rows.length === 0) return undefined;
   return html`<section aria-labelledby="${CONDITIONS_ANCHOR}">
@@ -49,11 +58,24 @@ export function activeConditions(
         {
           title: 'Next step',
           wide: true,
-          cell: (row) => row.command !== undefined && html`<code>${long(command(row.command))}</code>`,
+          cell: (row) => row.form ?? (row.command !== undefined && html`<code>${long(command(row.command))}</code>`),
         },
       ],
     })}
   </section>`;
+}
+
+function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow {
+  const { id, policy, approvedBy = 'an operator', approvedAt, savedAt } = approval;
+  return {
+    tone: 'off',
+    word: 'approved',
+    about: policy,
+    summary: html`Plan ${idLink(planPath(id), id)} is approved by ${clipped(approvedBy)}`,
+    detail: approvalText(approval),
+    since: approvedAt ?? savedAt,
+    form: takeBackForm(context, approval),
+  };
 }
 
 function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): ActiveRow {
@@ -79,7 +101,6 @@ const CONDITION_WORD: Readonly<Record<string, string>> = {
   held: 'held',
   halted: 'halted',
   approval: 'pending approval',
-  approved: 'approved',
   unknown: 'outcome unknown',
 };
 
@@ -99,7 +120,7 @@ function conditionRow(condition: Condition, plans: Status['plans']): ActiveRow {
 }
 
 /** Next command: it shows more, or resolves the condition. */
-function nextCommand(kind: string, { key, policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
+function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, plans: Status['plans']) {
   switch (kind) {
     case 'held':
       return `plan ${policy}`;
@@ -109,8 +130,6 @@ function nextCommand(kind: string, { key, policy = 'NAME', group = '' }: Conditi
       const plan = plans.find((one) => one.policy === policy);
       return plan && `approve ${plan.id}`;
     }
-    case 'approved':
-      return `reject ${key.slice('approved/'.length)}`;
     case 'unknown':
       return `audit --policy ${policy} --since 2h`;
     case 'reload':

@@ -3,7 +3,7 @@ import { formatDuration } from '#foundation/domain/duration.ts';
 import { allowedOf, expiryText, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
-import { facts, idText, long, section, state, sub, time, type Fact } from './page-parts.ts';
+import { facts, idText, long, section, state, sub, time, type Fact, type Heading } from './page-parts.ts';
 import { table } from './table.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
@@ -14,17 +14,20 @@ export function canApply({ state: planState, effectiveMode }: Plan): boolean {
   return planState === 'changes' && ['enforce', 'approve'].includes(effectiveMode);
 }
 
-export function planMain(plan: Plan): Html {
-  return html`${facts([...authority(plan), ...reading(plan)])} ${checks(plan)} ${sum(plan)} ${campaignTable(plan)}
+/** @param heading of its parts: `h3` within a section */
+export function planMain(plan: Plan, heading: Heading = 'h2'): Html {
+  return html`${facts([...authority(plan), ...reading(plan)])} ${checks(plan, heading)} ${sum(plan, heading)}
+  ${campaignTable(plan, heading)}
   ${
     plan.notes.length > 0 &&
     section(
       'notes',
       'Notes',
       plan.notes.map((note) => html`<p>${long(note)}</p>`),
+      heading,
     )
   }
-  ${section('entries', 'Actions', actionTable(plan))}`;
+  ${section('entries', 'Actions', actionTable(plan), heading)}`;
 }
 
 function authority({ effectiveMode, mode, state: planState, stopped, needsApproval, overruled }: Plan): Fact[] {
@@ -71,7 +74,7 @@ function reading({ read, evaluationErrors, caps, drain }: Plan): Fact[] {
   ];
 }
 
-function checks({ checks: all }: Plan): Html | undefined {
+function checks({ checks: all }: Plan, heading: Heading): Html | undefined {
   if (all.length === 0) return undefined;
   return section(
     'guards',
@@ -86,11 +89,12 @@ function checks({ checks: all }: Plan): Html | undefined {
         { title: 'Reason', wide: true, cell: (row) => row.reason },
       ],
     }),
+    heading,
   );
 }
 
 /** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
-function sum(plan: Plan): Html {
+function sum(plan: Plan, heading: Heading): Html {
   const { skipped, matched, chosen, backlog } = plan;
   const allowed = allowedOf(plan);
   return section(
@@ -127,10 +131,11 @@ function sum(plan: Plan): Html {
           ],
         })
       }`,
+    heading,
   );
 }
 
-function campaignTable({ campaigns }: Plan): Html | undefined {
+function campaignTable({ campaigns }: Plan, heading: Heading): Html | undefined {
   if (campaigns.length === 0) return undefined;
   return section(
     'groups',
@@ -156,6 +161,7 @@ function campaignTable({ campaigns }: Plan): Html | undefined {
         { title: 'Waits', wide: true, cell: (row) => row.held && `${row.held.guard}: ${row.held.reason}` },
       ],
     }),
+    heading,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Progress of a manual plan: what was sent, with which outcomes, and what it waits for. Pure. */
+/** Progress of a plan: what was sent, with which outcomes, and what it waits for. Pure. */
 import { formatCount } from '../api/format.ts';
 import type { PlanProgress } from '../api/plan-progress.ts';
 import type { StoredPlanDetail } from '../api/stored-plans.ts';

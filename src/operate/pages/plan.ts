@@ -2,15 +2,17 @@
 import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
 import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { counted } from '../api/format.ts';
+import { takeBackForm } from './approvals.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { facts, idLink, idText, moment, reasonInput, state, sub, type Tone } from './page-parts.ts';
+import { facts, idLink, idText, moment, reasonInput, section, state, sub, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
@@ -29,7 +31,15 @@ export async function planPage(context: PageContext): Promise<Reply> {
     title: `Plan ${detail.id}`,
     section: '/policies',
     main: html`${head(detail, at)} ${decision(context, detail)} ${progressPart(detail, at)}
-    ${await progressForms(context, detail)} ${planMain(detail.plan)}`,
+    ${await progressForms(context, detail)}
+    ${section(
+      'planned',
+      'As it was planned',
+      html`<p class="faint">
+          What was read and decided ${moment(detail.plan.at, at)}. Each run reads again and checks all guards.
+        </p>
+        ${planMain(detail.plan, 'h3')}`,
+    )}`,
   });
 }
 
@@ -48,7 +58,7 @@ const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
   draft: 'nothing has been done; apply it to act',
   pending: 'waits for approval',
   approved: 'runs of the policy do its actions',
-  applied: 'its run has begun; the page of the policy shows the outcome',
+  applied: 'its run has begun',
   rejected: 'nothing is done',
   cancelled: 'an operator ended it; nothing more is sent',
   replaced: 'a newer plan took its place',
@@ -56,9 +66,8 @@ const STATE_TEXT: Readonly<Record<StoredPlanDetail['state'], string>> = {
 };
 
 function stateText({ state: now, plan, progress }: StoredPlanDetail): string {
-  if (plan.manual === undefined) return STATE_TEXT[now];
-  if (now === 'approved') return 'the daemon continues it, step by step';
-  return now === 'applied' && progress?.finished === true ? 'nothing is left to do' : STATE_TEXT[now];
+  if (now === 'approved' && plan.manual !== undefined) return 'the daemon continues it, step by step';
+  return now === 'applied' && progress?.finished === true ? 'nothing more is sent for it' : STATE_TEXT[now];
 }
 
 function head(plan: StoredPlanDetail, at: number): Html {
@@ -69,7 +78,7 @@ function head(plan: StoredPlanDetail, at: number): Html {
       : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },
     {
       name: 'Action',
-      value: [plan.action, sub(counted(plan.covers, 'action'))],
+      value: [plan.action, sub(coverText(plan))],
     },
     { name: 'Made', value: moment(plan.savedAt, at) },
     {
@@ -89,8 +98,11 @@ function head(plan: StoredPlanDetail, at: number): Html {
 
 const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
-function decision(context: PageContext, { id, state: now, covers, plan }: StoredPlanDetail): Html | undefined {
-  if (now === 'approved' && plan.manual === undefined) return takeBack(context, id);
+function decision(context: PageContext, detail: StoredPlanDetail): Html | undefined {
+  const { id, state: now, covers, plan } = detail;
+  if (now === 'approved' && plan.manual === undefined) {
+    return html`<div class="acts">${takeBackForm(context, detail)}</div>`;
+  }
   if (now !== 'pending' && now !== 'draft') return undefined;
   const acts = counted(covers, 'action');
   const verb = now === 'pending' ? 'approve' : 'apply';
@@ -108,35 +120,19 @@ function decision(context: PageContext, { id, state: now, covers, plan }: Stored
   return form && html`<div class="acts">${form}</div>`;
 }
 
-/** Form that takes the approval of a plan back. */
-function takeBack(context: PageContext, id: string): Html | undefined {
-  const form = formFor(context, {
-    role: 'operator',
-    action: planPath(id),
-    label: 'Take back',
-    content: html`${reasonInput(false)}
-      <button name="act" value="reject" class="danger">Take the approval back</button>`,
-  });
-  return form && html`<div class="acts">${form}</div>`;
-}
-
 /** Forms of a manual plan in progress. */
 async function progressForms(
   context: PageContext,
-  { id, policy, state: now, progress }: StoredPlanDetail,
+  { id, policy, state: now, progress, origin }: StoredPlanDetail,
 ): Promise<Html | undefined> {
-  if (progress === undefined || now !== 'approved') return undefined;
-  const cancel = formFor(context, {
-    role: 'operator',
-    action: planPath(id),
-    label: 'Cancel',
-    content: html`${reasonInput()} <button name="act" value="cancel" class="danger">Cancel the rest</button>`,
-  });
+  if (origin === 'policy' || progress === undefined || now !== 'approved') return undefined;
   // A pause of all policies is lifted on the first page.
   const pauses = await context.deps.ledger.pauses();
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy}`);
   const pause = isPaused ? liftForm(context, policy) : pauseForm(context, policy, 'plan');
-  return cancel && html`<div class="acts">${cancel} ${pause} ${haltForms(context, policy, progress.campaigns)}</div>`;
+  return html`<div class="acts">
+    ${takeBackForm(context, { id, policy })} ${pause} ${haltForms(context, policy, progress.campaigns)}
+  </div>`;
 }
 
 /** Approves, rejects or applies a plan. Applying lasts until the run has ended; closing the page stops the run. */

@@ -1,6 +1,5 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
-import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { requirePolicy } from '../api/command-routes.ts';
 import { fromStore } from '../api/from-store.ts';
@@ -9,7 +8,6 @@ import { counted, formatCount } from '../api/format.ts';
 import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
 import type { RunView } from '../api/status-views.ts';
-import type { StoredPlanView } from '../api/stored-plans.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
@@ -47,6 +45,7 @@ export async function policyPage(context: PageContext): Promise<Reply> {
   const { policy, at, pauses, plans } = detail;
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy.name}`);
   const pending = plans.filter((plan) => plan.state === 'pending');
+  const approvals = plans.filter((plan) => plan.state === 'approved');
   // Tests cost CPU time, so an anonymous reader cannot start them.
   const canTest = mayUse(context, 'operator');
   const hasTests = canTest && query.get('tests') === 'run';
@@ -55,12 +54,12 @@ export async function policyPage(context: PageContext): Promise<Reply> {
     ...(hasTests && { isStill: true as const }),
     windowTitle: `Policy ${policy.name}`,
     section: '/policies',
-    main: html`${policyFacts(detail, commandOf(context))}
+    main: html`${policyFacts(detail)}
       <div class="acts">
         ${dryRunForm(context)} ${isPaused ? liftForm(context, policy.name) : pauseForm(context, policy.name)}
         ${haltForms(context, policy.name, policy.campaigns)}
       </div>
-      ${activeConditions({ ...detail, plans: pending }, commandOf(context))}
+      ${activeConditions({ ...detail, plans: pending, approvals }, context)}
       ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns([policy], at)} ${versions(detail)}
       ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
       ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
@@ -123,27 +122,17 @@ function settingAt(scope: unknown, path: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function policyFacts({ policy, plans, at }: PolicyDetail, command: OwnCommand): Html {
-  const approved = plans.filter(({ state: now }) => now === 'approved');
+function policyFacts({ policy, at }: PolicyDetail): Html {
   return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
   ${facts([
     { name: 'Mode', value: modeOf(policy) },
     { name: 'Action', value: [policy.action, sub(policy.account)] },
     { name: 'Last run', value: policy.lastRun && [moment(policy.lastRun.at, at), outcomeOf(policy, at)] },
     { name: 'Held', value: policy.held && `${policy.held.guard}: ${policy.held.reason}` },
-    { name: 'Approved', value: approved.length > 0 && approved.map((plan) => approvalOf(plan, at, command)) },
     { name: 'Next run', value: [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)] },
     { name: 'Owner', value: policy.owner },
     { name: 'Defined in', value: idText(policy.source) },
   ])}`;
-}
-
-/** Active approval, and the command that takes it back. */
-function approvalOf({ id, approvedBy = 'an operator', expiresAt }: StoredPlanView, at: number, command: OwnCommand) {
-  return html`<div>
-    ${idLink(planPath(id), id)} by ${clipped(approvedBy)}, expires ${moment(expiresAt, at)}
-    <code>${command(`reject ${id}`)}</code>
-  </div>`;
 }
 
 function dryRunForm(context: PageContext): Html | undefined {

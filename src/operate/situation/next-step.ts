@@ -2,7 +2,9 @@
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { DESTINATION_RULES, isHealthy } from '#foundation/domain/destination-state.ts';
 import type { Incident } from '#foundation/domain/incident.ts';
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { shellWord } from '#foundation/domain/own-command.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { formatTime } from '#foundation/domain/time-text.ts';
@@ -22,7 +24,7 @@ export interface NextStep {
 
 /** Action that a page draws as a button, and that the command line prints as a command. */
 export type NextAction =
-  | { readonly kind: 'approve' | 'reject' | 'apply'; readonly plan: string }
+  | { readonly kind: 'approve' | 'reject' | 'cancel' | 'apply'; readonly plan: string }
   | { readonly kind: 'plan'; readonly policy: string }
   | { readonly kind: 'resume'; readonly incident: string }
   | { readonly kind: 'unpause'; readonly policy?: string; readonly group?: string };
@@ -33,7 +35,8 @@ export function commandOfAction(action: NextAction): string {
     case 'approve':
       return `opsd approve ${action.plan}`;
     case 'reject':
-      return `opsd reject ${action.plan} --reason TEXT`;
+    case 'cancel':
+      return `opsd ${action.kind} ${action.plan} --reason TEXT`;
     case 'apply':
       return `opsd apply ${action.plan}`;
     case 'plan':
@@ -46,6 +49,20 @@ export function commandOfAction(action: NextAction): string {
       return `opsd unpause${policy}${group} --reason TEXT`;
     }
   }
+}
+
+/** Action that takes an active approval back. */
+export function takeBack({ id, policy }: { readonly id: string; readonly policy: string }): NextAction {
+  return { kind: manualPlanId(policy) === undefined ? 'reject' : 'cancel', plan: id };
+}
+
+/** What an active approval still does, as sentences. */
+export function approvalText(approval: {
+  readonly covers: number;
+  readonly left?: number;
+  readonly expiresAt: number;
+}): string {
+  return `${coverText(approval)}, until ${formatTime(approval.expiresAt)}. It acts when no guard holds it.`;
 }
 
 const { healthyPercent, settleMs } = DESTINATION_RULES;
@@ -64,6 +81,8 @@ export interface IncidentFacts {
     readonly state: string;
     readonly by?: string;
     readonly expiresAt: number;
+    readonly covers: number;
+    readonly left?: number;
   }[];
   readonly campaigns: readonly Pick<Campaign, 'policy' | 'state' | 'reason' | 'group' | 'until'>[];
   /** Attempts of the destination in the last 15 minutes; absent if unknown. */
@@ -82,8 +101,8 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   const approved = plans.find((plan) => plan.state === 'approved');
   if (approved !== undefined) {
     const by = approved.by === undefined ? '' : ` by ${approved.by}`;
-    const text = `Plan ${approved.id} of ${approved.policy} is approved${by} until ${formatTime(approved.expiresAt)}. It acts when no guard holds it; \`opsd reject\` takes the approval back.`;
-    return { text, by: 'policy', policy: approved.policy, action: { kind: 'reject', plan: approved.id } };
+    const text = `Plan ${approved.id} of ${approved.policy} is approved${by}: ${approvalText(approved)}`;
+    return { text, by: 'policy', policy: approved.policy, action: takeBack(approved) };
   }
   if (deliveries?.recoveringSince !== undefined) {
     const since = formatTime(deliveries.recoveringSince);

@@ -3,6 +3,7 @@
  * are the API's (`/api/v1/status`). Times are epoch milliseconds.
  */
 import type { Outage } from '#foundation/domain/outage.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { formatAge, formatSpan, formatTime } from '#foundation/domain/time-text.ts';
@@ -42,6 +43,8 @@ export interface OutageFacts {
     readonly policy: string;
     readonly by?: string;
     readonly expiresAt: number;
+    readonly covers: number;
+    readonly left?: number;
   }[];
   /** Returns the names of the policies that select one of these runs. */
   readonly selecting: (runs: readonly WorkflowDlqEntry[]) => Promise<ReadonlySet<string>>;
@@ -123,7 +126,7 @@ function ownReaction(
   const approval = approvals.find(({ policy }) => policy === name);
   if (approval !== undefined) {
     const by = approval.by === undefined ? '' : ` by ${approval.by}`;
-    return `${waits ?? `resumes runs (${next})`}; plan ${approval.id} is approved${by} until ${formatTime(approval.expiresAt)}`;
+    return `${waits ?? `resumes runs (${next})`}; plan ${approval.id} is approved${by} until ${formatTime(approval.expiresAt)} (${coverText(approval)})`;
   }
   return waits ?? `resumes the runs that it selects (${next})`;
 }

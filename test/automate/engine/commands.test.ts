@@ -80,13 +80,34 @@ describe('approval', () => {
     for (let i = 0; i < 4; i++) w.dlq.add();
     await run(w);
     await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
+    const left = async () => (await w.ledger.storedPlans(['approved'], w.clock.now())).map((stored) => stored.left);
+    expect(await left()).toEqual([4]);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001']);
+    expect(await left()).toEqual([3]);
     await w.clock.advance(6 * MINUTE);
     await w.engine.settle(NEVER);
     expect(w.soon).toEqual(['resume-billing', 'resume-billing']);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
+    expect(await left()).toEqual([0]);
+  });
+
+  test('counts what is left without requests that had no effect, and without those before the approval', async () => {
+    const w = three({ policy: { mode: 'approve' } });
+    await run(w);
+    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    expect(await w.ledger.storedPlan(id, w.clock.now())).not.toHaveProperty('left');
+    await w.engine.approve(id, ME);
+    w.dlq.answers = ['good', 'refused'];
+    await run(w);
+    const stored = (await w.ledger.storedPlan(id, w.clock.now()))!;
+    expect(stored).toMatchObject({ state: 'approved', left: 1 });
+    const { policy } = stored.plan;
+    const of = { plan: id, targets: stored.targets, from: START, to: w.clock.now() };
+    expect(await w.ledger.actionsOf(policy, of)).toHaveLength(3);
+    expect(await w.ledger.actionsOf(policy, { ...of, from: w.clock.now() + 1, to: w.clock.now() + 2 })).toEqual([]);
+    expect(await w.ledger.actionsOf(policy, { ...of, plan: 'x', targets: ['dlq-001'] })).toHaveLength(1);
   });
 
   test('expires', async () => {

@@ -181,12 +181,19 @@ test('a reported incident and a pending plan are listed once', async () => {
 });
 
 test('an active approval is listed with its operator, and how to take it back', async () => {
-  const stored = storedPlan({ state: 'approved', by: 'tom', approvedBy: 'tom', decidedAt: NOW, approvedAt: NOW });
+  const stored = storedPlan({
+    state: 'approved',
+    left: 1,
+    by: 'tom',
+    approvedBy: 'tom',
+    decidedAt: NOW,
+    approvedAt: NOW,
+  });
   const { stdout } = await status({
     ledger: ledger({ storedPlans: async (states) => (states.includes('approved') ? [stored] : []) }),
   });
   expect(stdout).toContain(
-    '  approved  9f3c2a resume-billing: 2 actions on production by tom, expires in 1h\n            opsd reject 9f3c2a\n',
+    '  approved  9f3c2a resume-billing: 1 of 2 actions left on production by tom,\n            expires in 1h\n            opsd reject 9f3c2a\n',
   );
   expect(stdout).not.toContain('opsd approve');
 });

@@ -1,6 +1,6 @@
 /** Manual plans over HTTP: the selection, its cancellation, and its progress. */
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -165,7 +165,7 @@ test.each([
   expect((await call(deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({ progress });
 });
 
-test('a paused or held plan says why; a plan of a policy has no progress', async () => {
+test('a paused or held plan says why', async () => {
   const stored = storedPlan({ plan: SHOWN, state: 'approved', targets: ['a'] });
   const pauses = async () => [{ scope: 'policy/manual:9f3c2a', reason: 'odd', at: NOW, by: 'tom' }];
   const paused = asking({ ledger: ledger({ storedPlan: async () => stored, pauses }) });
@@ -184,8 +184,47 @@ test('a paused or held plan says why; a plan of a policy has no progress', async
   expect((await call(asking(held).deps, '/api/v1/plans/9f3c2a')).body['plan']).toMatchObject({
     progress: { state: 'held', held: { guard: 'destination', reason: 'is down' } },
   });
-  const own = asking({ ledger: ledger({ storedPlan: async () => storedPlan() }) });
-  const { plan: shown } = (await call(own.deps, '/api/v1/plans/9f3c2a')).body;
-  expect(shown).toMatchObject({ origin: 'policy' });
-  expect(shown).not.toHaveProperty('progress');
+});
+
+describe('a plan of a policy', () => {
+  const approved = {
+    state: 'approved',
+    approvedBy: 'tom',
+    approvedAt: NOW - 60_000,
+    targets: ['a', 'b', 'c'],
+  } as const;
+
+  async function shown(change: Parameters<typeof storedPlan>[0]) {
+    const asked: unknown[] = [];
+    const actionsOf = async (...of: readonly unknown[]) => {
+      asked.push(of);
+      return [action({ id: 1, proposal: resume('a'), outcome: 'verified' })];
+    };
+    const { deps } = asking({ ledger: ledger({ storedPlan: async () => storedPlan(change), actionsOf }) });
+    return { asked, plan: (await call(deps, '/api/v1/plans/9f3c2a')).body['plan'] };
+  }
+
+  test.each([
+    [approved, { state: 'running', finished: false }, { from: NOW - 60_000, to: Number.MAX_SAFE_INTEGER }],
+    [
+      { ...approved, state: 'applied', by: 'engine', decidedAt: NOW },
+      { state: 'finished', finished: true },
+      { from: NOW - 60_000, to: Number.MAX_SAFE_INTEGER },
+    ],
+    [
+      { ...approved, state: 'rejected', by: 'eve', decidedAt: NOW },
+      { state: 'rejected', finished: true },
+      { from: NOW - 60_000, to: NOW },
+    ],
+  ] as const)('has the progress of its entries since its approval: %j', async (change, progress, period) => {
+    const { asked, plan } = await shown(change);
+    expect(plan).toMatchObject({ origin: 'policy', progress: { ...progress, sent: 1, verified: 1, left: 2 } });
+    expect(asked).toEqual([['resume-billing', { plan: '9f3c2a', targets: ['a', 'b', 'c'], ...period }]]);
+  });
+
+  test.each(['draft', 'pending', 'rejected'] as const)('that is %s and was never approved has none', async (state) => {
+    const { asked, plan } = await shown({ state, decidedAt: NOW });
+    expect(plan).not.toHaveProperty('progress');
+    expect(asked).toEqual([]);
+  });
 });

@@ -230,13 +230,14 @@ describe('the JSON API', () => {
   );
 
   test.each(['pending', 'approved'] as const)('the page of a policy links a plan that is %s', async (state) => {
-    const stored = storedPlan({ state, approvedBy: 'tom', approvedAt: NOW });
+    const stored = storedPlan({ state, approvedBy: 'tom', approvedAt: NOW, ...(state === 'approved' && { left: 1 }) });
     const storedPlans: ServerDeps['ledger']['storedPlans'] = async (states) => (states.includes(state) ? [stored] : []);
     const { address } = await serving(busyWorld({ ledger: ledger({ storedPlans }) }));
     const { text } = await ask(address, '/policies/resume-billing');
     expect(text).toContain('href="/plans/9f3c2a"');
-    expect(text).toContain('<code>opsd reject 9f3c2a</code>');
+    expect(text).toContain('<code>opsd reject 9f3c2a');
     expect(text.includes('by tom')).toBe(state === 'approved');
+    expect(text.includes('1 of 2 actions left')).toBe(state === 'approved');
   });
 
   test('a run without an end is running', async () => {

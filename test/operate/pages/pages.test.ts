@@ -448,6 +448,63 @@ describe('a plan made on the page of its policy', () => {
   });
 });
 
+describe('an approval of a plan of a policy', () => {
+  const approved = {
+    plan: plan({
+      state: 'held',
+      chosen: [],
+      stopped: { guard: 'destination', reason: '0.63 of 43 succeeded' },
+      checks: [{ guard: 'destination', passed: false, reason: '0.63 of 43 succeeded' }],
+    }),
+    state: 'approved',
+    approvedBy: 'tom',
+    approvedAt: NOW - 60_000,
+    targets: ['dlq-58', 'dlq-8813'],
+    left: 1,
+  } as const;
+
+  async function pages(change: Parameters<typeof storedPlan>[0] = {}) {
+    const deps = busy();
+    const stored = storedPlan({ ...approved, ...change });
+    const resumed = action({ at: NOW - 30_000, proposal: proposal({ target: 'dlq-58' }), outcome: 'verified' });
+    const over = {
+      storedPlan: async () => stored,
+      storedPlans: async (states: readonly string[]) => (states.includes(stored.state) ? [stored] : []),
+      actionsOf: async () => [resumed],
+    };
+    const { address } = await serving({ ...deps, ledger: { ...deps.ledger, ...over } });
+    return async (path: string, user: string) =>
+      (await ask(address, path, { headers: { Authorization: basicOf(user) } })).text.replaceAll(/\s+/g, ' ');
+  }
+
+  test('is on the pages of its plan, policy and incident and on the first one, with a button that takes it back', async () => {
+    const page = await pages();
+    for (const path of ['/', '/policies/resume-billing', '/incidents/3f2a91bc0d', '/plans/9f3c2a']) {
+      const text = await page(path, OPERATOR.user);
+      expect(text, path).toContain('1 of 2 actions left');
+      expect(text, path).toMatch(
+        /<form method="post" action="\/plans\/9f3c2a" class="act" aria-label="Take the approval back of plan 9f3c2a">/,
+      );
+      expect(text, path).toContain('<button name="act" value="reject" class="danger">');
+      const viewed = await page(path, 'vera');
+      expect(viewed, path).not.toContain('action="/plans/9f3c2a"');
+      expect(viewed, path).toContain('opsd reject 9f3c2a --reason TEXT');
+    }
+  });
+
+  test('shows the progress of its plan, and apart from it what was planned', async () => {
+    for (const change of [{}, { state: 'applied', by: 'engine', decidedAt: NOW } as const]) {
+      const text = await (await pages(change))('/plans/9f3c2a', OPERATOR.user);
+      const [now = '', planned = ''] = text.split('<h2 id="planned">As it was planned</h2>');
+      expect(now).toMatch(/<dt>Verified<\/dt> <dd>1 <\/dd>/);
+      expect(now).toContain('tom');
+      expect(now).not.toContain('0.63');
+      expect(planned).toContain('0.63 of 43 succeeded');
+      expect(planned).not.toContain('<h2');
+    }
+  });
+});
+
 describe('a halted group', () => {
   const GROUPS = ['https://app.example.com/invoice', ''];
 

@@ -26,10 +26,15 @@ const halted = {
 } as const;
 
 test('an active approval is announced, with the command that takes it back', () => {
-  const plans = [{ id: '9f3c2a', policy: 'resume-billing', state: 'approved', by: 'ada', expiresAt: UNTIL }];
+  const approved = { id: '9f3c2a', policy: 'resume-billing', state: 'approved', by: 'ada', expiresAt: UNTIL };
+  const plans = [{ ...approved, covers: 96, left: 3 }];
   const found = step({ plans });
   expect(found).toMatchObject({ by: 'policy', command: 'opsd reject 9f3c2a --reason TEXT' });
-  expect(found.text).toContain('is approved by ada until 2026-11-20 12:00:00Z');
+  expect(found.text).toBe(
+    'Plan 9f3c2a of resume-billing is approved by ada: 3 of 96 actions left, until 2026-11-20 12:00:00Z. It acts when no guard holds it.',
+  );
+  const manual = [{ ...approved, covers: 1, policy: 'manual:9f3c2a' }];
+  expect(step({ plans: manual })).toMatchObject({ command: 'opsd cancel 9f3c2a --reason TEXT' });
 });
 
 test('dead letters that no operation lists are unknown, not absent', () => {

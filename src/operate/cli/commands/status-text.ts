@@ -1,6 +1,7 @@
 /** Screen of `opsd status`: the most severe first, and each text in full. Pure. */
 import { counted } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { painter, type TextStyle } from '../output.ts';
 import {
@@ -47,6 +48,7 @@ export interface ScreenData extends StateData {
     readonly account: string;
     readonly state: string;
     readonly covers: number;
+    readonly left?: number;
     readonly expiresAt: number;
     readonly approvedBy?: string;
   }[];
@@ -144,10 +146,10 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
 }
 
 function planLines(plan: ScreenData['plans'][number], { at }: ScreenData, command: OwnCommand): Segment[][] {
-  const { id, policy, account, state, covers, expiresAt, approvedBy } = plan;
+  const { id, policy, account, state, expiresAt, approvedBy } = plan;
   const isPending = state === 'pending';
   const by = isPending || approvedBy === undefined ? '' : ` by ${approvedBy}`;
-  const actions = `${counted(covers, 'action')} on ${account}`;
+  const actions = `${coverText(plan)} on ${account}`;
   const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
   return [
     [

@@ -105,7 +105,7 @@ p { overflow-wrap: anywhere; }
 .verdict p.reaction { font-size: 1rem; overflow-wrap: anywhere; }
 
 section { margin-top: 26px; }
-h2 { margin: 0 0 8px; font-size: 1.05rem; }
+h2 { margin: 0 0 8px; font-size: 1.05rem; } h3 { margin: 0 0 8px; font-size: 0.95rem; }
 table { width: 100%; border-collapse: separate; border-spacing: 0; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 table + table, .empty + table, table + .empty, .spark + table { margin-top: 16px; }
 caption { overflow-wrap: anywhere; text-align: left; padding: 0 0 6px; color: var(--faint); font-size: 0.92rem; }
