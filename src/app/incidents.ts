@@ -3,7 +3,7 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
-import { missedFilter } from '#automate/guardrails/filter-mismatch.ts';
+import { missedFilter } from '#automate/guardrails/read-guards.ts';
 import type { Intents } from '#automate/ledger/intents.ts';
 import { deadLetterFacts } from '#automate/policies/dead-letter-facts.ts';
 import { evaluate } from '#automate/policies/evaluate.ts';

@@ -2,7 +2,7 @@
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { denialBy, type MessageDeleteProposal } from '#foundation/domain/plan.ts';
-import { backingOffRefusal } from '../guardrails/attempts.ts';
+import { backingOffRefusal } from '../guardrails/entry-guards.ts';
 import { deadLetterFacts } from '../policies/dead-letter-facts.ts';
 import type { MessageDeletePolicy } from '../policies/policy.ts';
 import type { History } from '../ledger/history.ts';

@@ -4,7 +4,7 @@
  */
 import { denialBy, foundBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { missedFilter } from '../guardrails/filter-mismatch.ts';
+import { missedFilter } from '../guardrails/read-guards.ts';
 import type { Explained, Explanation, Refusal } from '../ledger/commands.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 import { hearClock } from './clock-denial.ts';

@@ -4,7 +4,7 @@
  * changes no owner: a delete must not remove what its owner repairs next.
  */
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { missedFilter } from '../guardrails/filter-mismatch.ts';
+import { missedFilter } from '../guardrails/read-guards.ts';
 import { entryFacts } from '../policies/entry-facts.ts';
 import type { Policy, WorkflowDlqPolicy } from '../policies/policy.ts';
 

@@ -1,40 +1,14 @@
 /**
- * Guards, in the order of their calls by the engine. The name is the same in metrics, ledger and pages, and is that
- * of the file. Two rules need no guard: the plan freezes its ids, and settings that amplify are rejected on load.
+ * Guards, in the order of their calls by the engine. The name is the same in metrics, ledger and pages. Two rules need
+ * no guard: the plan freezes its ids, and settings that amplify are rejected on load.
  */
-import { approval } from './approval.ts';
-import { arrivals } from './arrivals.ts';
-import { attempts } from './attempts.ts';
-import { outcomeMismatch } from './outcome-mismatch.ts';
-import { caps } from './caps.ts';
-import { claim } from './claim.ts';
-import { clock } from './clock.ts';
-import { incompleteRead } from './incomplete-read.ts';
-import { confirmation } from './confirmation.ts';
-import { destination } from './destination.ts';
-import { coolDown } from './cool-down.ts';
-import { filterMismatch } from './filter-mismatch.ts';
-import { failureFunction } from './failure-function.ts';
-import { otherInstance } from './other-instance.ts';
-import { grace } from './grace.ts';
+import { approval, outcomeMismatch, caps, mode, exceededRequest, probation } from './send-guards.ts';
+import { arrivals, destination, quota, ramp, tripwire } from './group-guards.ts';
+import { attempts, claim, failureFunction, otherInstance, grace, protectedLabel } from './entry-guards.ts';
+import { clock, coolDown, killSwitch, lease, minInterval, precondition, window } from './run-guards.ts';
+import { incompleteRead, filterMismatch, implausibleData, where } from './read-guards.ts';
+import { confirmation, knownBudget, raiseLimits, surge } from './budget-guards.ts';
 import type { Guard } from './guard.ts';
-import { killSwitch } from './kill-switch.ts';
-import { knownBudget } from './known-budget.ts';
-import { lease } from './lease.ts';
-import { minInterval } from './min-interval.ts';
-import { mode } from './mode.ts';
-import { exceededRequest } from './exceeded-request.ts';
-import { precondition } from './precondition.ts';
-import { probation } from './probation.ts';
-import { protectedLabel } from './protected.ts';
-import { quota } from './quota.ts';
-import { raiseLimits } from './raise-limits.ts';
-import { ramp } from './ramp.ts';
-import { implausibleData } from './implausible-data.ts';
-import { surge } from './surge.ts';
-import { tripwire } from './tripwire.ts';
-import { where } from './where.ts';
-import { window } from './window.ts';
 
 export const GUARDS: readonly Guard[] = [
   { name: 'kill_switch', stage: 'run', check: killSwitch },

@@ -6,7 +6,7 @@ import { createActions, type Actions } from '../actions/index.ts';
 import { isPrune, type ActionRequest, type ActResult, type ResumeRequest } from '../actions/action.ts';
 import { impossible } from '../actions/impossible.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { missedFilter } from '../guardrails/filter-mismatch.ts';
+import { missedFilter } from '../guardrails/read-guards.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ServiceAnswer } from './settings.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Growth, StepResults } from '#automate/guardrails/campaign.ts';
-import { arrivals } from '#automate/guardrails/arrivals.ts';
+import { arrivals, destination, ramp } from '#automate/guardrails/group-guards.ts';
 import {
   begin,
   breaker,
@@ -15,8 +15,6 @@ import {
   retryHorizon,
   sent,
 } from '#automate/guardrails/campaign.ts';
-import { destination } from '#automate/guardrails/destination.ts';
-import { ramp } from '#automate/guardrails/ramp.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const MINUTE = 60_000;

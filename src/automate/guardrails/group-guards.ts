@@ -1,0 +1,208 @@
+/** Guards of the account, of all matched entries, and of groups of entries. */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
+import { isoTime, trendOfAmounts, trendOfShares, type Hold } from '#foundation/domain/hold.ts';
+import type { AccountFacts, Arrivals, Deliveries, GroupFacts, GroupVerdict, MatchedFacts } from './guard.ts';
+
+const HOLD_MS = 600_000;
+const ARRIVALS_MS = 900_000;
+
+/**
+ * Holds an account whose requests fail for quota or rate: resumed runs would fail for the same reason. A raise of the
+ * budget is the remedy, so it is not held.
+ */
+export function quota({ action, refusedAt, recentArrivals, now }: AccountFacts): Hold | undefined {
+  if (action === 'budget.raise') return undefined;
+  const remedy = 'raise the budget or the limit of the plan, or send less';
+  if (refusedAt !== undefined && !(now - refusedAt >= HOLD_MS)) {
+    return {
+      measured: `the service rejected a request with 429 or for its quota at ${isoTime(Math.round(refusedAt))}`,
+      needed: 'the last rejection must be 10 minutes old',
+      windowMs: HOLD_MS,
+      since: refusedAt,
+      until: refusedAt + HOLD_MS,
+      remedy,
+    };
+  }
+  const { all, quota, newer } = recentArrivals;
+  if (quota * 5 <= all) return undefined;
+  const older = newer && { all: all - newer.all, quota: quota - newer.quota };
+  const trend = older && trendOfShares(othersOf(older), othersOf(newer));
+  return {
+    measured: `${quota} of ${all} runs that failed in the last 15 minutes failed with 429`,
+    needed: 'at most a fifth is allowed',
+    windowMs: ARRIVALS_MS,
+    ...(trend !== undefined && { trend }),
+    remedy,
+  };
+}
+
+function othersOf({ all, quota }: Arrivals) {
+  return { good: all - quota, all };
+}
+
+const LEAST_POPULATION = 25;
+
+/**
+ * Catches a match of unexpected size: aborts, or asks an operator. The share of the population is checked for deletes
+ * only, since after an outage everything matches a resume. An operator who saw the plan may overrule it once.
+ */
+export function tripwire(
+  facts: MatchedFacts,
+): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined {
+  const found = facts.isApproved ? undefined : tooMuch(facts);
+  if (found === undefined) return undefined;
+  const { onTrip } = facts;
+  const remedy = onTrip === 'approve' ? 'read the plan, then approve or reject it' : 'narrow the policy';
+  return { onTrip, hold: { ...found, remedy } };
+}
+
+function tooMuch(facts: MatchedFacts): Omit<Hold, 'remedy'> | undefined {
+  const { allowed, maxMatched, population, maxMatchedShare } = facts;
+  if (!(allowed <= maxMatched)) {
+    return { measured: `${allowed} entries to act on`, needed: `limits.maxMatched is ${maxMatched}` };
+  }
+  if (!isDelete(facts) || population === undefined || population < LEAST_POPULATION) return undefined;
+  if (allowed <= population * maxMatchedShare) return undefined;
+  const share = `${Math.round(maxMatchedShare * 100)} %`;
+  return { measured: `${allowed} of ${population} entries to act on`, needed: `limits.maxMatchedShare is ${share}` };
+}
+
+function isDelete({ action }: MatchedFacts): boolean {
+  return action === 'workflow-dlq.delete' || action === 'message-dlq.delete' || action === 'message-dlq.prune';
+}
+
+const { leastSample: LEAST_SAMPLE, windowMs: WINDOW_MS } = DESTINATION_RULES;
+
+/**
+ * Allows resumes only to a destination that responds. If too little is known about it, one canary goes first. After a
+ * verified step, the group's own results count, as long as the other data agree.
+ */
+export function destination(facts: GroupFacts): GroupVerdict {
+  const { action, deliveries, matched } = facts;
+  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
+  if (deliveries === undefined) return little(facts, 'unknown', true);
+  const { delivered, all, isPartial = false } = deliveries;
+  const isHealthy = isDelivering(deliveries);
+  // A failing destination is no unknown one: every view reports its outage.
+  const isEnough = all >= LEAST_SAMPLE || isFailing(deliveries);
+  // Data for a part of the window can show that a destination fails, but not that it delivers.
+  if (isPartial && (isHealthy || !isEnough)) return little(facts, 'unknown', isHealthy);
+  if (!isEnough) return little(facts, `${delivered} of ${all}, too few`, isHealthy);
+  // Truncated, not rounded: a lower ratio never appears as 0.90.
+  const reason = `${(Math.floor((delivered * 100) / all) / 100).toFixed(2)} of ${all}`;
+  if (isHealthy) return { allowed: matched, reason, passed: true };
+  return { allowed: 0, reason, passed: false, hold: failureHold(facts, deliveries) };
+}
+
+function failureHold({ group, destination: host = group }: GroupFacts, deliveries: Deliveries): Hold {
+  const { delivered, all, isPartial = false } = deliveries;
+  const trend = deliveriesTrend(deliveries);
+  return {
+    measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last 15 minutes`,
+    needed: `resumes begin at ${DESTINATION_RULES.healthyPercent} %`,
+    windowMs: WINDOW_MS,
+    ...(trend !== undefined && { trend }),
+    remedy: 'repair the destination',
+  };
+}
+
+/** Compares the newer half of the window with the older half. */
+function deliveriesTrend({ delivered, all, newer }: Deliveries): Hold['trend'] {
+  if (newer === undefined) return undefined;
+  const older = { good: delivered - newer.delivered, all: all - newer.all };
+  return trendOfShares(older, { good: newer.delivered, all: newer.all });
+}
+
+function little({ campaign, matched, now }: GroupFacts, what: string, agrees: boolean): GroupVerdict {
+  const verifiedAt = campaign?.verifiedAt ?? -Infinity;
+  if (agrees && now - verifiedAt <= WINDOW_MS) {
+    return { allowed: matched, reason: `${what}; the last step was verified`, passed: true };
+  }
+  return { allowed: Math.min(matched, 1), reason: `${what}: one canary`, passed: matched <= 1 };
+}
+
+const ALWAYS_TOLERATED = 25;
+const TIMES_BASELINE = 3;
+const NEW_FAILURES_MS = 600_000;
+
+/** Denies a group while many of its runs still fail: resumed runs would fail as well. */
+export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdict {
+  if (action !== 'workflow-dlq.resume') return { allowed: matched, reason: 'not applicable', passed: true };
+  const most = Math.max(ALWAYS_TOLERATED, TIMES_BASELINE * arrivals.baseline10m);
+  const passed = arrivals.last10m <= most;
+  const reason = `${arrivals.last10m} in 10 minutes (${passed ? '≤' : '>'} ${Math.floor(most)})`;
+  if (passed) return { allowed: matched, reason, passed };
+  const { last10m, last5m = Number.NaN } = arrivals;
+  const trend = trendOfAmounts(last10m - last5m, last5m);
+  const hold = {
+    measured: `${arrivals.last10m} runs of the group failed in the last 10 minutes`,
+    needed: `resumes need at most ${Math.floor(most)}`,
+    windowMs: NEW_FAILURES_MS,
+    ...(trend !== undefined && { trend }),
+    remedy: 'repair the cause of the failures',
+  };
+  return { allowed: 0, reason, passed, hold };
+}
+
+/**
+ * Limits a group to the size that its campaign has reached. Allows nothing while a step is unsettled or the breaker is
+ * open. A resume without a campaign is a canary of one.
+ */
+export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdict {
+  if (campaign === undefined) {
+    const size = action === 'workflow-dlq.resume' ? 1 : matched;
+    return { allowed: Math.min(matched, size), reason: 'no campaign', passed: matched <= size };
+  }
+  const { state, step, size, until = -Infinity } = campaign;
+  if (state === 'ready') {
+    return { allowed: Math.min(matched, size), reason: `step ${step}: at most ${size}`, passed: matched <= size };
+  }
+  const hold = { ...campaignHold(campaign, now), ...(until > now && { until }) };
+  return { allowed: 0, reason: hold.measured, passed: false, hold };
+}
+
+function campaignHold(campaign: Campaign, now: number): Hold {
+  const { state, step, until = Infinity, reason = 'reason unknown' } = campaign;
+  const trend = resultsTrend(campaign);
+  const past = trend !== undefined && { trend };
+  switch (state) {
+    case 'ready':
+    case 'settling': {
+      return {
+        measured: `step ${step} ${until <= now ? 'is judged by the next listing' : 'settles'}`,
+        needed: 'its results decide about the next step',
+        remedy: 'wait',
+      };
+    }
+    case 'halted': {
+      return {
+        measured: `halted: ${reason}`,
+        needed: 'then one canary must succeed',
+        ...past,
+        remedy: 'find out why the resumed runs fail',
+      };
+    }
+    case 'audit': {
+      return {
+        measured: `in audit: ${reason}`,
+        needed: 'an operator must lift it',
+        ...past,
+        remedy: 'repair the cause, then `opsd unpause --policy POLICY --group GROUP --reason TEXT`',
+      };
+    }
+    case 'ended': {
+      return {
+        measured: 'the campaign has ended',
+        needed: 'the next run begins another one',
+        remedy: 'wait for the next run',
+      };
+    }
+  }
+}
+
+/** Compares the share of verified results among the last ones with that of all before them. */
+function resultsTrend({ recent, verified, judged }: Campaign): Hold['trend'] {
+  const last = { good: recent.filter(Boolean).length, all: recent.length };
+  return trendOfShares({ good: verified - last.good, all: judged - last.all }, last);
+}

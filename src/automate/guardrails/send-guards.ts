@@ -1,0 +1,92 @@
+/** Guards of the plan, of its requests, and of their answers and outcomes. */
+import type { Hold } from '#foundation/domain/hold.ts';
+import type { AuthorityFacts, OutcomeFacts, PlanFacts } from './guard.ts';
+
+const WINDOWS_MS: Readonly<Record<string, number>> = { hour: 3_600_000, day: 86_400_000 };
+
+/** Applies the smallest limit; allowed entries above it are left for later runs. */
+export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowed: number; readonly hold?: Hold } {
+  let allowed = Math.min(matched, maxPerRun);
+  let hold: Hold = {
+    measured: `${matched} entries are allowed`,
+    needed: `a run acts on at most ${maxPerRun}`,
+    remedy: 'wait: later runs do the rest',
+  };
+  for (const { scope, window, used, limit, why, until, trend } of caps) {
+    // A value that is not a number leaves no room.
+    const room = limit - used > 0 ? limit - used : 0;
+    if (room > allowed || (room === allowed && (hold.windowMs === undefined || !isLater(until, hold.until)))) continue;
+    allowed = room;
+    const windowMs = WINDOWS_MS[window];
+    hold = {
+      measured: why ?? `${scope} ${window}: ${used} of ${limit} used`,
+      needed: 'each action needs a free place in every cap',
+      ...(windowMs !== undefined && { windowMs }),
+      ...(trend !== undefined && { trend }),
+      ...(until !== undefined && { until }),
+      remedy: why === undefined ? 'wait: later runs do the rest' : 'adopt the store, or restore the right one',
+    };
+  }
+  return allowed < matched ? { allowed, hold } : { allowed };
+}
+
+/** Returns true if a cap with this end holds longer. The end of a cap that is not full is unknown. */
+function isLater(until = Infinity, other = Infinity): boolean {
+  return until > other;
+}
+
+/** Holds all requests in modes `off` and `audit`, even of an approved plan. Both modes still decide and record. */
+export function mode({ mode, reducedBy }: AuthorityFacts): Hold | undefined {
+  if (mode !== 'off' && mode !== 'audit') return undefined;
+  return {
+    measured: `the mode is ${mode}${reducedBy === undefined ? '' : ` (${reducedBy})`}`,
+    needed: 'requests are sent in mode approve or enforce',
+    remedy: reducedBy === undefined ? 'when the plans are right, set `mode: enforce`' : 'change what lowers the mode',
+  };
+}
+
+/**
+ * Keeps a new or widened policy in audit first, so that someone sees its deletes. An operator who approves the plan has
+ * seen them.
+ */
+export function probation({ mode, isApproved, probationLeft }: AuthorityFacts): Hold | undefined {
+  if (mode === 'approve' || isApproved || probationLeft <= 0) return undefined;
+  return {
+    measured: `on probation: ${probationLeft} more ${probationLeft === 1 ? 'run' : 'runs'} in audit`,
+    needed: 'a new or widened policy makes its audit runs first',
+    remedy: 'review the audit runs, or apply the plan',
+  };
+}
+
+/** Waits for an operator's approval in mode `approve`, and for each plan that needs approval. */
+export function approval({ mode, isApproved, needsApproval }: AuthorityFacts): Hold | undefined {
+  if (isApproved || (needsApproval === undefined && mode !== 'approve')) return undefined;
+  return {
+    measured: `the plan waits for approval by an operator${needsApproval === undefined ? '' : `: ${needsApproval}`}`,
+    needed: 'nothing is sent before',
+    remedy: 'read the plan, then `opsd approve` or `opsd reject`',
+  };
+}
+
+/**
+ * Detects actions on more entries than the request named or allowed. The service read the request differently, so it
+ * would do the same with the next one.
+ */
+export function exceededRequest({ asked, done }: { readonly asked: number; readonly done: number }): Hold | undefined {
+  if (done <= asked) return undefined;
+  return {
+    measured: `the service acted on ${done} entries`,
+    needed: `the request allowed ${asked}`,
+    remedy: 'compare the action with the service',
+  };
+}
+
+/** Finds a plan whose results do not add up: an action was counted twice or not at all. */
+export function outcomeMismatch({ planned, acted, skipped, failed, unknown, left }: OutcomeFacts): Hold | undefined {
+  if (planned === acted + skipped + failed + unknown + left) return undefined;
+  return {
+    measured: `${acted} acted, ${skipped} skipped, ${failed} failed, ${unknown} unknown and ${left} left`,
+    needed: `the sum must be the ${planned} planned`,
+    remedy: 'report it with the records of the run',
+  };
+}
