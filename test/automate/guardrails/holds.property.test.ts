@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { holdText, isoTime, TRENDS, type Hold } from '#foundation/domain/hold.ts';
@@ -163,8 +165,10 @@ function objectionOf(guard: Guard, given: object): { readonly isHeld: boolean; r
   return { isHeld: true, hold: 'hold' in found ? (found.hold as Hold) : (found as Hold) };
 }
 
-/** Guards whose measured value has a past, and guards whose end is known. Each can still lack the facts for it. */
-const WITH_TREND = new Set(['quota', 'destination', 'arrivals', 'ramp', 'surge', 'caps']);
+/** Guards whose measured value has a past, as docs/guards.md lists them, and guards whose end is known. */
+const GUIDE = join(import.meta.dirname, '../../../docs/guards.md');
+const [, withTrend = ''] = /A trend is known for ([^.]+)\./.exec(readFileSync(GUIDE, 'utf8')) ?? [];
+const WITH_TREND = new Set([...withTrend.matchAll(/`(\w+)`/g)].map(([, name]) => name));
 const WITH_END = new Set([
   'window',
   'min_interval',
