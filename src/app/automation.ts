@@ -10,7 +10,7 @@ import type { EngineFacts } from '#automate/engine/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { Ledger, StatusReads } from '#automate/ledger/ledger.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
@@ -48,7 +48,8 @@ export interface PoliciesDeps {
 export interface Policies {
   readonly engine: Engine;
   readonly compiled: readonly Policy[];
-  readonly statuses: () => Promise<PolicyStatus[]>;
+  /** @param ledger view of the ledger; default: one of its own */
+  readonly statuses: (ledger?: StatusReads) => Promise<PolicyStatus[]>;
   /** Runs a policy now, in its turn. A policy that does not exist is ignored. */
   runSoon(policy: string, trigger: Trigger): void;
   /** Considers changes of pauses and plans by other processes now. Every request considers them in any case. */
@@ -102,8 +103,8 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     engine,
     compiled,
     runSoon,
-    statuses: async () =>
-      (await engine.statuses()).map((status) => {
+    statuses: async (ledger) =>
+      (await engine.statuses(ledger)).map((status) => {
         const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
         return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
       }),

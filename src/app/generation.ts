@@ -27,7 +27,7 @@ import { certificatesOf, type ListenerSecurities } from './listener-security.ts'
 import { watchIncidents, type MarkStart } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
-import { budgetKnowledge, watchAccounts } from './observation.ts';
+import { accountBudgets, watchAccounts } from './observation.ts';
 import { endInterruptedOperations } from './interrupted-operations.ts';
 import type { DaemonOptions, Handover } from './options.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
@@ -150,8 +150,8 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
 
   const grouped = { accounts, board, attempts, policies, scheduler, clock: verified };
   const incidents = watchIncidents({ ...deps, ...grouped }, parts);
-  const budget = budgetKnowledge(config, ledger);
-  const observed = { board, accounts, spans, policies, incidents, budget, ...states };
+  const budgets = accountBudgets(config, ledger);
+  const observed = { board, accounts, spans, policies, incidents, budgets, ...states };
   const metrics = hearing.use(startMetrics({ ...deps, handed, stored: stored.metrics, ...observed }));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);

@@ -132,7 +132,7 @@ export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps)
     marks: () => watch.marks(),
     settled: () => watch.settled(),
     attempts: (account, host) => attempts.of(account, host, ATTEMPTS_MS),
-    selectedBy: async (account, members) => selectedBy(account, members, deps),
+    selectedBy: (account, members) => selectedBy(account, members, deps),
     async acknowledge(incident, person) {
       const acknowledged = { ...person, at: clock.now() };
       await ledger.acknowledgeIncident({ incident: incident.id, account: incident.account, ...acknowledged });
@@ -150,17 +150,12 @@ export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps)
   };
 }
 
-async function selectedBy(
+function selectedBy(
   account: string,
-  { runs, deadLetters }: Parameters<Incidents['selectedBy']>[1],
-  deps: Pick<ServedIncidentsDeps, 'policies' | 'config' | 'clock' | 'storage'>,
-): Promise<ReadonlyMap<string, number>> {
+  { runs, deadLetters, lineages }: Parameters<Incidents['selectedBy']>[1],
+  deps: Pick<ServedIncidentsDeps, 'policies' | 'config' | 'clock'>,
+): ReadonlyMap<string, number> {
   const now = deps.clock.now();
-  const { ledger } = deps.storage;
-  const lineages = await ledger.lineagesOfRuns(
-    account,
-    runs.map(({ workflowRunId }) => workflowRunId),
-  );
   const retention = deps.config.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
 
   function selects(policy: Policy): number {

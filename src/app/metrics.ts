@@ -26,7 +26,7 @@ interface MeteringDeps {
   readonly spans: SpanExport | undefined;
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
-  readonly budget: MetricsDeps['budget'];
+  readonly budgets: MetricsDeps['budgets'];
   readonly security: ListenerSecurities;
   readonly handed: Handover | undefined;
   /** Absent without canaries. */
@@ -35,7 +35,7 @@ interface MeteringDeps {
 }
 
 export function startMetrics(deps: MeteringDeps): Metrics {
-  const { config, options, events, storage, board, accounts, spans, policies, incidents, budget, security, handed } =
+  const { config, options, events, storage, board, accounts, spans, policies, incidents, budgets, security, handed } =
     deps;
   const { stored } = deps;
   const { path, backups, replica } = storage;
@@ -67,7 +67,7 @@ export function startMetrics(deps: MeteringDeps): Metrics {
     incidents: () => incidents.counts(),
     ...(deps.canaries !== undefined && { canaries: deps.canaries }),
     engine: () => policies.engine.readings(),
-    ...(budget !== undefined && { budget }),
+    ...(budgets !== undefined && { budgets }),
     audit: () => {
       const { records, failures } = storage.auditCounts();
       return { records: records - audited.records, failures: failures - audited.failures };

@@ -1,6 +1,6 @@
 /** Observation of accounts by collectors, and readiness. */
 import type { Config } from '#config/config.ts';
-import { knownBudget, type BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import { type AccountBudget, knownBudget, type BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -63,6 +63,24 @@ export function budgetKnowledge(
 ): (account: string) => Promise<BudgetKnowledge | undefined> {
   const budgets = new Map(config.accounts.map(({ name, budget }) => [name, budget]));
   return async (account) => knownBudget(budgets.get(account), await ledger.budgetChanges(account, 0));
+}
+
+/** Budgets of all accounts of the configuration. */
+export function accountBudgets(
+  config: Config,
+  ledger: Pick<Raises, 'budgetChangesOf'>,
+): () => Promise<ReadonlyMap<string, AccountBudget>> {
+  const accounts = config.accounts.map(({ name }) => name);
+  return async () => {
+    const changes = await ledger.budgetChangesOf(accounts);
+    return new Map(
+      config.accounts.map(({ name, budget }) => {
+        const own = changes.get(name) ?? [];
+        const known = knownBudget(budget, own);
+        return [name, { changes: own, ...(known !== undefined && { known }) }];
+      }),
+    );
+  };
 }
 
 function watch<N extends CollectorName>(

@@ -6,7 +6,7 @@ import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
 import { allPolicies } from './all-policies.ts';
 import type { Generation } from './generation.ts';
-import { budgetKnowledge } from './observation.ts';
+import { accountBudgets } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
@@ -17,18 +17,25 @@ export function readingPorts(
 ): ReadingPorts {
   const { whole: config, accounts, canaries, flowControlHistory, stores } = generation;
   const { totals } = stores;
-  const { ledger } = storage;
   return {
     flowControlHistory,
     canaries: { states: () => canaries?.states() ?? [] },
     spend: {
-      budget: budgetKnowledge(config, ledger),
-      raises: async (account) => ledger.raises(account, 0),
-      async dimension(account) {
-        const name = config.accounts.find((one) => one.name === account)?.collectors.logs.dimension;
-        if (name === undefined) return undefined;
-        const rows = await totals.countersOf(account, 'msgsvc_log_events_by_dimension_total');
-        return { name, counts: countsOf(rows.filter(({ labels }) => labels[0] === name)) };
+      budgets: async (view) => accountBudgets(config, view)(),
+      async dimensions() {
+        const names = new Map(
+          config.accounts.flatMap(({ name, collectors: { logs } }) =>
+            logs.dimension === undefined ? [] : [[name, logs.dimension] as const],
+          ),
+        );
+        if (names.size === 0) return new Map();
+        const found = await totals.countersOf([...names.keys()], 'msgsvc_log_events_by_dimension_total');
+        return new Map(
+          [...names].map(([account, name]) => {
+            const rows = found.get(account) ?? [];
+            return [account, { name, counts: countsOf(rows.filter(({ labels }) => labels[0] === name)) }];
+          }),
+        );
       },
     },
     audit: storage.auditReader,
@@ -49,10 +56,10 @@ export function readingPorts(
         ...(options.reload !== undefined && { reload: options.reload.state() }),
       };
     },
-    async policyScopes(name) {
+    async policyScopes(name, view) {
       const policy = allPolicies(generation).find((one) => one.name === name);
       if (policy === undefined) return undefined;
-      const version = (await ledger.policyVersions([name])).get(name);
+      const version = (await view.policyVersions([name])).get(name);
       return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };
     },
     policyTests: policyTestsOf(config, options.env),

@@ -2,6 +2,7 @@
 import type { EventBus } from '#foundation/events/events.ts';
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
+import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { commandsOf, type CommandGate } from './commands.ts';
@@ -53,7 +54,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     metrics: (format: MetricsFormat) => metrics.render(format),
     health: generation.health,
     readiness: () => readiness(board, clock.now() - startedAt),
-    policies: () => policies.statuses(),
+    policies: (view?: StatusReads) => policies.statuses(view),
     engine: deps.routed?.engine ?? commandsOf(gate, () => deps.generation().policies.engine),
     operate: deps.routed?.operate ?? operationsOf(deps),
     hosts: config.server.hosts,

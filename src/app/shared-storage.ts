@@ -176,6 +176,7 @@ function watched(database: Database, onUnknown: () => void): Database {
   return {
     dialect: database.dialect,
     read: (work) => database.read(work),
+    view: (use, signal) => database.view(use, signal),
     transaction: (work, account) =>
       database.transaction(work, account).catch((error: unknown) => {
         if (error instanceof CommitUnknownError) onUnknown();

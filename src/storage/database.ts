@@ -46,6 +46,14 @@ export interface Database {
   /** Runs work that only reads. PostgreSQL may show each statement a newer state. */
   read<T>(work: Work<T>): Promise<T>;
   /**
+   * Gives `use` a database whose reads see the store at one moment. With PostgreSQL, they share a transaction, and reads
+   * that begin together are sent together. With SQLite, reads that begin in one turn of the event loop see one moment.
+   * A view within a view is the same one.
+   *
+   * @param signal ends the view of a request: it rejects, and sends no more statements. The number of these is limited.
+   */
+  view<T>(use: (database: Database) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
    * Runs work in one transaction: all of it is durable when the promise resolves, and none of it if it rejects.
    *
    * @param account account that the work changes. With replicas, the transaction fails if another one owns it.

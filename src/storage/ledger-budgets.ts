@@ -1,8 +1,9 @@
 /** Changes of budgets by the daemon and by operators, and the time since when the store has all of them. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import type { BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
-import { all, get, run, type Row, type Work } from './database.ts';
+import { all, get, run, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 import { ACTIONS, actionOf } from './ledger-rows.ts';
 
@@ -10,16 +11,43 @@ export const RAISES = `${ACTIONS}
   WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`;
 const BY_OPERATORS = `SELECT at, from_usd, to_usd, outcome FROM operations
   WHERE account = ? AND at > ? AND to_usd IS NOT NULL AND (outcome IS NULL OR outcome <> 'rejected') ORDER BY at, id`;
+
+/** Queries of the changes of many accounts: `?1` is a JSON array of their names. */
+export const budgetQueries = ({ members }: Dialect) => ({
+  raisesOfAll: `${ACTIONS}
+    WHERE i.action = 'budget.raise' AND i.account IN ${members('?1')} AND i.active = 1 ORDER BY i.at, i.id`,
+  byOperatorsOfAll: `SELECT account, at, from_usd, to_usd, outcome FROM operations
+    WHERE account IN ${members('?1')} AND to_usd IS NOT NULL AND (outcome IS NULL OR outcome <> 'rejected')
+    ORDER BY at, id`,
+});
+
 const SINCE = 'SELECT since FROM watched_accounts WHERE account = ?';
 const PUT_ACCOUNT = `INSERT INTO watched_accounts (account, id, since) VALUES (?, ?, ?)
   ON CONFLICT (account) DO UPDATE SET id = excluded.id, since = excluded.since WHERE watched_accounts.id <> excluded.id`;
 
 export function createBudgets({ database }: Journal): Raises {
+  const { raisesOfAll, byOperatorsOfAll } = budgetQueries(database.dialect);
   const known = `SELECT account, id FROM watched_accounts WHERE account IN ${database.dialect.members('?1')}`;
 
   return {
     raises: async (account, since) => database.read(raisesOf(account, since)),
     budgetChanges: async (account, since) => database.read(budgetChangesOf(account, since)),
+    budgetChangesOf: (accounts) =>
+      database.view(async (view) => {
+        const names = JSON.stringify(accounts);
+        const [raises, byOperators] = await Promise.all([
+          view.read(all(raisesOfAll, names)),
+          view.read(all(byOperatorsOfAll, names)),
+        ]);
+        const raised = Map.groupBy(raises.map(actionOf), ({ proposal }) => proposal.account);
+        const changed = Map.groupBy(byOperators, (row) => String(row['account']));
+        return new Map(
+          accounts.map((account) => [
+            account,
+            byTime(raisesAmong(raised.get(account) ?? []), (changed.get(account) ?? []).map(operatorsChange)),
+          ]),
+        );
+      }),
     async noteAccounts(accounts, at) {
       if (accounts.length === 0) return;
       const rows = await database.read(all(known, JSON.stringify(accounts.map(({ account }) => account))));
@@ -36,18 +64,26 @@ export function createBudgets({ database }: Journal): Raises {
 }
 
 function* raisesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
-  return (yield* all(RAISES, account, since)).map(actionOf).flatMap(({ at, proposal, outcome }) => {
+  return raisesAmong((yield* all(RAISES, account, since)).map(actionOf));
+}
+
+function raisesAmong(actions: readonly ActionRecord[]): BudgetRaise[] {
+  return actions.flatMap(({ at, proposal, outcome }) => {
     if (proposal.action !== 'budget.raise') return [];
     const { fromUsd, toUsd } = proposal;
     return [{ at, fromUsd, toUsd, ...(outcome !== undefined && { outcome }) }];
   });
 }
 
+function byTime(raises: readonly BudgetRaise[], byOperators: readonly BudgetRaise[]): readonly BudgetRaise[] {
+  return [...raises, ...byOperators].toSorted((a, b) => a.at - b.at);
+}
+
 /** Returns the raises and the changes by operators since `since` that may have had an effect, oldest first. */
 export function* budgetChangesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
   const raises = yield* raisesOf(account, since);
   const byOperators = (yield* all(BY_OPERATORS, account, since)).map(operatorsChange);
-  return [...raises, ...byOperators].toSorted((a, b) => a.at - b.at);
+  return byTime(raises, byOperators);
 }
 
 /**

@@ -104,18 +104,6 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
     return stored && (yield* withLeft(stored));
   }
 
-  function* listed(states: readonly StoredPlan['state'][], now: number): Work<readonly StoredPlan[]> {
-    // An expired plan is stored in its last state.
-    const known = states.includes('expired') ? [...states, ...ALIVE] : states;
-    const rows = yield* all(byState, JSON.stringify(known));
-    const plans: StoredPlan[] = [];
-    for (const row of rows) {
-      const stored = storedOf(row, now);
-      if (states.includes(stored.state) && isOwn(stored.plan.account)) plans.push(yield* withLeft(stored));
-    }
-    return plans;
-  }
-
   const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
@@ -150,7 +138,16 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
         return storedOf((yield* get('SELECT * FROM plans WHERE id = ?', id))!, savedAt);
       }, wanted.plan.account),
     storedPlan: (id, now) => database.read(found(id, now)),
-    storedPlans: (states, now) => database.read(listed(states, now)),
+    storedPlans: (states, now) =>
+      database.view(async (view) => {
+        // An expired plan is stored in its last state.
+        const known = states.includes('expired') ? [...states, ...ALIVE] : states;
+        const rows = await view.read(all(byState, JSON.stringify(known)));
+        const listed = rows
+          .map((row) => storedOf(row, now))
+          .filter(({ state, plan }) => states.includes(state) && isOwn(plan.account));
+        return Promise.all(listed.map((stored) => view.read(withLeft(stored))));
+      }),
     decidePlan: (id, { state, at, by, reason, expiresAt, replacedBy, account: owned }) =>
       write(function* (tell) {
         const found = yield* find(id, at);

@@ -58,12 +58,17 @@ export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
     return step.value;
   }
 
-  return {
+  const database: SqliteDatabase = {
     dialect: SQLITE,
     now,
     read: async (work) => now(work),
+    async view(use, signal) {
+      signal?.throwIfAborted();
+      return use(database);
+    },
     transaction: async (work) => transaction(db, () => now(work)),
   };
+  return database;
 }
 
 function returnsRows(sql: string): boolean {

@@ -26,6 +26,7 @@ export interface SqliteLedger extends Ledger {
   /** Deletes one batch of rows that are older than 400 days and no longer needed. The scheduler calls it. */
   prune(now: number): Promise<Pruned>;
   within(accounts: readonly string[]): SqliteLedger;
+  view<T>(use: (ledger: SqliteLedger) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** Opens the ledger of a store, and records the opening in the audit log. */
@@ -76,5 +77,10 @@ function ledgerOf(parts: Parts, isOwn: (account: string) => boolean): SqliteLedg
       const own = new Set(accounts);
       return ledgerOf(parts, (account) => own.has(account));
     },
+    view: (use, signal) =>
+      journal.database.view(
+        (database) => use(ledgerOf({ ...parts, journal: { ...journal, database } }, isOwn)),
+        signal,
+      ),
   };
 }

@@ -34,7 +34,7 @@ export interface StoredTotals extends TotalsStore {
    */
   commit(account: string, decide: () => Change | undefined): Promise<boolean>;
   /** Returns the values of one counter of an account. */
-  countersOf(account: string, metric: string): Promise<readonly CounterValue[]>;
+  countersOf(accounts: readonly string[], metric: string): Promise<ReadonlyMap<string, readonly CounterValue[]>>;
   /** Moves the totals of label values to `RETIRED`, after the account's earlier changes. Feeds do not report it. */
   retire(account: string, retirement: Retirement): Promise<void>;
   /**
@@ -76,6 +76,8 @@ export function createTotals(
   const turns = new Map<string, OneByOne>();
   const feeds = new Map<string, Set<(added: TotalsAdded) => void>>();
   const { addCounters, addHistograms, retireAll } = changesOf(database.dialect);
+  const countersOfAll = `SELECT account, metric, labels, value FROM counters
+    WHERE metric = ?1 AND account IN ${database.dialect.members('?2')}`;
 
   function inTurn<T>(account: string, work: () => Promise<T>): Promise<T> {
     return getOrAdd(turns, account, () => new OneByOne()).run(work);
@@ -142,7 +144,11 @@ export function createTotals(
           getOrAdd(feeds, account, () => new Set()),
         );
       }),
-    countersOf: async (account, metric) => (await database.read(all(COUNTERS_OF, account, metric))).map(counterOf),
+    async countersOf(accounts, metric) {
+      const rows = await database.read(all(countersOfAll, metric, JSON.stringify(accounts)));
+      const ofAccounts = Map.groupBy(rows, (row) => String(row['account']));
+      return new Map([...ofAccounts].map(([account, own]) => [account, own.map(counterOf)]));
+    },
     async settled() {
       await Promise.all([...turns.values()].map((ofAccount) => ofAccount.idle()));
     },

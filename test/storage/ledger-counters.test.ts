@@ -53,7 +53,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     expect(samples.get(NAMED)).toBe(5);
     expect(samples.get(NAMED.replace('delivered', 'canceled'))).toBe(3);
     expect(samples.get(`${BILLING}{account="prod"}`)).toBe(7);
-    expect(await totals.countersOf('prod', MESSAGES)).toContainEqual({
+    expect((await totals.countersOf(['prod'], MESSAGES)).get('prod')).toContainEqual({
       metric: MESSAGES,
       labels: ['delivered'],
       value: 5,
@@ -69,6 +69,6 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     await expect(reset({ labels: { state: 'x' } })).rejects.toThrow('has no label state; its labels: series');
     expect(await reset({ labels: { series: 'x' } })).toEqual([]);
     expect(await audited()).toEqual([]);
-    expect((await totals.countersOf('prod', MESSAGES)).map(({ value }) => value)).toEqual([3, 2 ** 64]);
+    expect((await totals.countersOf(['prod'], MESSAGES)).get('prod')!.map(({ value }) => value)).toEqual([3, 2 ** 64]);
   });
 });

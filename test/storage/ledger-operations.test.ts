@@ -189,6 +189,12 @@ test.each(LEDGERS)(
     });
     await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
     expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
+    expect(await ledger.budgetChangesOf(['production', 'staging'])).toEqual(
+      new Map([
+        ['production', await ledger.budgetChanges('production', 0)],
+        ['staging', []],
+      ]),
+    );
     expect(await ledger.budgetChanges('production', NOW)).toHaveLength(1);
     expect(await ledger.raises('production', 0)).toEqual([]);
     await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');

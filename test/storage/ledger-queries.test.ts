@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import { ACTION_QUERIES, ofPlan } from '#storage/ledger-actions.ts';
-import { RAISES } from '#storage/ledger-budgets.ts';
+import { budgetQueries, RAISES } from '#storage/ledger-budgets.ts';
 import { stepQuery } from '#storage/ledger-campaigns.ts';
 import { SLICE_MS, capQueries, createCaps } from '#storage/ledger-caps.ts';
 import { historyQueries } from '#storage/ledger-history.ts';
@@ -29,6 +29,7 @@ const QUERIES: readonly (readonly [string, string])[] = [
   ['last runs', LAST_RUNS],
   ['last stops', LAST_STOPS],
   ['raises', RAISES],
+  ...Object.entries(budgetQueries(dialect)),
   ['acts of steps', stepQuery(dialect)],
   ...Object.entries(WORK_LIST),
   ...Object.entries(historyQueries(dialect)),

@@ -69,6 +69,6 @@ export async function runAggregations(database: Database): Promise<readonly unkn
   ];
   await labels.evict(A, [{ label: 'destination', value: 'a', totals: places }], () => undefined);
   const { counters, histograms } = await totals.follow(A);
-  read.push(counters, histograms, await totals.countersOf(A, increments[0].metric), await labels.load());
+  read.push(counters, histograms, (await totals.countersOf([A], increments[0].metric)).get(A), await labels.load());
   return read;
 }

@@ -9,7 +9,7 @@ export function emptyPorts(): ReadingPorts {
   return {
     flowControlHistory: new FlowControlHistory(),
     canaries: { states: () => [] },
-    spend: { budget: async () => undefined, raises: async () => [], dimension: async () => undefined },
+    spend: { budgets: async () => new Map(), dimensions: async () => new Map() },
     audit: {
       search: () => Promise.resolve({ records: [], damaged: 0 }),
       verify: () => Promise.resolve({ records: 0, isTorn: false }),

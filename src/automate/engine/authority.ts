@@ -99,8 +99,11 @@ export class Authority {
   }
 
   /** Pauses of policies or of the engine, by policy. */
-  async allPaused(policies: readonly Policy[]): Promise<ReadonlyMap<string, ActivePause | undefined>> {
-    const stored = await this.#storedPauses();
+  async allPaused(
+    policies: readonly Policy[],
+    ledger: Pick<Pauses, 'pauses'> = this.#deps.ledger,
+  ): Promise<ReadonlyMap<string, ActivePause | undefined>> {
+    const stored = await this.#storedPauses(ledger);
     const reason = (name: string) => this.#pausedBy(stored, ['engine', policyScope(name)]) ?? this.killSwitch;
     return new Map(policies.map(({ name }) => [name, reason(name)]));
   }
@@ -183,8 +186,11 @@ export class Authority {
   }
 
   /** `probationLeft` of each policy, by its name. */
-  async probations(policies: readonly Policy[]): Promise<ReadonlyMap<string, number>> {
-    const versions = await this.#deps.ledger.policyVersions(policies.map(({ name }) => name));
+  async probations(
+    policies: readonly Policy[],
+    ledger: Pick<PolicyMemory, 'policyVersions'> = this.#deps.ledger,
+  ): Promise<ReadonlyMap<string, number>> {
+    const versions = await ledger.policyVersions(policies.map(({ name }) => name));
     return new Map(policies.map((policy) => [policy.name, leftOf(policy, versions.get(policy.name))]));
   }
 
@@ -205,9 +211,9 @@ export class Authority {
   }
 
   /** Returns the pauses in the store, or the reason why they cannot be read. */
-  async #storedPauses(): Promise<readonly Pause[] | string> {
+  async #storedPauses(ledger: Pick<Pauses, 'pauses'> = this.#deps.ledger): Promise<readonly Pause[] | string> {
     try {
-      return await this.#deps.ledger.pauses();
+      return await ledger.pauses();
     } catch (error) {
       return `the store cannot be read: ${errorMessage(error)}`;
     }

@@ -6,9 +6,9 @@ import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ActivePause } from '../guardrails/guard.ts';
 import { breaker } from '../guardrails/campaign.ts';
-import type { Campaigns } from '../ledger/campaigns.ts';
+import type { Ledger, StatusReads } from '../ledger/ledger.ts';
 import type { Pause } from '../ledger/pauses.ts';
-import type { PendingTrigger, Signals } from '../ledger/signals.ts';
+import type { PendingTrigger } from '../ledger/signals.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Raises } from '../ledger/usage.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
@@ -45,8 +45,12 @@ import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type Command
 export interface Engine extends EngineCommands {
   /** Returns true if the policy exists: in the configuration, or as a manual plan in progress. */
   has(policy: string): boolean;
-  /** Statuses without `nextRunAt`, which only the scheduler knows. */
-  statuses(): Promise<readonly PolicyStatus[]>;
+  /**
+   * Statuses without `nextRunAt`, which only the scheduler knows.
+   *
+   * @param ledger view of the ledger; default: one of its own
+   */
+  statuses(ledger?: StatusReads): Promise<readonly PolicyStatus[]>;
   /** Readings for metrics, apart from the policies. */
   readings(): Promise<EngineReadings>;
   /**
@@ -130,7 +134,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   }
 
   return {
-    statuses: async () => statusesOf(parts),
+    statuses: (ledger) => statusesOf(parts, ledger),
     readings: async () => readEngine(parts),
     conditions: () => conditions.active(),
     others: conditions,
@@ -201,7 +205,7 @@ async function noteAccounts(deps: EngineDeps<Trust & Raises>): Promise<void> {
   await ledger.noteAccounts(watched, clock.now());
 }
 
-type StatusDeps = EngineDeps<Campaigns & Signals> & { readonly authority: Authority; readonly conditions: Conditions };
+type StatusDeps = EngineDeps<Pick<Ledger, 'view'>> & { readonly authority: Authority; readonly conditions: Conditions };
 
 /** Facts for the status of a policy from the ledger. */
 interface StatusFacts {
@@ -211,12 +215,16 @@ interface StatusFacts {
   readonly campaigns: readonly Campaign[];
 }
 
-async function statusesOf(deps: StatusDeps): Promise<readonly PolicyStatus[]> {
-  const { policies, authority, ledger } = deps;
-  const paused = await authority.allPaused(policies);
-  const probations = await authority.probations(policies);
-  const triggers = await pendingTriggers(policies, deps);
-  const campaigns = Map.groupBy(await ledger.campaigns(), ({ policy }) => policy);
+async function statusesOf(deps: StatusDeps, ledger?: StatusReads): Promise<readonly PolicyStatus[]> {
+  if (ledger === undefined) return deps.ledger.view((view) => statusesOf(deps, view));
+  const { policies, authority, clock } = deps;
+  const [paused, probations, triggers, open] = await Promise.all([
+    authority.allPaused(policies, ledger),
+    authority.probations(policies, ledger),
+    pendingTriggers(policies, { ledger, clock }),
+    ledger.campaigns(),
+  ]);
+  const campaigns = Map.groupBy(open, ({ policy }) => policy);
   return policies.map((policy) => {
     const { name } = policy;
     const probationLeft = probations.get(name) ?? 0;

@@ -24,7 +24,7 @@ interface HoldDeps extends EngineDeps<Signals & Campaigns> {
 /** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
 export async function pendingTriggers(
   policies: readonly Policy[],
-  { ledger, clock }: Pick<EngineDeps<Signals>, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<EngineDeps<Pick<Signals, 'pendingTriggers'>>, 'ledger' | 'clock'>,
 ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {
   const waiting = policies.filter(({ mode, when }) => mode !== 'off' && ('alert' in when || 'failureCallback' in when));
   const found = await ledger.pendingTriggers(waiting, clock.now());

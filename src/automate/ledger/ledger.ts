@@ -42,4 +42,16 @@ export interface Ledger
    * outcomes, campaigns and stored plans are those of the accounts. Everything else is the same.
    */
   within(accounts: readonly string[]): Ledger;
+  /**
+   * Gives `use` a ledger whose reads see the store at one moment, with one round trip for reads that begin together.
+   *
+   * @param signal ends the view: it rejects, and reads no more
+   */
+  view<T>(use: (ledger: Ledger) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
+
+/** Reads for the statuses of policies. */
+export type StatusReads = Pick<Pauses, 'pauses'> &
+  Pick<PolicyMemory, 'policyVersions'> &
+  Pick<Signals, 'pendingTriggers'> &
+  Pick<Campaigns, 'campaigns'>;

@@ -29,6 +29,8 @@ export interface Raises {
   raises(account: string, since: number): Promise<readonly BudgetRaise[]>;
   /** Raises, and changes of the budget by operators, since `since` that may have had an effect, oldest first. */
   budgetChanges(account: string, since: number): Promise<readonly BudgetRaise[]>;
+  /** All `budgetChanges` of each of these accounts. */
+  budgetChangesOf(accounts: readonly string[]): Promise<ReadonlyMap<string, readonly BudgetRaise[]>>;
   /**
    * Records that the store has watched accounts from now on, unless it already does. An account with another `id` is
    * another account. `adopt` forgets them, since raises may be missing. Writes nothing if nothing is new.

@@ -37,6 +37,14 @@ export interface BudgetKnowledge {
   readonly maxAgeMs: number;
 }
 
+/** Budget of an account, with its changes in the ledger. */
+export interface AccountBudget {
+  /** Absent if unknown. */
+  readonly known?: BudgetKnowledge;
+  /** Changes that may have had an effect, oldest first. */
+  readonly changes: readonly BudgetRaise[];
+}
+
 type Dated = Pick<BudgetKnowledge, 'assertedAt' | 'maxAgeMs'>;
 
 /** Returns true if the known budget is too old to act on, or has no date. */

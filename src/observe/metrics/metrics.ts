@@ -7,7 +7,7 @@ import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { createHash } from 'node:crypto';
 import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
-import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { LabelStore } from '../aggregation/label-store.ts';
 import type { TotalsStore } from '../aggregation/totals.ts';
@@ -61,8 +61,8 @@ export interface MetricsDeps extends Readings {
   readonly configuredPolicies: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   policies(): Promise<readonly PolicyStatus[]>;
   engine(): Promise<EngineReadings>;
-  /** Returns the known budget of an account; undefined if unknown. */
-  budget?(account: string): Promise<BudgetKnowledge | undefined>;
+  /** Returns the budgets of all accounts. */
+  budgets?(): Promise<ReadonlyMap<string, AccountBudget>>;
   /** Returns the leases; absent if the daemon does not share its store. */
   leases?(): LeaseReadings;
   /** Returns the current readings of the store's files. */
@@ -146,7 +146,7 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     families,
     health,
     configured: deps.configuredPolicies,
-    budget: async (account) => deps.budget?.(account),
+    budgets: async () => (await deps.budgets?.()) ?? new Map(),
     ...(deps.leases !== undefined && { leases: () => deps.leases!() }),
     onFailure,
   });

@@ -1,6 +1,6 @@
 /** Gauges of the policies and of what the engine reads from its ledger: runs, approvals, caps, pauses, budgets. */
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
-import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import type { AccountBudget, BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Families, Put } from './families.ts';
@@ -64,10 +64,10 @@ interface LedgerPartDeps {
   readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   readonly policies: () => Promise<readonly PolicyStatus[]>;
   readonly engine: () => Promise<EngineReadings>;
-  readonly budget: (account: string) => Promise<BudgetKnowledge | undefined>;
+  readonly budgets: () => Promise<ReadonlyMap<string, AccountBudget>>;
 }
 
-export function ledgerPart({ accounts, configured, engine, budget }: Omit<LedgerPartDeps, 'policies'>): StoredPart {
+export function ledgerPart({ configured, engine, budgets }: Omit<LedgerPartDeps, 'policies'>): StoredPart {
   return {
     source: 'ledger',
     gauges: [
@@ -83,13 +83,12 @@ export function ledgerPart({ accounts, configured, engine, budget }: Omit<Ledger
     ],
     async read() {
       const readings = await engine();
-      const budgets = new Map<string, BudgetKnowledge | undefined>();
-      for (const { name } of accounts) budgets.set(name, await budget(name));
+      const ofAccounts = await budgets();
       return (put) => {
         // Samples of one label set add up, so that a policy without an approval shows 0.
         for (const { account, name: policy } of configured) put('opsd_pending_plans', { account, policy }, 0);
         fillEngine(put, readings);
-        for (const [account, known] of budgets) fillBudget(put, account, known);
+        for (const [account, { known }] of ofAccounts) fillBudget(put, account, known);
       };
     },
   };

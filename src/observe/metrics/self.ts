@@ -1,7 +1,7 @@
 /** Metrics of the daemon's own state at the time of a scrape: collectors, quota, policies, health of the APIs. */
 import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
-import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ObservationBoard } from '../observations/board.ts';
 import type { Api, EventBus, OpsEvent } from '#foundation/events/events.ts';
@@ -27,7 +27,7 @@ export interface SelfDeps {
   readonly configured: readonly Pick<PolicyStatus, 'account' | 'name'>[];
   readonly policies: () => Promise<readonly PolicyStatus[]>;
   readonly engine: () => Promise<EngineReadings>;
-  readonly budget: (account: string) => Promise<BudgetKnowledge | undefined>;
+  readonly budgets: () => Promise<ReadonlyMap<string, AccountBudget>>;
   /** Returns the leases; absent if the daemon does not share its store. */
   readonly leases?: () => LeaseReadings;
   readonly onFailure: (source: SelfSource) => void;

@@ -9,12 +9,12 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { BoardReader } from '#observe/observations/board.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
-import type { Campaigns } from '#automate/ledger/campaigns.ts';
-import type { History } from '#automate/ledger/history.ts';
-import type { Pauses } from '#automate/ledger/pauses.ts';
+import type { History, LineageHistory } from '#automate/ledger/history.ts';
+import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import type { Reports } from '#automate/ledger/reports.ts';
 import type { Signals } from '#automate/ledger/signals.ts';
+import type { Raises } from '#automate/ledger/usage.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import type { Operation } from '#service/operations.ts';
 import type { ProbeDeps } from '../http/probes.ts';
@@ -25,12 +25,17 @@ import type { ReadingPorts } from './reading-ports.ts';
 import type { AccountLease, ApiUsage, LabelView } from './status-views.ts';
 
 /** Parts of the ledger that the API shows. */
-type LedgerReader = Reports &
-  PlanReader &
-  Pick<Pauses, 'pauses'> &
-  Pick<Campaigns, 'campaigns'> &
-  Pick<History, 'actionsOn' | 'resumedFrom'> &
-  Pick<Signals, 'deadLetters'>;
+export interface LedgerReader
+  extends
+    Reports,
+    PlanReader,
+    StatusReads,
+    Pick<History, 'actionsOn' | 'resumedFrom' | 'lineagesOfRuns'>,
+    Pick<Raises, 'budgetChangesOf'>,
+    Pick<Signals, 'deadLetters'> {
+  /** Gives `use` a ledger whose reads see the store at one moment. @param signal ends the view */
+  view<T>(use: (ledger: LedgerReader) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
 
 /** Incidents, and the facts about them that their pages and the API show. */
 export interface Incidents extends Pick<
@@ -39,11 +44,19 @@ export interface Incidents extends Pick<
 > {
   /** Delivery attempts to a host in the last 15 minutes; undefined if unknown. */
   attempts(account: string, host: string): { readonly delivered: number; readonly all: number } | undefined;
-  /** Number of these dead letters that each policy of the account selects. Policies about others are not in the map. */
+  /**
+   * Number of these dead letters that each policy of the account selects. Policies about others are not in the map.
+   *
+   * @param members.lineages histories of the runs, from the ledger
+   */
   selectedBy(
     account: string,
-    members: { readonly runs: readonly WorkflowDlqEntry[]; readonly deadLetters: readonly DeadLetter[] },
-  ): Promise<ReadonlyMap<string, number>>;
+    members: {
+      readonly runs: readonly WorkflowDlqEntry[];
+      readonly deadLetters: readonly DeadLetter[];
+      readonly lineages: ReadonlyMap<string, LineageHistory>;
+    },
+  ): ReadonlyMap<string, number>;
   /** Records that an operator knows of an incident, in the audit log first. */
   acknowledge(incident: Incident, person: { readonly by: string; readonly note: string }): Promise<Incident>;
   /**
@@ -62,7 +75,8 @@ export interface ApiDeps extends ProbeDeps, ReadingPorts {
   readonly clock: Clock;
   readonly board: BoardReader;
   readonly ledger: LedgerReader;
-  policies(): Promise<readonly PolicyStatus[]>;
+  /** @param ledger view of the ledger; default: one of its own */
+  policies(ledger?: StatusReads): Promise<readonly PolicyStatus[]>;
   /** Engine, for operators' commands. A decision may wait while the engine is replaced; a pause never waits. */
   readonly engine: EngineCommands;
   readonly state: StateCommands;

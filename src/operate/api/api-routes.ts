@@ -4,9 +4,10 @@ import { limitParameter, readQuery, textParameter } from '../http/query.ts';
 import { HttpError, json, type Reply } from '../http/reply.ts';
 
 import type { ApiContext, ApiRoute } from './api-deps.ts';
-import { fromStore, storeUnavailable } from './from-store.ts';
-import { actionView, readStatus, runView } from './status.ts';
-import { STORED_STATES, storedPlanDetail, storedPlanView } from './stored-plans.ts';
+import { fromLedger, storeUnavailable } from './from-store.ts';
+import { actionView, runView } from './run-views.ts';
+import { readStatus, sourceViews } from './status.ts';
+import { readPlan, STORED_STATES, storedPlanView } from './stored-plans.ts';
 
 export const STATUS_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/status', method: 'GET', handle: status },
@@ -34,8 +35,9 @@ const plansQuery = runsQuery.extend({
 });
 
 /** `Status` without its lists, and the number of items in each state. */
-async function status({ deps }: ApiContext): Promise<Reply> {
-  const { sources, policies, actions: _listed, plans, approvals: _approvals, ...rest } = await readStatus(deps, 1);
+async function status({ deps, signal }: ApiContext): Promise<Reply> {
+  const read = await readStatus(deps, 1, signal);
+  const { sources, policies, actions: _listed, plans, approvals: _approvals, ...rest } = read;
   return json(200, {
     ...rest,
     pendingPlans: plans.length,
@@ -44,64 +46,64 @@ async function status({ deps }: ApiContext): Promise<Reply> {
   });
 }
 
-async function sources({ deps }: ApiContext): Promise<Reply> {
-  const { at, sources } = await readStatus(deps, 0);
-  return json(200, { at, sources });
+function sources({ deps }: ApiContext): Reply {
+  return json(200, { at: deps.clock.now(), sources: sourceViews(deps.board) });
 }
 
-async function policies({ deps }: ApiContext): Promise<Reply> {
-  const { at, policies, storeError } = await readStatus(deps, 0);
+async function policies({ deps, signal }: ApiContext): Promise<Reply> {
+  const { at, policies, storeError } = await readStatus(deps, 0, signal);
   refuseWithoutStore(storeError);
   return json(200, { at, policies });
 }
 
 /** Active conditions, and pauses. */
-async function conditions({ deps }: ApiContext): Promise<Reply> {
-  const { at, conditions, pauses, storeError } = await readStatus(deps, 0);
+async function conditions({ deps, signal }: ApiContext): Promise<Reply> {
+  const { at, conditions, pauses, storeError } = await readStatus(deps, 0, signal);
   refuseWithoutStore(storeError);
   return json(200, { at, conditions, pauses });
 }
 
 /** Stored plans, newest first. */
-async function plans({ deps, query }: ApiContext): Promise<Reply> {
+async function plans(context: ApiContext): Promise<Reply> {
+  const { deps, query } = context;
   const { state, policy, limit } = readQuery(query, plansQuery);
   const at = deps.clock.now();
-  const found = (await fromStore(() => deps.ledger.storedPlans(state, at)))
+  const found = (await fromLedger(context, (ledger) => ledger.storedPlans(state, at)))
     .filter(({ plan }) => policy === undefined || plan.policy === policy)
     .slice(0, limit);
   return json(200, { at, plans: found.map((plan) => storedPlanView(plan, deps.engine.conditions())) });
 }
 
-async function storedPlan({ deps, id }: ApiContext): Promise<Reply> {
+async function storedPlan(context: ApiContext): Promise<Reply> {
+  const { deps, id } = context;
   const at = deps.clock.now();
-  const found = await fromStore(() => deps.ledger.storedPlan(id, at));
-  if (found === undefined) {
-    throw new HttpError(
-      404,
-      'unknown_plan',
-      `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`,
-    );
+  const plan = await fromLedger(context, (ledger) => readPlan(id, { ledger, at, engine: deps.engine }));
+  if (plan === undefined) {
+    const message = `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`;
+    throw new HttpError(404, 'unknown_plan', message);
   }
-  return json(200, { at, plan: await fromStore(() => storedPlanDetail(found, deps)) });
+  return json(200, { at, plan });
 }
 
 /** Runs of policies, newest first. */
-async function runs({ deps, query }: ApiContext): Promise<Reply> {
+async function runs(context: ApiContext): Promise<Reply> {
+  const { deps, query } = context;
   const asked = readQuery(query, runsQuery);
-  const found = await fromStore(() => deps.ledger.runs(asked));
+  const found = await fromLedger(context, (ledger) => ledger.runs(asked));
   return json(200, { at: deps.clock.now(), runs: found.map(runView) });
 }
 
-async function actions({ deps, query }: ApiContext): Promise<Reply> {
-  const { at, actions, storeError } = await readStatus(deps, readQuery(query, actionsQuery).limit);
+async function actions({ deps, query, signal }: ApiContext): Promise<Reply> {
+  const { at, actions, storeError } = await readStatus(deps, readQuery(query, actionsQuery).limit, signal);
   refuseWithoutStore(storeError);
   return json(200, { at, actions });
 }
 
 /** One action by its number, with its proposal. */
-async function action({ deps, id }: ApiContext): Promise<Reply> {
-  const number = Number(id);
-  const found = /^\d{1,15}$/.test(id) ? await fromStore(() => deps.ledger.action(number)) : undefined;
+async function action(context: ApiContext): Promise<Reply> {
+  const { deps, id } = context;
+  const isNumber = /^\d{1,15}$/.test(id);
+  const found = isNumber ? await fromLedger(context, (ledger) => ledger.action(Number(id))) : undefined;
   if (found === undefined) {
     throw new HttpError(
       404,

@@ -17,7 +17,7 @@ import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { fromStore } from './from-store.ts';
 import { PLAN_ROUTES } from './plan-routes.ts';
 import { allowLong, refused } from './refusals.ts';
-import { actionView } from './status.ts';
+import { actionView } from './run-views.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const COMMAND_ROUTES: readonly ApiRoute[] = [

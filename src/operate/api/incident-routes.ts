@@ -8,9 +8,10 @@ import { HttpError, json, type Reply } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { deadLetterQuery } from './dead-letter-query.ts';
 import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from './dead-letter-views.ts';
-import { findIncident, incidentDetail, incidentList, incidentQuery, incidentView } from './incident-views.ts';
+import { findIncident, incidentList, incidentQuery, incidentView, readIncident } from './incident-views.ts';
+import { fromLedger, fromStore } from './from-store.ts';
 import { knownAccount } from './known-account.ts';
-import { actionView } from './status.ts';
+import { actionView } from './run-views.ts';
 
 export const INCIDENT_ROUTES: readonly ApiRoute[] = [
   { path: '/api/v1/incidents', method: 'GET', handle: incidents, query: () => incidentQuery },
@@ -25,9 +26,10 @@ async function incidents({ deps, query }: ApiContext): Promise<Reply> {
   return json(200, incidentList(deps, query));
 }
 
-async function incident({ deps, id }: ApiContext): Promise<Reply> {
+async function incident({ deps, id, signal }: ApiContext): Promise<Reply> {
   await deps.incidents.settled();
-  return json(200, { at: deps.clock.now(), incident: await incidentDetail(deps, findIncident(deps, id)) });
+  const { detail } = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
+  return json(200, { at: deps.clock.now(), incident: detail });
 }
 
 const acknowledgeBody = z.strictObject({ incident: nameField('the id of an incident'), note: reasonField() });
@@ -78,10 +80,11 @@ async function deadLetter(context: ApiContext): Promise<Reply> {
   if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
   const found = findDeadLetter(deps, id, knownAccount(deps, account));
   const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
+  const actions = await fromLedger(context, (ledger) => ledger.actionsOn(found.account, [id]));
   return json(200, {
     at: deps.clock.now(),
     deadLetter: deadLetterView(deps, found),
-    actions: (await deps.ledger.actionsOn(found.account, [id])).map(actionView),
+    actions: actions.map(actionView),
     ...(sample !== undefined && { sample }),
   });
 }

@@ -17,6 +17,7 @@ import {
 import type { Selection } from '#foundation/domain/selection.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentMark } from '#observe/incidents/incident-store.ts';
 import { incidentTitle } from '#observe/incidents/incident-reports.ts';
@@ -208,10 +209,37 @@ export function findIncident({ incidents }: Pick<IncidentDeps, 'incidents'>, id:
   throw new HttpError(404, 'not_found', message);
 }
 
+/** @throws if the store cannot be read */
 export async function incidentDetail(deps: IncidentDeps, incident: Incident): Promise<IncidentDetail> {
-  const statuses = await deps.policies();
+  return (await readIncident(deps, incident)).detail;
+}
+
+/**
+ * Returns an incident, and the policies as of the same moment.
+ *
+ * @param signal ends the reading of the store
+ * @throws if the store cannot be read
+ */
+export async function readIncident(
+  deps: IncidentDeps,
+  incident: Incident,
+  signal?: AbortSignal,
+): Promise<{ readonly detail: IncidentDetail; readonly policies: readonly PolicyStatus[] }> {
   const { account, firstAt, place, kind } = incident;
   const members = membersOf(deps, incident);
+  const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
+  const [statuses, stored, lineages] = await deps.ledger.view(
+    (ledger) =>
+      Promise.all([
+        deps.policies(ledger),
+        ledger.storedPlans(['draft', 'pending', 'approved'], deps.clock.now()),
+        ledger.lineagesOfRuns(
+          account,
+          runs.map(({ workflowRunId }) => workflowRunId),
+        ),
+      ]),
+    signal,
+  );
   const ids = {
     workflow: members.filter(({ queue }) => queue === 'workflow').map(({ row }) => row.dlqId),
     message: members.filter(({ queue }) => queue === 'message').map(({ row }) => row.dlqId),
@@ -222,10 +250,15 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
   const destination = attempts && {
     destination: { host: host!, delivered: attempts.delivered, attempts: attempts.all },
   };
-  const plans = await plansOf(deps, incident, members);
-  const policies = await policiesOf(deps, statuses, incident, members);
+  const plans = plansOf(stored, incident, members);
+  const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
+  const selected =
+    members.length === 0
+      ? new Map<string, number>()
+      : deps.incidents.selectedBy(account, { runs, deadLetters, lineages });
+  const policies = policiesOf(statuses, incident, selected);
   const campaigns = campaignsOf(statuses, incident, new Set(policies.map(({ name }) => name)));
-  return {
+  const detail: IncidentDetail = {
     ...incidentView(deps, incident),
     aliases: incident.aliases,
     labels: mostFrequent(members.flatMap(({ row }) => row.labels.filter((label) => !isStamp(label)))),
@@ -249,6 +282,7 @@ export async function incidentDetail(deps: IncidentDeps, incident: Incident): Pr
       incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns, ...destination }),
     ),
   };
+  return { detail, policies: statuses };
 }
 
 /** Members that the daemon knows now, newest first. */
@@ -277,13 +311,12 @@ function mostFrequent(names: readonly string[]): Count[] {
     .slice(0, MOST_COUNTS);
 }
 
-async function plansOf(
-  { ledger, clock }: IncidentDeps,
+function plansOf(
+  stored: readonly StoredPlan[],
   { account }: Incident,
   members: readonly FoundDeadLetter[],
-): Promise<IncidentDetail['plans']> {
+): IncidentDetail['plans'] {
   const ids = new Set(members.map(({ row }) => row.dlqId));
-  const stored = await ledger.storedPlans(['draft', 'pending', 'approved'], clock.now());
   return stored
     .filter(({ plan }) => plan.account === account)
     .map((plan) => ({
@@ -293,16 +326,11 @@ async function plansOf(
     .filter((plan) => plan.members > 0);
 }
 
-async function policiesOf(
-  deps: IncidentDeps,
+function policiesOf(
   statuses: readonly PolicyStatus[],
   { account }: Incident,
-  members: readonly FoundDeadLetter[],
-): Promise<IncidentPolicyView[]> {
-  if (members.length === 0) return [];
-  const runs = members.flatMap((one) => (one.queue === 'workflow' ? one.row : []));
-  const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
-  const counts = await deps.incidents.selectedBy(account, { runs, deadLetters });
+  counts: ReadonlyMap<string, number>,
+): IncidentPolicyView[] {
   return statuses.flatMap((policy) => {
     const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
     if (selects === 0) return [];

@@ -8,7 +8,7 @@ import { redact } from '#foundation/domain/redact.ts';
 import type { MessageFacts } from '#observe/tracing/log-trace.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
-import { actionView } from './status.ts';
+import { actionView } from './run-views.ts';
 import type { ActionView } from './status-views.ts';
 
 /** Attempt to deliver the message. Durations are exact differences of the service's times. */

@@ -68,9 +68,13 @@ export async function planProgress(
   const { plan, targets } = stored;
   const period = periodOf(stored);
   if (period === undefined && plan.manual === undefined) return undefined;
-  const actions = await ledger.actionsOf(plan.policy, plan.manual === undefined ? period : undefined);
+  const [actions, campaigns, pauses] = await Promise.all([
+    ledger.actionsOf(plan.policy, plan.manual === undefined ? period : undefined),
+    ledger.campaigns(),
+    ledger.pauses(),
+  ]);
   const groups = new Set(plan.campaigns.map(({ group }) => group));
-  const live = (await ledger.campaigns()).filter(
+  const live = campaigns.filter(
     ({ policy, group }) => policy === plan.policy && (plan.manual !== undefined || groups.has(group)),
   );
   const counts = countsOf(actions);
@@ -78,7 +82,6 @@ export async function planProgress(
   const taken = new Set(actions.filter((action) => !isWithoutEffect(action)).map(({ proposal }) => proposal.target));
   const settling = live.filter(({ state }) => state === 'settling');
   const until = settling.flatMap(({ until }) => until ?? []);
-  const pauses = await ledger.pauses();
   const pause = pauses.find(({ scope }) => scope === 'engine' || scope === `policy/${plan.policy}`);
   const condition = engine.conditions().find(({ key }) => key === `held/${plan.policy}`);
   const held = stored.state !== 'approved' ? undefined : heldBy(pause, condition);

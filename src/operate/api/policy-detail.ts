@@ -3,7 +3,9 @@ import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { PolicyScopes, Scope } from './reading-ports.ts';
-import { readStatus, runView, type StatusDeps } from './status.ts';
+import { runView } from './run-views.ts';
+import { statusOf, type StatusDeps } from './status.ts';
+import { presentOutages, readStored } from './stored-status.ts';
 import type { PolicyView, RunView } from './status-views.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 
@@ -35,18 +37,26 @@ export interface PolicyDetail {
 const MOST_RUNS = 20;
 const MOST_PLANS = 20;
 
-/** @returns undefined if no policy has the name @throws if the store cannot be read */
+/** @returns the names of the policies if none has this name @throws if the store cannot be read */
 export async function readPolicyDetail(
   deps: StatusDeps & Pick<ApiDeps, 'ledger' | 'policyScopes'>,
   name: string,
-): Promise<PolicyDetail | undefined> {
-  const { at, policies, conditions, pauses, storeError } = await readStatus(deps, 0);
-  if (storeError !== undefined) throw new Error(storeError);
+  signal?: AbortSignal,
+): Promise<PolicyDetail | { readonly known: readonly string[] }> {
+  const outages = presentOutages(deps);
+  const [facts, stored, runs, scopes] = await deps.ledger.view(
+    (ledger) =>
+      Promise.all([
+        readStored(deps, ledger, { actionLimit: 0, outages }),
+        ledger.storedPlans(['draft', 'pending', 'approved'], deps.clock.now()),
+        ledger.runs({ policy: name, limit: MOST_RUNS }),
+        deps.policyScopes(name, ledger),
+      ]),
+    signal,
+  );
+  const { at, policies, conditions, pauses } = statusOf(deps, outages, facts);
   const policy = policies.find((one) => one.name === name);
-  if (policy === undefined) return undefined;
-  const stored = await deps.ledger.storedPlans(['draft', 'pending', 'approved'], at);
-  const runs = await deps.ledger.runs({ policy: name, limit: MOST_RUNS });
-  const scopes = await deps.policyScopes(name);
+  if (policy === undefined) return { known: policies.map((one) => one.name) };
   return {
     at,
     policy,

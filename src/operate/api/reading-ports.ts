@@ -1,7 +1,9 @@
 /** Access of the reading views to the rest of the daemon. */
 import type { Canaries } from '#foundation/domain/canary.ts';
-import type { BudgetKnowledge, BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import type { Raises } from '#automate/ledger/usage.ts';
+import type { PolicyMemory } from '#automate/ledger/runs.ts';
 import type { LiveReads } from './live-reads.ts';
 import type { MessageSearches } from './messages.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -18,7 +20,7 @@ export interface ReadingPorts {
   /** Configuration of the running daemon, without secrets. */
   configuration(): RunningConfiguration;
   /** Scopes of a policy; undefined if it is not in the running configuration. */
-  policyScopes(policy: string): Promise<PolicyScopes | undefined>;
+  policyScopes(policy: string, ledger: Pick<PolicyMemory, 'policyVersions'>): Promise<PolicyScopes | undefined>;
   /** Runs the policy tests beside the file of a policy; undefined if there are none. */
   policyTests(policy: string): Promise<PolicyTestResults | undefined>;
 }
@@ -39,12 +41,15 @@ export interface PolicyTestResults {
 
 /** Facts about money. */
 interface SpendPort {
-  /** Known budget; undefined if unknown. */
-  budget(account: string): Promise<BudgetKnowledge | undefined>;
-  /** Raises that may have had an effect, oldest first. @throws if the store cannot be read */
-  raises(account: string): Promise<readonly BudgetRaise[]>;
-  /** Counts of log entries by value of the configured dimension; undefined if none is configured. */
-  dimension(account: string): Promise<{ readonly name: string; readonly counts: readonly ValueCount[] } | undefined>;
+  /** Budgets of all accounts. @throws if the store cannot be read */
+  budgets(ledger: Pick<Raises, 'budgetChangesOf'>): Promise<ReadonlyMap<string, AccountBudget>>;
+  /** Counts of log entries by value of the configured dimension, of each account that has one. */
+  dimensions(): Promise<ReadonlyMap<string, DimensionCounts>>;
+}
+
+export interface DimensionCounts {
+  readonly name: string;
+  readonly counts: readonly ValueCount[];
 }
 
 /** Log entries of one value of the configured dimension, since the store began to count. */

@@ -12,7 +12,7 @@ import { readConfiguration } from './configuration.ts';
 import { readFlowControl } from './flow-control.ts';
 import { fromStore } from './from-store.ts';
 import { knownAccount } from './known-account.ts';
-import { readPolicyDetail } from './policy-detail.ts';
+import { readPolicyDetail, type PolicyDetail } from './policy-detail.ts';
 import { readSpend } from './spend.ts';
 
 export const READING_ROUTES: readonly ApiRoute[] = [
@@ -50,9 +50,9 @@ function canaries({ deps, query }: ApiContext): Reply {
   return json(200, readCanaries(deps, knownAccount(deps, readQuery(query, accountQuery).account)));
 }
 
-async function spend({ deps, query }: ApiContext): Promise<Reply> {
+async function spend({ deps, query, signal }: ApiContext): Promise<Reply> {
   const account = knownAccount(deps, readQuery(query, accountQuery).account);
-  return json(200, await fromStore(() => readSpend(deps, account)));
+  return json(200, await fromStore(() => readSpend(deps, { account, signal })));
 }
 
 async function audit(context: ApiContext): Promise<Reply> {
@@ -96,9 +96,17 @@ function configuration({ deps }: ApiContext): Reply {
   return json(200, readConfiguration(deps));
 }
 
-async function policy({ deps, id }: ApiContext): Promise<Reply> {
-  const found = await fromStore(() => readPolicyDetail(deps, id));
-  if (found !== undefined) return json(200, found);
-  const known = (await deps.policies()).map(({ name }) => name);
-  throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
+async function policy(context: ApiContext): Promise<Reply> {
+  return json(200, await requestedPolicy(context));
+}
+
+/** @throws {HttpError} 404, 503 */
+export async function requestedPolicy({
+  deps,
+  id,
+  signal,
+}: Pick<ApiContext, 'deps' | 'id' | 'signal'>): Promise<PolicyDetail> {
+  const found = await fromStore(() => readPolicyDetail(deps, id, signal));
+  if ('policy' in found) return found;
+  throw new HttpError(404, 'unknown_policy', unknownPolicy(id, found.known));
 }

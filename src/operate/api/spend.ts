@@ -1,8 +1,13 @@
 /** Spend of the month by account: billing, forecast, known budget, and the raises that the daemon made. */
-import { isOutdated, type BudgetKnowledge, type BudgetRaise } from '#foundation/domain/known-budget.ts';
+import {
+  isOutdated,
+  type AccountBudget,
+  type BudgetKnowledge,
+  type BudgetRaise,
+} from '#foundation/domain/known-budget.ts';
 import type { Spend } from '#foundation/domain/statistics.ts';
 import type { ApiDeps } from './api-deps.ts';
-import type { ValueCount } from './reading-ports.ts';
+import type { DimensionCounts, ValueCount } from './reading-ports.ts';
 import { sourceViews } from './status.ts';
 import type { SourceView } from './status-views.ts';
 
@@ -60,24 +65,36 @@ const MOST_RAISES = 100;
 
 /** @throws if the store cannot be read */
 export async function readSpend(
-  deps: Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'spend'>,
-  account?: string,
+  deps: SpendDeps & Pick<ApiDeps, 'accounts' | 'spend'> & { readonly ledger: Pick<ApiDeps['ledger'], 'view'> },
+  { account, signal }: { readonly account?: string | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<SpendView> {
+  const { spend } = deps;
   const names = deps.accounts.map(({ name }) => name).filter((name) => account === undefined || name === account);
-  const accounts = await Promise.all(names.map(async (name) => spendOf(name, deps)));
+  const [budgets, dimensions] = await Promise.all([
+    deps.ledger.view((ledger) => spend.budgets(ledger), signal),
+    spend.dimensions(),
+  ]);
+  const accounts = names.map((name) =>
+    spendOf(name, { budget: budgets.get(name), dimension: dimensions.get(name) }, deps),
+  );
   return { at: deps.clock.now(), accounts };
 }
 
-async function spendOf(
+type SpendDeps = Pick<ApiDeps, 'clock' | 'board'>;
+
+function spendOf(
   account: string,
-  { clock, board, spend }: Pick<ApiDeps, 'clock' | 'board' | 'spend'>,
-): Promise<AccountSpend> {
-  const raises = await spend.raises(account);
-  const known = await spend.budget(account);
+  {
+    budget,
+    dimension,
+  }: { readonly budget: AccountBudget | undefined; readonly dimension: DimensionCounts | undefined },
+  { clock, board }: SpendDeps,
+): AccountSpend {
+  const { known, changes = [] } = budget ?? {};
+  const raises = changes.filter(({ isByOperator }) => isByOperator !== true);
   const batch = board.fresh(account, 'accountStats');
   const [stats] = batch?.rows ?? [];
   const { requestsLastDay: _requests, ...projected } = stats?.spend ?? {};
-  const dimension = await spend.dimension(account);
   const source = sourceViews(board).find((one) => one.account === account && one.collector === 'accountStats');
   return {
     account,

@@ -2,7 +2,7 @@
 import { allowedOf, type ActionType, type Denial, type Plan, type PlanState } from '#foundation/domain/plan.ts';
 import { planProgress, type PlanProgress } from './plan-progress.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
-import type { StoredPlan } from '#automate/ledger/plans.ts';
+import type { PlanReader, StoredPlan } from '#automate/ledger/plans.ts';
 
 export const STORED_STATES = [
   'draft',
@@ -98,10 +98,17 @@ export function storedPlanView(stored: StoredPlan, conditions: readonly Conditio
   };
 }
 
-export async function storedPlanDetail(
-  stored: StoredPlan,
-  deps: Parameters<typeof planProgress>[1],
-): Promise<StoredPlanDetail> {
+/** @returns undefined if no plan has the id */
+export async function readPlan(
+  id: string,
+  deps: Parameters<typeof planProgress>[1] & {
+    readonly ledger: Pick<PlanReader, 'storedPlan'>;
+    /** Epoch milliseconds. */
+    readonly at: number;
+  },
+): Promise<StoredPlanDetail | undefined> {
+  const stored = await deps.ledger.storedPlan(id, deps.at);
+  if (stored === undefined) return undefined;
   const { plan, targets } = stored;
   const progress = await planProgress(stored, deps);
   return {

@@ -1,6 +1,8 @@
 /** Router of requests. access.ts decides on permissions. */
+import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import { bySession, identify, isOpen, type Access, type Caller } from './access.ts';
+import { withinDeadline } from './deadline.ts';
 import { isFormToken } from './form-token.ts';
 import { UNGUARDED } from './listener-security.ts';
 import type { Asked } from './http-listener.ts';
@@ -28,7 +30,7 @@ export interface MoreRoutes<Deps> {
  *
  * @param loadMore loads the routes of all other paths
  */
-export function createRouter<Deps extends { readonly logger: Logger }>(
+export function createRouter<Deps extends { readonly logger: Logger; readonly clock: Clock }>(
   routes: readonly Route<Deps>[],
   deps: Deps,
   loadMore: () => Promise<MoreRoutes<Deps>>,
@@ -49,7 +51,10 @@ export function createRouter<Deps extends { readonly logger: Logger }>(
       }
       caller = await callerOf(asked, access, found);
       const { route, id } = fitting(found, [...(more?.routes ?? []), ...routes], asked);
-      return await route.handle({ ...asked, deps, access, caller, id });
+      const answer = (given: Asked) => route.handle({ ...given, deps, access, caller, id });
+      // Probes and metrics need neither the store nor the service.
+      const isRead = more !== undefined && route.method === 'GET';
+      return await (isRead ? withinDeadline(asked, deps.clock, answer) : answer(asked));
     } catch (error) {
       if (error instanceof HttpError) return failed(error);
       if (signal.aborted) {

@@ -8,7 +8,7 @@ import {
 } from '../api/dead-letter-views.ts';
 import { formatCount } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
-import { actionView } from '../api/status.ts';
+import { actionView } from '../api/run-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from './actions-table.ts';

@@ -2,8 +2,9 @@
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
+import { fromStore } from '../api/from-store.ts';
 import { acknowledgeIncident } from '../api/incident-routes.ts';
-import { findIncident, incidentDetail, type IncidentDetail } from '../api/incident-views.ts';
+import { findIncident, incidentDetail, readIncident, type IncidentDetail } from '../api/incident-views.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
@@ -32,11 +33,12 @@ import { deadLetterPath, incidentPath, planPath } from './paths.ts';
 import { table } from './table.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {
-  const { deps, id } = context;
+  const { deps, id, signal } = context;
   await deps.incidents.settled();
-  const incident = withCommands(context, await incidentDetail(deps, findIncident(deps, id)));
+  const read = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
+  const incident = withCommands(context, read.detail);
   const at = deps.clock.now();
-  const own = (await deps.policies()).map((policy) => ({
+  const own = read.policies.map((policy) => ({
     ...policy,
     campaigns: policy.campaigns.filter((one) => incident.campaigns.some((c) => c.id === one.id)),
   }));

@@ -22,8 +22,8 @@ import { problemPath } from './paths.ts';
 const ACTIONS = 10;
 
 export async function nowPage(context: PageContext): Promise<Reply> {
-  const { deps } = context;
-  const status = withCommands(context, await readStatus(deps, ACTIONS));
+  const { deps, signal } = context;
+  const status = withCommands(context, await readStatus(deps, ACTIONS, signal));
   const command = commandOf(context);
   return showPage(context, {
     title: 'Now',

@@ -1,7 +1,8 @@
 /** Page of one stored plan, with its decision. */
-import { fromStore } from '../api/from-store.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
+import { fromLedger } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
-import { storedPlanDetail, type StoredPlanDetail } from '../api/stored-plans.ts';
+import { readPlan, type StoredPlanDetail } from '../api/stored-plans.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
@@ -21,17 +22,19 @@ import { progressPart } from './plan-progress.ts';
 export async function planPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;
   const at = deps.clock.now();
-  const found = await fromStore(() => deps.ledger.storedPlan(id, at));
+  const [found, pauses] = await fromLedger(context, (ledger) =>
+    Promise.all([readPlan(id, { ledger, at, engine: deps.engine }), ledger.pauses()]),
+  );
   if (found === undefined) {
     const message = `Plan ${id.slice(0, 80)} does not exist. Plans are made on the page of a policy, and expire.`;
     throw new HttpError(404, 'unknown_plan', message);
   }
-  const detail = withCommands(context, await storedPlanDetail(found, deps));
+  const detail = withCommands(context, found);
   return showPage(context, {
     title: `Plan ${detail.id}`,
     section: '/policies',
     main: html`${head(detail, at)} ${decision(context, detail)} ${progressPart(detail, at)}
-    ${await progressForms(context, detail)}
+    ${progressForms(context, detail, pauses)}
     ${section(
       'planned',
       'As it was planned',
@@ -121,13 +124,13 @@ function decision(context: PageContext, detail: StoredPlanDetail): Html | undefi
 }
 
 /** Forms of a manual plan in progress. */
-async function progressForms(
+function progressForms(
   context: PageContext,
   { id, policy, state: now, progress, origin }: StoredPlanDetail,
-): Promise<Html | undefined> {
+  pauses: readonly Pause[],
+): Html | undefined {
   if (origin === 'policy' || progress === undefined || now !== 'approved') return undefined;
   // A pause of all policies is lifted on the first page.
-  const pauses = await context.deps.ledger.pauses();
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy}`);
   const pause = isPaused ? liftForm(context, policy) : pauseForm(context, policy, 'plan');
   return html`<div class="acts">

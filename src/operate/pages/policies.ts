@@ -13,7 +13,7 @@ import { long, moment, section, state, sub, time, type Tone } from './page-parts
 import { table } from './table.ts';
 
 export async function policiesPage(context: PageContext): Promise<Reply> {
-  const { policies: rows, at, storeError } = withCommands(context, await readStatus(context.deps, 0));
+  const { policies: rows, at, storeError } = withCommands(context, await readStatus(context.deps, 0, context.signal));
   return showPage(context, {
     title: 'Policies',
     section: '/policies',

@@ -1,16 +1,15 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
 import { requirePolicy } from '../api/command-routes.ts';
-import { fromStore } from '../api/from-store.ts';
 import { refused } from '../api/refusals.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { readPolicyDetail, type PolicyDetail } from '../api/policy-detail.ts';
+import type { PolicyDetail } from '../api/policy-detail.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
+import { requestedPolicy } from '../api/reading-routes.ts';
 import type { RunView } from '../api/status-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
-import { HttpError, type Reply } from '../http/reply.ts';
+import type { Reply } from '../http/reply.ts';
 import { buttonOf, textOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
@@ -36,12 +35,7 @@ import { table } from './table.ts';
 
 export async function policyPage(context: PageContext): Promise<Reply> {
   const { deps, id, query } = context;
-  const found = await fromStore(() => readPolicyDetail(deps, id));
-  if (found === undefined) {
-    const known = (await deps.policies()).map(({ name }) => name);
-    throw new HttpError(404, 'unknown_policy', unknownPolicy(id, known));
-  }
-  const detail = withCommands(context, found);
+  const detail = withCommands(context, await requestedPolicy(context));
   const { policy, at, pauses, plans } = detail;
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy.name}`);
   const pending = plans.filter((plan) => plan.state === 'pending');

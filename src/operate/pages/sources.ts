@@ -1,6 +1,6 @@
 /** Page of the sources: data from the service, the comparison of log and statistics, accounts, and labels. */
 import { counted, formatAge, formatCount, formatSpan } from '../api/format.ts';
-import { readStatus } from '../api/status.ts';
+import { readLeases, readSources } from '../api/status.ts';
 import type { AccountView, SourceState, SourceView } from '../api/status-views.ts';
 import { sourceAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
@@ -11,15 +11,15 @@ import { duration, moment, section, state, sub, time, type Tone } from './page-p
 import { reconciliation } from './reconciliation-table.ts';
 import { table } from './table.ts';
 
-export async function sourcesPage(context: PageContext): Promise<Reply> {
+export function sourcesPage(context: PageContext): Reply {
   const { deps } = context;
-  const status = withCommands(context, await readStatus(deps, 0));
+  const { sources: rows, reconciliation: compared } = withCommands(context, readSources(deps));
   return showPage(context, {
     title: 'Sources',
     section: '/sources',
-    main: html`${section('sources', 'Data from the service', sources(status.sources, status.at))}
-    ${reconciliation(status.reconciliation, status.sources)}
-    ${section('accounts', 'Accounts', accounts(status.accounts))} ${overflowedLabels(deps.labels?.() ?? [])}`,
+    main: html`${section('sources', 'Data from the service', sources(rows, deps.clock.now()))}
+    ${reconciliation(compared, rows)} ${section('accounts', 'Accounts', accounts(readLeases(deps).accounts))}
+    ${overflowedLabels(deps.labels?.() ?? [])}`,
   });
 }
 

@@ -15,9 +15,9 @@ import { table } from './table.ts';
 const MOST_DAYS = 31;
 
 export async function spendPage(context: PageContext): Promise<Reply> {
-  const { deps, query } = context;
+  const { deps, query, signal } = context;
   const account = knownAccount(deps, filtersOf(query).get('account') ?? undefined);
-  const { accounts, at } = await fromStore(() => readSpend(deps, account));
+  const { accounts, at } = await fromStore(() => readSpend(deps, { account, signal }));
   return showPage(context, {
     title: 'Spend',
     section: '/spend',

@@ -31,8 +31,8 @@ export interface OutageFacts {
   readonly at: number;
   readonly account: string;
   readonly outages: readonly Outage[];
-  /** Entries of the workflow DLQ; absent if unknown. */
-  readonly entries?: readonly WorkflowDlqEntry[];
+  /** Failed runs in the workflow DLQ, by destination; absent if unknown. */
+  readonly runs?: ReadonlyMap<string, readonly WorkflowDlqEntry[]>;
   readonly dlqRetentionMs?: number;
   readonly policies: readonly PolicyStatus[];
   /** Pending plans. */
@@ -46,20 +46,17 @@ export interface OutageFacts {
     readonly covers: number;
     readonly left?: number;
   }[];
-  /** Returns the names of the policies that select one of these runs. */
-  readonly selecting: (runs: readonly WorkflowDlqEntry[]) => Promise<ReadonlySet<string>>;
+  /** Names of the policies that select one of the failed runs of a destination, by these runs. */
+  readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
 }
 
-export async function outageViews(facts: OutageFacts): Promise<OutageView[]> {
-  const { account, outages, entries, dlqRetentionMs } = facts;
-  if (outages.length === 0) return [];
-  const byHost = entries && Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl));
-  const views: OutageView[] = [];
-  for (const { host, ...outage } of outages) {
-    const runs = byHost && (byHost.get(host) ?? []);
-    const selecting = runs && (await facts.selecting(runs));
+export function outageViews(facts: OutageFacts): OutageView[] {
+  const { account, outages, dlqRetentionMs } = facts;
+  return outages.map(({ host, ...outage }) => {
+    const runs = facts.runs && (facts.runs.get(host) ?? []);
+    const selects = (name: string): boolean => runs === undefined || facts.selecting.get(runs)?.has(name) === true;
     const oldest = runs?.reduce((least, { createdAt }) => Math.min(least, createdAt), Infinity) ?? Infinity;
-    views.push({
+    return {
       account,
       destination: host,
       ...outage,
@@ -68,14 +65,14 @@ export async function outageViews(facts: OutageFacts): Promise<OutageView[]> {
       ...(oldest < Infinity && dlqRetentionMs !== undefined && { firstExpiresAt: oldest + dlqRetentionMs }),
       reactions: facts.policies
         .filter((policy) => policy.account === account && policy.action === 'workflow-dlq.resume')
-        .filter(({ name }) => selecting?.has(name) !== false)
+        .filter(({ name }) => selects(name))
         .map((policy) => ({ policy: policy.name, ...reaction(policy, host, facts) })),
-    });
-  }
-  return views;
+    };
+  });
 }
 
-function hostOf(url: string): string {
+/** Host of the URL of a failed run: its destination. */
+export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
 

@@ -50,12 +50,12 @@ export function shownPorts(own: AccountPorts, deps: ShownDeps): AccountPorts {
     });
   return {
     board: shownBoard(own.board, deps),
-    async policies() {
+    async policies(view) {
       const others = otherNames().flatMap((name) => {
         const policies = remote(name)?.facts.policies ?? deps.configured(name);
         return deps.isUnowned(name) ? policies.map(withoutOwner) : policies;
       });
-      return inOrder([...(await own.policies()), ...others], deps);
+      return inOrder([...(await own.policies(view)), ...others], deps);
     },
     engine: {
       ...own.engine,

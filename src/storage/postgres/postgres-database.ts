@@ -6,6 +6,7 @@ import { sleep } from '#foundation/platform/sleep.ts';
 import type { Database, Row, Work } from '../database.ts';
 import { StoreError } from '../store-error.ts';
 import { openPool, placeOf } from './connections.ts';
+import { createViews } from './read-views.ts';
 import { CommitUnknownError, explainPostgres, isConnectionLost, isReadOnly, LeaseLostError } from './postgres-error.ts';
 import { drive, together } from './statements.ts';
 import { isOfTimeline, TIMELINE } from './timeline.ts';
@@ -117,15 +118,19 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     return undefined;
   }
 
+  const read = <T>(work: Work<T>): Promise<T> =>
+    connected(async (client) => {
+      const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, work)]);
+      await commit(client);
+      return result;
+    });
+  // The other connections remain for what the daemon does by itself.
+  const most = Math.ceil(poolSize / 2);
   return {
     dialect: POSTGRES,
     place,
-    read: <T>(work: Work<T>) =>
-      connected(async (client) => {
-        const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, work)]);
-        await commit(client);
-        return result;
-      }),
+    read,
+    view: createViews({ place, most, clock, connected, begin: READ, commit, transaction }),
     transaction,
     renew: () => pool.renew(),
     async [Symbol.asyncDispose]() {

@@ -11,12 +11,17 @@ const MOST_PARAMETERS = 65_535;
 /** Statements that are sent without waiting for earlier results. */
 const MOST_SENT = 100;
 
-/** Runs work, one statement after the other. */
-export async function drive<T>(client: ClientBase, work: Work<T>): Promise<T> {
+/**
+ * Runs work, one statement after the other.
+ *
+ * @param check called before each statement; the work gets its error
+ */
+export async function drive<T>(client: ClientBase, work: Work<T>, check?: () => void): Promise<T> {
   let step = work.next();
   while (step.done !== true) {
     let outcome: Outcome;
     try {
+      check?.();
       outcome = await execute(client, step.value);
     } catch (error) {
       step = work.throw(error);

@@ -145,13 +145,13 @@ describe('/api/v1/spend', () => {
     const deps = world({
       accounts: ACCOUNTS,
       spend: {
-        budget: async (account) =>
-          account === 'production' ? { knownUsd: 150, origin: 'ledger', assertedAt: NOW - 9, maxAgeMs: 10 } : undefined,
-        raises: async (account) => (account === 'production' ? [{ ...raise, at: NOW - 99 }, raise] : []),
-        dimension: async (account) =>
-          account === 'production'
-            ? { name: 'label', counts: [{ value: HOSTILE, states: { DELIVERED: 4 } }] }
-            : undefined,
+        budgets: async () => {
+          const known = { knownUsd: 150, origin: 'ledger', assertedAt: NOW - 9, maxAgeMs: 10 } as const;
+          const changes = [{ ...raise, at: NOW - 99 }, { ...raise, at: NOW - 50, isByOperator: true as const }, raise];
+          return new Map([['production', { known, changes }]]);
+        },
+        dimensions: async () =>
+          new Map([['production', { name: 'label', counts: [{ value: HOSTILE, states: { DELIVERED: 4 } }] }]]),
       },
     });
     register(deps, 'accountStats');
@@ -186,17 +186,23 @@ describe('/api/v1/spend', () => {
   test('an unlimited budget is null, and a budget without a date is too old to act on', async () => {
     const deps = world({
       accounts: [{ name: 'production' }],
-      spend: { ...world().spend, budget: async () => ({ knownUsd: Infinity, origin: 'configuration', maxAgeMs: 10 }) },
+      spend: {
+        ...world().spend,
+        budgets: async () => {
+          const known = { knownUsd: Infinity, origin: 'configuration', maxAgeMs: 10 } as const;
+          return new Map([['production', { known, changes: [] }]]);
+        },
+      },
     });
     const { accounts } = await get<SpendView>(deps, '/api/v1/spend');
     expect(accounts[0]!.budget).toEqual({ knownUsd: null, origin: 'configuration', isOutdated: true });
   });
 
   test('an unreadable store is an error with its reason', async () => {
-    const raises = () => {
+    const budgets = () => {
       throw new Error('disk I/O error');
     };
-    const deps = world({ accounts: ACCOUNTS, spend: { ...world().spend, raises } });
+    const deps = world({ accounts: ACCOUNTS, spend: { ...world().spend, budgets } });
     expect(await refusal(deps, '/api/v1/spend')).toEqual([
       503,
       'store_unavailable',

@@ -400,7 +400,7 @@ describe('the verdict', () => {
     });
 
     /** The policy selects the runs of this host only. */
-    const selectedBy = async (_account: string, { runs }: { readonly runs: readonly { workflowUrl: string }[] }) => {
+    const selectedBy = (_account: string, { runs }: { readonly runs: readonly { workflowUrl: string }[] }) => {
       const count = runs.filter(({ workflowUrl }) => workflowUrl.startsWith('https://crm.vendor.example/')).length;
       return new Map(count === 0 ? [] : [['resume-billing', count]]);
     };

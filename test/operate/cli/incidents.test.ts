@@ -51,7 +51,7 @@ async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_4
       incidentOf: (_account, queue) => (queue === 'workflow' ? incident.id : undefined),
       memberIds: (_incident, queue) => (queue === 'workflow' ? RUNS.map(({ dlqId }) => dlqId) : []),
       deadLetters: () => [deadLetter({ dlqId: 'msg-dlq-1', learnedAt: NOW - MINUTE })],
-      selectedBy: async () => new Map(policies.map(({ name }) => [name, 2])),
+      selectedBy: () => new Map(policies.map(({ name }) => [name, 2])),
       attempts: () => ({ delivered: 1, all: 10 }),
       readRow: () => Promise.resolve({ body: 'hello', header: { Authorization: 'Bearer hunter2' } }),
       acknowledge: async (one, person) => {

@@ -356,7 +356,7 @@ describe('GET /api/v1/incidents/{id}', () => {
     find: (id: string) => (id === INCIDENT.id ? INCIDENT : undefined),
     incidentOf: (_account: string, _queue: string, id: string) => (members.includes(id) ? INCIDENT.id : undefined),
     memberIds: () => members,
-    selectedBy: async () => new Map([['resume-billing', 2]]),
+    selectedBy: () => new Map([['resume-billing', 2]]),
     attempts: () => ({ delivered: 1, all: 10 }),
     marks: () => [
       { at: NOW - 86_400_000, kind: 'configuration', detail: 'old' } as const,

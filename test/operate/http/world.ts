@@ -84,6 +84,13 @@ export function ledger(overrides: Partial<ServerDeps['ledger']> = {}): ServerDep
     actionsOn: async () => [],
     resumedFrom: async () => new Map(),
     deadLetters: async () => [],
+    lineagesOfRuns: async () => new Map(),
+    policyVersions: async () => new Map(),
+    pendingTriggers: async () => new Map(),
+    budgetChangesOf: async () => new Map(),
+    async view(use) {
+      return use(this);
+    },
     ...overrides,
   };
 }
@@ -122,7 +129,7 @@ export function incidents(overrides: Partial<ServerDeps['incidents']> = {}): Ser
     marks: () => [],
     settled: () => Promise.resolve(),
     attempts: () => undefined,
-    selectedBy: async () => new Map(),
+    selectedBy: () => new Map(),
     acknowledge: (incident) => Promise.resolve(incident),
     readRow: () => Promise.resolve('no row'),
     ...overrides,

@@ -266,7 +266,7 @@ function failures(text: (plain: string) => string): Pick<World, 'incidents'> & {
       deadLetters: (account) => (account === 'production' ? [letter] : []),
       marks: () => [{ at: NOW - 3_000_000, kind: 'configuration', detail: '9f3c2a' }],
       attempts: () => ({ delivered: 3, all: 312 }),
-      selectedBy: async () => new Map([['resume-billing', 60]]),
+      selectedBy: () => new Map([['resume-billing', 60]]),
     }),
   };
 }
@@ -297,17 +297,16 @@ function fullPorts(text: (plain: string) => string): ReadingPorts {
     flowControlHistory,
     canaries: { states: () => allCanaries(NOW, text) },
     spend: {
-      budget: async () => ({
-        knownUsd: 400,
-        origin: 'configuration',
-        assertedAt: NOW - 86_400_000,
-        maxAgeMs: 604_800_000,
-      }),
-      raises: async () => [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }],
-      dimension: async () => ({
-        name: text('customer'),
-        counts: [{ value: text('acme'), states: { DELIVERED: 812 } }],
-      }),
+      budgets: async () => {
+        const known = { knownUsd: 400, origin: 'configuration', maxAgeMs: 604_800_000 } as const;
+        const changes = [{ at: NOW - 86_400_000, fromUsd: 300, toUsd: 400, outcome: 'verified' }];
+        const budget = { known: { ...known, assertedAt: NOW - 86_400_000 }, changes };
+        return new Map(['production', 'staging'].map((account) => [account, budget]));
+      },
+      dimensions: async () => {
+        const counts = [{ value: text('acme'), states: { DELIVERED: 812 } }];
+        return new Map(['production', 'staging'].map((account) => [account, { name: text('customer'), counts }]));
+      },
     },
     audit: {
       search: () => Promise.resolve({ records: Array.from({ length: 30 }, () => record), damaged: 0, cursor: '1.2' }),

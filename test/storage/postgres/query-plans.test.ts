@@ -41,6 +41,7 @@ describe.each(SERVERS)('%s', (server) => {
     const database: Database = {
       dialect: opened.dialect,
       read: (work) => opened.read(recorded(work)),
+      view: (use) => use(database),
       transaction: (work) => opened.transaction(recorded(work)),
     };
     const store = { database };

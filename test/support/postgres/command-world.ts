@@ -171,6 +171,7 @@ export class CommandReplica {
     const database: Database = {
       dialect: this.#database.dialect,
       read: (work) => this.#gated(() => this.#database.read(work), false),
+      view: (use) => use(database),
       transaction: <T>(work: Work<T>, account?: string) =>
         this.#gated(() => this.#database.transaction(work, account), true),
     };

@@ -1,0 +1,153 @@
+/** Part of a status that the store has: read at one moment. */
+import type { Outage } from '#foundation/domain/outage.ts';
+import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
+import type { RunRecord } from '#automate/ledger/reports.ts';
+import { hostOf } from '../situation/outages.ts';
+import type { ApiDeps, LedgerReader } from './api-deps.ts';
+import { actionView, runView } from './run-views.ts';
+import type { ActionView, PolicyView } from './status-views.ts';
+import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
+
+export interface StoredFacts {
+  readonly policies: readonly PolicyView[];
+  readonly actions: readonly ActionView[];
+  readonly unknown: number;
+  readonly pauses: readonly Pause[];
+  readonly plans: readonly StoredPlanView[];
+  /** Plans with an active approval. */
+  readonly approvals: readonly StoredPlanView[];
+  /** Names of the policies that select a failed run of a destination, by its runs. */
+  readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
+  /** Reason why the store was not read. */
+  readonly error?: string;
+}
+
+/** Facts of a store that was not read. */
+export const NOT_READ: StoredFacts = {
+  policies: [],
+  actions: [],
+  unknown: 0,
+  pauses: [],
+  plans: [],
+  approvals: [],
+  selecting: new Map(),
+};
+
+/** Destinations of an account that are down. */
+export interface AccountOutages {
+  readonly account: string;
+  /** False without a reading of the account's log. */
+  readonly isKnown: boolean;
+  readonly outages: readonly Outage[];
+  /** Failed runs in the workflow DLQ, by destination; absent if the listing is stale or disabled. */
+  readonly runs?: ReadonlyMap<string, readonly WorkflowDlqEntry[]>;
+  readonly dlqRetentionMs?: number;
+}
+
+export function presentOutages({
+  accounts,
+  board,
+  outages,
+}: Pick<ApiDeps, 'accounts' | 'board' | 'outages'>): AccountOutages[] {
+  return accounts.map(({ name: account, dlqRetentionMs }) => {
+    const found = outages(account);
+    const entries = found && found.length > 0 ? board.fresh(account, 'workflowDlq')?.rows : undefined;
+    return {
+      account,
+      isKnown: found !== undefined,
+      outages: found ?? [],
+      ...(entries && { runs: Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl)) }),
+      ...(dlqRetentionMs !== undefined && { dlqRetentionMs }),
+    };
+  });
+}
+
+/** Part of `ApiDeps` that the reading needs. */
+type StoredDeps = Pick<ApiDeps, 'clock' | 'policies'> & {
+  readonly incidents: Pick<ApiDeps['incidents'], 'selectedBy'>;
+};
+
+/** @throws if the store cannot be read */
+export async function readStored(
+  deps: StoredDeps,
+  ledger: LedgerReader,
+  { actionLimit, outages }: { readonly actionLimit: number; readonly outages: readonly AccountOutages[] },
+): Promise<StoredFacts> {
+  const at = deps.clock.now();
+  const [unknown, stored, lastRuns, statuses, actions, pauses, selecting] = await Promise.all([
+    ledger.unknownOutcomes(),
+    ledger.storedPlans(['pending', 'approved'], at),
+    ledger.lastRuns(),
+    deps.policies(ledger),
+    actionLimit === 0 ? [] : ledger.recentActions(actionLimit),
+    ledger.pauses(),
+    selectionsOf(outages, deps, ledger),
+  ]);
+  const plans = stored.map((plan) => storedPlanView(plan));
+  const runs = await withDecisions(lastRuns, plans, { ledger, at });
+  return {
+    policies: statuses.map((policy) => policyView(policy, runs)),
+    actions: actions.map(actionView),
+    unknown: unknown.values().reduce((sum, count) => sum + count, 0),
+    pauses,
+    plans: plans.filter(({ state }) => state === 'pending'),
+    approvals: plans.filter(({ state }) => state === 'approved'),
+    selecting,
+  };
+}
+
+/** Maximum number of failed runs per destination that are evaluated to find the policies that select them. */
+const MOST_EVALUATED = 200;
+
+async function selectionsOf(
+  outages: readonly AccountOutages[],
+  { incidents }: StoredDeps,
+  ledger: LedgerReader,
+): Promise<StoredFacts['selecting']> {
+  const found = outages.map(async ({ account, outages: down, runs }) => {
+    const failed = down.flatMap(({ host }) => {
+      const all = runs?.get(host);
+      return all === undefined ? [] : [{ all, sample: all.slice(0, MOST_EVALUATED) }];
+    });
+    if (failed.length === 0) return [];
+    const lineages = await ledger.lineagesOfRuns(
+      account,
+      failed.flatMap(({ sample }) => sample.map(({ workflowRunId }) => workflowRunId)),
+    );
+    return failed.map(({ all, sample }) => {
+      const counts = incidents.selectedBy(account, { runs: sample, deadLetters: [], lineages });
+      return [all, new Set(counts.keys())] as const;
+    });
+  });
+  return new Map((await Promise.all(found)).flat());
+}
+
+/** Returns the last runs as of now: one that was pending approval has the decision on its plan. */
+async function withDecisions(
+  runs: readonly RunRecord[],
+  plans: readonly StoredPlanView[],
+  { ledger, at }: { readonly ledger: Pick<LedgerReader, 'storedPlans'>; readonly at: number },
+): Promise<readonly RunRecord[]> {
+  const pending = new Set(plans.filter(({ state }) => state === 'pending').map(({ policy }) => policy));
+  const isDecided = ({ outcome, policy }: RunRecord) => outcome === 'pending_approval' && !pending.has(policy);
+  if (!runs.some(isDecided)) return runs;
+  const decided = await ledger.storedPlans(['approved', 'rejected', 'replaced', 'expired', 'cancelled'], at);
+  return runs.map((run) => {
+    const [last] = decided
+      .filter(({ plan, decidedAt = 0 }) => plan.policy === run.policy && decidedAt >= run.at)
+      .toSorted((a, b) => (b.decidedAt ?? 0) - (a.decidedAt ?? 0));
+    if (!isDecided(run) || last === undefined) return run;
+    const why = last.reason === undefined ? '' : `: ${last.reason}`;
+    const detail = `approval: plan ${last.plan.id} is ${last.state} by ${last.by ?? 'an operator'}${why}`;
+    return { ...run, outcome: 'held', detail };
+  });
+}
+
+function policyView(policy: PolicyStatus, runs: readonly RunRecord[]): PolicyView {
+  const run = runs.find((candidate) => candidate.policy === policy.name && candidate.account === policy.account);
+  if (run === undefined) return policy;
+  const { policy: _policy, account: _account, ...lastRun } = runView(run);
+  return { ...policy, lastRun };
+}

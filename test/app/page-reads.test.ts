@@ -1,0 +1,176 @@
+/** Reads of the store for each page of a daemon with 50 accounts, and pages over a store that responds slowly. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { startApp } from '#app/daemon.ts';
+import type { Daemon } from '#app/options.ts';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import { createLogger } from '#foundation/platform/logger.ts';
+import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { seededRandom } from '#foundation/platform/random.ts';
+import { cuttingProxy } from '../support/postgres/cutting-proxy.ts';
+import { SERVERS } from '../support/postgres/servers.ts';
+import { emptyDatabase } from '../support/postgres/test-databases.ts';
+import { TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const ACCOUNTS = Array.from({ length: 50 }, (_, index) => `shop-${index}`);
+const server = SERVERS.at(-1)!;
+
+/** A replica that owns all accounts. Nothing happens by itself, because its clock stands still. */
+async function world() {
+  const proxy = await cuttingProxy(await emptyDatabase(server));
+  const folder = tempDir();
+  const path = join(folder, 'opsd.yaml');
+  writeFileSync(
+    path,
+    `
+server: { listen: "127.0.0.1:0" }
+storage: { postgres: { url: "${proxy.url}", replica: one, leaseFor: 10m } }
+accounts:
+${ACCOUNTS.map((name) => `  - { name: ${name}, messageApi: { url: "http://127.0.0.1:9", token: ${TEST_TOKEN} } }`).join('\n')}
+policies:
+${ACCOUNTS.map(
+  (account) => `  - name: resume-${account}
+    account: ${account}
+    mode: audit
+    every: 1h
+    select: { resource: workflow-dlq, anyLabel: [billing] }
+    action: { type: workflow-dlq.resume, retries: 0 }`,
+).join('\n')}
+`,
+  );
+  const loaded = loadConfig(path, { env: {} });
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  const clock = new ManualClock(Date.UTC(2026, 10, 18, 10, 30));
+  const daemon = await startApp(loaded.config, {
+    clock,
+    random: seededRandom(3),
+    env: {},
+    logger: createLogger({ level: 'error', destination: { write: () => undefined } }),
+    onSpans: () => undefined,
+    logLines: new Map(),
+    version: '0',
+  });
+  onTestFinished(async () => {
+    proxy.delayMs = 0;
+    proxy.release();
+    const ended = daemon[Symbol.asyncDispose]();
+    await clock.advance(60_000);
+    await ended;
+  });
+  return { proxy, daemon, clock };
+}
+
+type World = Awaited<ReturnType<typeof world>>;
+
+const get = (daemon: Daemon, path: string): Promise<Response> =>
+  fetch(`${daemon.address}${path}`, { headers: { accept: path.startsWith('/api') ? '*/*' : 'text/html' } });
+
+/** Waits until the work of the start has ended. */
+async function idle({ proxy }: World): Promise<void> {
+  let before = -1;
+  await until({ what: 'no more statements', pauseMs: 500 }, () => before === (before = proxy.statements.length));
+}
+
+/** Returns what a page reads: its transactions, and its statements within them. */
+async function readsOf({ proxy, daemon }: World, path: string): Promise<readonly [number, number]> {
+  proxy.statements.length = 0;
+  const response = await get(daemon, path);
+  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  const transactions = proxy.statements.filter((text) => text.startsWith('BEGIN')).length;
+  return [transactions, proxy.statements.filter((text) => !/^(?:BEGIN|COMMIT)/.test(text)).length];
+}
+
+/** Transactions and statements of each page, with 50 accounts. */
+const READS: Readonly<Record<string, readonly [transactions: number, statements: number]>> = {
+  '/': [1, 8],
+  '/api/v1/status': [1, 8],
+  '/sources': [0, 0],
+  '/api/v1/sources': [0, 0],
+  '/policies': [1, 7],
+  '/api/v1/policies': [1, 7],
+  '/policies/resume-shop-1': [1, 10],
+  '/api/v1/policies/resume-shop-1': [1, 10],
+  '/api/v1/conditions': [1, 7],
+  '/api/v1/actions': [1, 8],
+  '/api/v1/plans': [1, 1],
+  '/api/v1/runs': [1, 1],
+  '/incidents': [0, 0],
+  '/api/v1/incidents': [0, 0],
+  '/dead-letters': [0, 0],
+  '/api/v1/dead-letters': [0, 0],
+  '/spend': [1, 2],
+  '/api/v1/spend': [1, 2],
+  '/flow-control': [0, 0],
+  '/canaries': [0, 0],
+  '/messages': [0, 0],
+  '/configuration': [0, 0],
+  '/audit': [1, 2],
+  '/metrics': [0, 0],
+};
+
+test('each page reads the store at once, whatever the number of accounts', async () => {
+  const here = await world();
+  await idle(here);
+  const found: Record<string, readonly [number, number]> = {};
+  for (const path of Object.keys(READS)) found[path] = await readsOf(here, path);
+  expect(found).toEqual(READS);
+});
+
+test('with 500 ms for each response of the store, pages are complete long before the connection is closed', async () => {
+  const here = await world();
+  await idle(here);
+  here.proxy.delayMs = 500;
+  const begun = performance.now();
+  const pages = await Promise.all(['/', '/sources', '/policies', '/spend'].map((path) => get(here.daemon, path)));
+  const status = (await (await get(here.daemon, '/api/v1/status')).json()) as object;
+  expect(pages.map(({ status: code }) => code)).toEqual([200, 200, 200, 200]);
+  expect(status).not.toHaveProperty('storeError');
+  expect(status).toMatchObject({ policies: { total: 50 } });
+  expect(performance.now() - begun).toBeLessThan(15_000);
+});
+
+test('a store that does not respond ends a page at its deadline, with the reason', async () => {
+  const here = await world();
+  const { proxy, daemon, clock } = here;
+  await idle(here);
+  // The connections are open.
+  await Promise.all(Array.from({ length: 8 }, () => get(daemon, '/api/v1/runs')));
+  proxy.statements.length = 0;
+  proxy.isHeld = true;
+  const paths = [
+    '/api/v1/runs',
+    '/policies/resume-shop-1',
+    '/',
+    '/api/v1/status',
+    ...Array<string>(8).fill('/api/v1/runs'),
+  ];
+  const asked = paths.map((path) => get(daemon, path));
+  const begun = () => proxy.statements.filter((text) => text.startsWith('BEGIN')).length;
+  await until({ what: 'the pages wait for the store' }, () => begun() === 4);
+  for (const path of ['/metrics', '/-/healthy']) expect((await get(daemon, path)).status).toBe(200);
+  await clock.advance(20_000);
+  const [runs, policy, now, status, ...others] = await Promise.all(asked);
+  const reason =
+    /127\.0\.0\.1:\d+\/\S+: the PostgreSQL store has responded slowly since 2026-11-18T10:30:\d\d\.\d{3}Z: check/;
+  const text = expect.stringMatching(reason) as string;
+  expect([runs!.status, await runs!.json()]).toEqual([503, { error: { code: 'store_unavailable', message: text } }]);
+  expect([policy!.status, policy!.headers.get('content-type'), await policy!.text()]).toEqual([
+    503,
+    expect.stringContaining('text/html'),
+    text,
+  ]);
+  expect(others.map(({ status: code }) => code)).toEqual(Array(8).fill(503));
+  // These show what the daemon knows without the store, and that the store is the problem.
+  expect([now!.status, await now!.text()]).toEqual([200, text]);
+  expect([status!.status, await status!.json()]).toMatchObject([
+    200,
+    { storeError: text, verdict: { level: 'trouble' } },
+  ]);
+  // Those that waited for their turn have sent nothing.
+  expect(proxy.statements.filter((sent) => sent.includes('FROM runs ORDER BY id DESC'))).toHaveLength(1);
+  proxy.release();
+  expect((await get(daemon, '/api/v1/runs')).status).toBe(200);
+});
