@@ -12,6 +12,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus } from '#foundation/events/events.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
+import { clientOf } from '#foundation/platform/client-pair.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { Parts } from './parts.ts';
 import type { Replica } from './replica.ts';
@@ -102,6 +103,7 @@ function connection(account: Account, { embedded, events }: ConnectionDeps): Con
         url: messageApi.url,
         token: secret('token', messageApi.token, messageApi.tokenFile)!,
         ...(actionToken !== undefined && { actionToken }),
+        ...clientOf(messageApi),
       };
   const management = isEmbedded
     ? { url: embedded.url, ...embedded.management }
@@ -109,6 +111,7 @@ function connection(account: Account, { embedded, events }: ConnectionDeps): Con
         url: managementApi.url,
         username: managementApi.username,
         password: secret('password', managementApi.password, managementApi.passwordFile)!,
+        ...clientOf(managementApi),
       };
   const requestsPerDay = account.limits.requestsPerDayHard ?? account.limits.requestsPerDay;
   const accountId = isEmbedded ? account.name : managementApi?.accountId;

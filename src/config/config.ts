@@ -80,10 +80,14 @@ export function composeConfig(parts: ConfigParts): Config {
     },
     notifications: {
       ...settings.notifications,
-      ...(webhook !== undefined && { webhook: withAbsolute(webhook, ['urlFile', 'tokenFile'], absolute) }),
-      ...(alertmanager !== undefined && { alertmanager: withAbsolute(alertmanager, ['tokenFile'], absolute) }),
+      ...(webhook !== undefined && {
+        webhook: withAbsolute(webhook, ['urlFile', 'tokenFile', 'certFile', 'keyFile'], absolute),
+      }),
+      ...(alertmanager !== undefined && {
+        alertmanager: withAbsolute(alertmanager, ['tokenFile', 'certFile', 'keyFile'], absolute),
+      }),
       owners: mapValues(settings.notifications.owners, (owner) => ({
-        webhook: withAbsolute(owner.webhook, ['urlFile', 'tokenFile'], absolute),
+        webhook: withAbsolute(owner.webhook, ['urlFile', 'tokenFile', 'certFile', 'keyFile'], absolute),
       })),
     },
     engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
@@ -109,10 +113,12 @@ function composeAccount(settings: AccountSettings, absolute: (path: string) => s
       ? undefined
       : { url, ...(token === undefined ? {} : { token }), ...(tokenFile === undefined ? {} : { tokenFile }) };
   const message = messageApi ?? short;
+  const ofMessage = ['tokenFile', 'actionTokenFile', 'certFile', 'keyFile'] as const;
+  const ofManagement = ['passwordFile', 'certFile', 'keyFile'] as const;
   return {
     ...account,
-    ...(message === undefined ? {} : { messageApi: withAbsolute(message, ['tokenFile', 'actionTokenFile'], absolute) }),
-    ...(managementApi === undefined ? {} : { managementApi: withAbsolute(managementApi, ['passwordFile'], absolute) }),
+    ...(message === undefined ? {} : { messageApi: withAbsolute(message, ofMessage, absolute) }),
+    ...(managementApi === undefined ? {} : { managementApi: withAbsolute(managementApi, ofManagement, absolute) }),
   };
 }
 

@@ -4,6 +4,7 @@
  */
 import { redact } from '#foundation/domain/redact.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import { CLIENT_CERTIFICATE } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import { InvalidRequestError, ServiceError, type RequestEffect } from './service-error.ts';
@@ -171,6 +172,7 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
   if (code === 'ETIMEDOUT') return { code: 'timeout', what: `no response in time (${code})` };
   if (code === 'HPE_HEADER_OVERFLOW') return { code: 'too_large', what: 'the response headers are too large' };
   if (code.startsWith('HPE_')) return { code: 'malformed', what: 'the response is not HTTP' };
+  if (code === CLIENT_CERTIFICATE) return { code: 'tls', what: errorMessage(cause) };
   if (/CERT|TLS|SSL|UNABLE_TO|EPROTO/.test(code)) return { code: 'tls', what: `no trusted connection (${code})` };
   if (code === NO_TUNNEL) {
     const { statusCode = 'no response' } = cause as { readonly statusCode?: number };
@@ -179,10 +181,13 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
   return { code: 'connection', what: `the connection failed (${code === '' ? 'closed' : code})` };
 }
 
-/** Returns advice if the scheme of the URL is probably wrong. */
+/** Returns advice if the scheme of the URL is probably wrong, or the client certificate. */
 function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): string | undefined {
   if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
     return 'the port does not use TLS; set a port that does, or use http:// on a private network';
+  }
+  if (code === 'tls' && /CLIENT_CERTIFICATE|_ALERT_/.test(codeOf(cause))) {
+    return 'check certFile and keyFile of the API: the service may demand a client certificate, or reject this one';
   }
   const isClosed = code === 'connection' && /^(?:|ECONNRESET)$/.test(codeOf(cause));
   if (url.startsWith('http:') && (isClosed || code === 'malformed')) {

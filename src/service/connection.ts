@@ -3,6 +3,7 @@
  * each request. Reads and writes are separate methods, so that a write can never be repeated.
  */
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import type { ClientPair } from '#foundation/platform/client-pair.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Api, EventBus } from '#foundation/events/events.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
@@ -75,6 +76,8 @@ export interface ConnectionOptions {
   readonly api: Api;
   readonly baseUrl: string;
   readonly credentials: Credentials;
+  /** Returns the client certificate. */
+  readonly client?: (() => ClientPair) | undefined;
   readonly limits: ClientSettings;
 }
 
@@ -171,7 +174,7 @@ export class ApiConnection implements AsyncDisposable {
 
   async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
     signal.throwIfAborted();
-    const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS));
+    const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS, this.#options.client));
     const place = this.#placeOf(call);
     // Both are checked before the wait, so that no call queues in vain. The budget is charged after the wait, so that an
     // aborted call costs nothing.

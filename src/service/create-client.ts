@@ -1,4 +1,5 @@
 /** Creates the service's client for one account: one connection for each configured API, closed together. */
+import type { ClientPair } from '#foundation/platform/client-pair.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ServiceClient } from './api.ts';
 import { ApiConnection, type ConnectionDeps } from './connection.ts';
@@ -9,12 +10,18 @@ import { createRawCalls, type RawCalls } from './raw-calls.ts';
 import type { ClientSettings, WireSettings } from './settings.ts';
 import { wireNames } from './wire-names.ts';
 
+interface Target {
+  readonly url: string;
+  /** Returns the client certificate. */
+  readonly client?: () => ClientPair;
+}
+
 export interface ClientOptions {
   /** Name in the configuration, used as label of events. */
   readonly account: string;
   /** `actionToken`, if given, is used only for writes. */
-  readonly messageApi?: { readonly url: string; readonly token: Secret; readonly actionToken?: Secret };
-  readonly managementApi?: { readonly url: string; readonly username: string; readonly password: Secret };
+  readonly messageApi?: Target & { readonly token: Secret; readonly actionToken?: Secret };
+  readonly managementApi?: Target & { readonly username: string; readonly password: Secret };
   readonly wire: WireSettings;
   /** Requests that the service accepts from the account in a day. A statistics point far above it is invalid. */
   readonly requestsPerDay?: number;
@@ -40,6 +47,7 @@ export function createClient(options: ClientOptions, deps: ConnectionDeps): Acco
         api: 'message',
         baseUrl: messageApi.url,
         credentials: bearer(messageApi.token, messageApi.actionToken),
+        client: messageApi.client,
         limits,
       },
       deps,
@@ -52,6 +60,7 @@ export function createClient(options: ClientOptions, deps: ConnectionDeps): Acco
         api: 'management',
         baseUrl: managementApi.url,
         credentials: basic(managementApi.username, managementApi.password),
+        client: managementApi.client,
         limits,
       },
       deps,

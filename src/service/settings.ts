@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import {
   baseUrlSetting,
+  clientPairSettings,
   crossCheck,
   defaulted,
   described,
@@ -13,6 +14,7 @@ import {
   secret,
   secretFile,
   someText,
+  wholeClientPair,
 } from '#foundation/platform/settings.ts';
 
 export const messageApiSettings = z
@@ -25,11 +27,13 @@ export const messageApiSettings = z
     tokenFile: secretFile('the token of the message API'),
     actionToken: secret('Token used only for writes'),
     actionTokenFile: secretFile('a token used only for writes, so that reading needs only a read-only token'),
+    ...clientPairSettings,
   })
   .check(
     crossCheck((value, context) => {
       oneSecret('token', value.url === 'embedded' ? 'optional' : 'needed')(value, context);
       oneSecret('actionToken', 'optional')(value, context);
+      wholeClientPair(value, context);
     }),
   );
 
@@ -40,8 +44,14 @@ export const managementApiSettings = z
     username: described('User of the basic authentication.', someText),
     password: secret('Password, or API key, of the basic authentication'),
     passwordFile: secretFile('the password'),
+    ...clientPairSettings,
   })
-  .check(crossCheck(oneSecret('password')));
+  .check(
+    crossCheck((value, context) => {
+      oneSecret('password')(value, context);
+      wholeClientPair(value, context);
+    }),
+  );
 
 /** Units of bandwidth. The service reports bandwidth in one of them. */
 export const BANDWIDTH_UNITS = ['B', 'kB', 'KiB', 'MB', 'MiB', 'GB', 'GiB'] as const;

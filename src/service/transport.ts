@@ -6,6 +6,7 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { GatheredBytes } from '#foundation/platform/gathered-bytes.ts';
+import type { ClientPair } from '#foundation/platform/client-pair.ts';
 import { openAgent, type HttpAgent } from '#foundation/platform/http-agents.ts';
 import type { AnswerReading } from './answer-memory.ts';
 import type { AnswerHeaders } from './rate-limit-headers.ts';
@@ -58,16 +59,17 @@ export class AnswerTooLarge extends Error {
 /** Connections to one origin. Each one has one request at a time: it would be unknown if a pipelined write was read. */
 export interface Connections extends HttpAgent, Disposable {
   readonly to: ReturnType<typeof urlToHttpOptions>;
+  readonly client: (() => ClientPair) | undefined;
 }
 
 /** Time after which an unused connection is closed, before most services close it. A proxy must open a tunnel in it. */
 const UNUSED_MS = 4_000;
 
 /** @param most maximum number of connections */
-export async function openConnections(origin: string, most: number): Promise<Connections> {
+export async function openConnections(origin: string, most: number, client?: () => ClientPair): Promise<Connections> {
   const to = urlToHttpOptions(new URL(origin));
   const opened = await openAgent(to.protocol ?? '', { keepAlive: true, maxSockets: most, timeout: UNUSED_MS });
-  return { ...opened, to, [Symbol.dispose]: () => opened.agent.destroy() };
+  return { ...opened, to, client, [Symbol.dispose]: () => opened.agent.destroy() };
 }
 
 /**
@@ -76,7 +78,7 @@ export async function openConnections(origin: string, most: number): Promise<Con
  * @throws {ExchangeError}
  */
 export function exchange(
-  { agent, request: open, to }: Connections,
+  { agent, request: open, to, client }: Connections,
   { method, path, headers, body }: Exchange,
   limits: { readonly maxBytes: number; readonly reading: AnswerReading; readonly signal: AbortSignal },
 ): Promise<RawAnswer> {
@@ -110,7 +112,7 @@ export function exchange(
     try {
       // Otherwise, Node declares no length of a body in a DELETE.
       const length = content !== undefined && { 'content-length': content.length };
-      request = open({ ...to, agent, method, path, headers: { ...headers, ...length } });
+      request = open({ ...to, ...client?.(), agent, method, path, headers: { ...headers, ...length } });
     } catch (error) {
       fail(error);
       return;

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Config } from '#config/config.ts';
 import { formatProblems, loadConfig, type LoadResult, parseConfig, type Problem } from '#config/load.ts';
+import { authority } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unprivileged } from '../support/unprivileged.ts';
 
@@ -317,6 +318,51 @@ describe('files of secrets', () => {
     chmodSync(join(baseDir, 'token'), 0o000);
     const problems = await unprivileged(() => bad(text, { baseDir }));
     expect(problems).toMatchObject([{ message: 'the file cannot be read: permission denied' }]);
+  });
+});
+
+describe('a client certificate', () => {
+  const text = 'accounts: [{ name: m, url: "https://a.example", token: t-0123456789 }]\n';
+  const of = (receiver: string): string => `${text}notifications: { alertmanager: { ${receiver} } }\n`;
+
+  test.each([
+    ['url: "https://a.example", certFile: c', 'notifications.alertmanager.certFile', 'certFile needs keyFile'],
+    ['url: "https://a.example", keyFile: k', 'notifications.alertmanager.keyFile', 'keyFile needs certFile'],
+    [
+      'url: "http://a.example", certFile: c, keyFile: k',
+      'notifications.alertmanager.certFile',
+      'no effect: a client certificate needs an address with https://',
+    ],
+  ])('needs both files, and TLS: %s', (receiver, path, message) => {
+    expect(parse(of(receiver), { secrets: false })).toMatchObject({ ok: false, problems: [{ path, message }] });
+  });
+
+  test('must exist, and match its key', async () => {
+    const baseDir = tempDir();
+    const files = of('url: "https://a.example", certFile: client.crt, keyFile: client.key');
+    expect(bad(files, { baseDir })).toMatchObject([
+      { path: 'notifications.alertmanager.certFile', message: 'the file does not exist' },
+      { path: 'notifications.alertmanager.keyFile', message: 'the file does not exist' },
+    ]);
+    const ca = await authority();
+    const [one, other] = [await ca.issue(), await ca.issue()];
+    writeFileSync(join(baseDir, 'client.crt'), one.cert);
+    writeFileSync(join(baseDir, 'client.key'), other.key);
+    const [cert, key] = [join(baseDir, 'client.crt'), join(baseDir, 'client.key')];
+    expect(bad(files, { baseDir })).toMatchObject([
+      {
+        path: 'notifications.alertmanager.keyFile',
+        message: `the key in ${key} does not match the certificate in ${cert}`,
+      },
+    ]);
+    writeFileSync(key, one.key);
+    expect(parse(files, { baseDir })).toMatchObject({ ok: true, warnings: [] });
+    const long = `accounts: [{ name: m, messageApi: { url: "https://a.example", token: t-0123456789, certFile: client.crt, keyFile: client.key } }]\n`;
+    const loaded = parse(long, { baseDir });
+    expect(loaded).toMatchObject({
+      ok: true,
+      config: { accounts: [{ messageApi: { certFile: cert, keyFile: key } }] },
+    });
   });
 });
 

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage, RequestOptions, request as httpRequest } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
+import type { ClientPair } from './client-pair.ts';
 import type { Clock } from './clock.ts';
 import { openAgent, type HttpAgent } from './http-agents.ts';
 import { httpDate, retryAfter } from './retry-after.ts';
@@ -16,13 +17,16 @@ export interface PostAnswer {
   readonly body: Buffer;
 }
 
+export interface PostMessage {
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body: Uint8Array;
+  /** Connections with another certificate are not used. */
+  readonly client?: ClientPair;
+}
+
 export interface HttpPost extends Disposable {
   /** Sends a POST. Rejects if there was no complete response in time. */
-  send(
-    url: string,
-    message: { readonly headers: Readonly<Record<string, string | number>>; readonly body: Uint8Array },
-    signal: AbortSignal,
-  ): Promise<PostAnswer>;
+  send(url: string, message: PostMessage, signal: AbortSignal): Promise<PostAnswer>;
 }
 
 export interface HttpPostOptions {
@@ -49,12 +53,12 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
   }
 
   return {
-    async send(url, { headers, body }, signal) {
+    async send(url, { headers, body, client }, signal) {
       const { request, agent } = await agentOf(new URL(url).protocol);
       const all = { 'accept-encoding': 'identity', ...headers, 'content-length': body.length };
       const answer = await withTimeout(clock, timeoutMs, signal, async (within) => {
         // The signal ends no tunnel that a proxy is opening; the timeout does.
-        const options = { method: 'POST', headers: all, agent, signal: within, timeout: timeoutMs };
+        const options = { method: 'POST', headers: all, agent, signal: within, timeout: timeoutMs, ...client };
         const post = () => exchange(request, url, options, body);
         try {
           return await post();

@@ -150,6 +150,27 @@ export function oneSecret(name: string, need: 'needed' | 'optional' = 'needed') 
   };
 }
 
+/** Keys of the client certificate of requests, with the check `wholeClientPair`. */
+export const clientPairSettings = {
+  certFile: optional('File with the client certificate of the requests, PEM; read again when it changes.', someText),
+  keyFile: secretFile('the key of certFile, PEM'),
+};
+
+/** Requires both files of a client certificate or none, and an address with TLS. */
+export function wholeClientPair(value: Record<string, unknown>, context: z.core.$RefinementCtx): void {
+  const [given, ...more] = ['certFile', 'keyFile'].filter((key) => value[key] !== undefined);
+  if (given === undefined) return;
+  if (more.length === 0) {
+    const missing = given === 'certFile' ? 'keyFile' : 'certFile';
+    context.addIssue({ code: 'custom', path: [given], message: `${given} needs ${missing}; add it` });
+  }
+  const { url } = value;
+  if (typeof url === 'string' && !/^https:/i.test(url)) {
+    const message = `no effect: a client certificate needs an address with https://; remove ${given}`;
+    context.addIssue({ code: 'custom', path: [given], message });
+  }
+}
+
 /** Check between keys. It runs even if one of the keys is invalid itself. */
 export function crossCheck<T>(check: (value: T, context: z.core.$RefinementCtx<T>) => void): z.core.$ZodCheck<T> {
   return z.superRefine(check, { when: ({ value }) => typeof value === 'object' && value !== null });

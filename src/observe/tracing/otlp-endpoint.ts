@@ -1,6 +1,7 @@
 /** Endpoint for spans: from the configuration, else from the environment variables that OpenTelemetry defines. */
 import { readFileSync } from 'node:fs';
 import { rememberSecrets } from '#foundation/domain/known-secrets.ts';
+import { clientPair, type ClientPair } from '#foundation/platform/client-pair.ts';
 import { withPath } from '#foundation/platform/http-post.ts';
 import type { TraceSettings } from './settings.ts';
 
@@ -14,7 +15,8 @@ export interface OtlpEndpoint {
   readonly compression: 'gzip' | 'none';
   /** Timeout of one batch including retries, in milliseconds. */
   readonly timeoutMs: number;
-  readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+  readonly tls: { readonly ca?: Buffer };
+  readonly client?: () => ClientPair;
 }
 
 const TRACES = '/v1/traces';
@@ -38,7 +40,7 @@ export function otlpEndpoint(
     headers: rememberSecrets({ ...headersFromEnv(env), ...lowerCased(settings.otlp?.headers ?? {}) }),
     compression: valueOf(env, 'COMPRESSION')?.value === 'gzip' ? 'gzip' : 'none',
     timeoutMs: timeoutFromEnv(env),
-    tls: tlsFromEnv(env),
+    ...tlsFromEnv(env),
   };
 }
 
@@ -110,16 +112,23 @@ function timeoutFromEnv(env: Env): number {
   return Number.isFinite(ms) && ms > 0 ? ms : DEFAULT_TIMEOUT_MS;
 }
 
-function tlsFromEnv(env: Env): OtlpEndpoint['tls'] {
-  const files = { ca: 'CERTIFICATE', cert: 'CLIENT_CERTIFICATE', key: 'CLIENT_KEY' };
-  const read = Object.entries(files).flatMap(([key, what]): [string, Buffer][] => {
-    const found = valueOf(env, what);
-    if (found === undefined) return [];
-    try {
-      return [[key, readFileSync(found.value)]];
-    } catch (error) {
-      throw new Error(`${found.name}: file ${found.value} cannot be read`, { cause: error });
-    }
-  });
-  return Object.fromEntries(read);
+function tlsFromEnv(env: Env): Pick<OtlpEndpoint, 'tls' | 'client'> {
+  const [ca, cert, key] = ['CERTIFICATE', 'CLIENT_CERTIFICATE', 'CLIENT_KEY'].map((what) => valueOf(env, what));
+  const tls = ca === undefined ? {} : { ca: readFrom(ca, () => readFileSync(ca.value)) };
+  if (cert === undefined && key === undefined) return { tls };
+  if (cert === undefined || key === undefined) {
+    const missing = cert === undefined ? 'CLIENT_CERTIFICATE' : 'CLIENT_KEY';
+    throw new Error(`${(cert ?? key)!.name} needs OTEL_EXPORTER_OTLP_${missing}`);
+  }
+  const client = clientPair({ certFile: cert.value, keyFile: key.value });
+  client();
+  return { tls, client };
+}
+
+function readFrom<T>({ name, value }: { readonly name: string; readonly value: string }, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${name}: file ${value} cannot be read`, { cause: error });
+  }
 }

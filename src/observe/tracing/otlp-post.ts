@@ -35,7 +35,9 @@ export function createOtlpPost(endpoint: OtlpEndpoint, clock: Clock): OtlpPost {
         ...(isZipped && { 'content-encoding': 'gzip' }),
       };
       try {
-        return verdict(await post.send(endpoint.url, { headers, body: isZipped ? gzipSync(plain) : plain }, signal));
+        const body = isZipped ? gzipSync(plain) : plain;
+        const client = endpoint.client?.();
+        return verdict(await post.send(endpoint.url, { headers, body, ...(client && { client }) }, signal));
       } catch (error) {
         return { kind: 'later', cause: causeOf(error) };
       }

@@ -6,6 +6,7 @@ import { rememberSecrets } from '#foundation/domain/known-secrets.ts';
 import type { Notification } from '#foundation/domain/notification.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
+import { clientOf } from '#foundation/platform/client-pair.ts';
 import { createHttpPost } from '#foundation/platform/http-post.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { sendToAlertmanager } from './alertmanager.ts';
@@ -114,6 +115,7 @@ function receiverOf(name: string, settings: ReceiverSettings): Receiver {
     url: url === undefined ? Secret.fromFile(urlFile!) : Secret.of(url),
     ...(token !== undefined && { token: Secret.of(token) }),
     ...(tokenFile !== undefined && { token: Secret.fromFile(tokenFile) }),
+    ...clientOf(settings),
     headers: rememberSecrets(headers),
   };
 }

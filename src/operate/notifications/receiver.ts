@@ -4,6 +4,7 @@
 import { redactData } from '#foundation/domain/redact.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { withPath, type HttpPost } from '#foundation/platform/http-post.ts';
+import type { ClientPair } from '#foundation/platform/client-pair.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 
 export interface Receiver {
@@ -13,6 +14,7 @@ export interface Receiver {
   /** Sent as a bearer token. */
   readonly token?: Secret;
   readonly headers: Readonly<Record<string, string>>;
+  readonly client?: () => ClientPair;
 }
 
 export type Delivery =
@@ -52,7 +54,11 @@ export async function deliver(receiver: Receiver, message: unknown, options: Del
     };
     ({ status, retryAfterMs } = await post.send(
       url,
-      { headers, body: Buffer.from(JSON.stringify(redactData(message))) },
+      {
+        headers,
+        body: Buffer.from(JSON.stringify(redactData(message))),
+        ...(receiver.client && { client: receiver.client() }),
+      },
       signal,
     ));
   } catch (error) {

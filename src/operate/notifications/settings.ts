@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import {
   baseUrlSetting,
+  clientPairSettings,
   crossCheck,
   defaulted,
   described,
@@ -14,6 +15,7 @@ import {
   secretFile,
   section,
   someText,
+  wholeClientPair,
   withMeta,
 } from '#foundation/platform/settings.ts';
 
@@ -23,6 +25,7 @@ const LABEL = 'expected letters, digits and underscores';
 const access = {
   token: secret('Bearer token of the requests'),
   tokenFile: secretFile('the bearer token of the requests'),
+  ...clientPairSettings,
   headers: section(
     'Additional headers of the requests.',
     z.record(matching(/^[A-Za-z0-9-]+$/, HEADER), matching(/^[\t\x20-\x7E]*$/, 'expected printable text')),
@@ -49,6 +52,7 @@ const webhookSettings = z
     crossCheck((value, context) => {
       oneSecret('url')(value, context);
       oneSecret('token', 'optional')(value, context);
+      wholeClientPair(value, context);
     }),
   );
 
@@ -73,7 +77,12 @@ export const notificationSettings = z.strictObject({
           '1m',
         ),
       })
-      .check(crossCheck(oneSecret('token', 'optional'))),
+      .check(
+        crossCheck((value, context) => {
+          oneSecret('token', 'optional')(value, context);
+          wholeClientPair(value, context);
+        }),
+      ),
   ),
   infoAfter: defaulted(
     'Time after which a condition of severity info is reported. Other severities are reported at once.',
@@ -94,5 +103,7 @@ export interface ReceiverSettings {
   readonly urlFile?: string;
   readonly token?: string;
   readonly tokenFile?: string;
+  readonly certFile?: string;
+  readonly keyFile?: string;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -20,7 +20,8 @@ const UNTRUSTED =
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   '08P01': 'the pooler before the server rejects the connection: check its log, and whether it reaches the server',
   '28P01': 'the password or user is wrong: correct storage.postgres.url',
-  '28000': 'the server does not let this user connect: check the user, pg_hba.conf, and sslmode',
+  '28000':
+    'the server does not let this user connect: check the user, pg_hba.conf, sslmode, and sslcert and sslkey for a client certificate',
   '3D000': 'the database does not exist: create it, or correct its name in storage.postgres.url',
   '3F000': 'the user has no schema: create the schema of its search_path, such as public',
   '42501': 'the user lacks a permission: it must own the tables and be allowed to create tables in its schema',
@@ -46,6 +47,15 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
 };
+
+/** Explanations of families of codes. */
+const BY_CODE: readonly (readonly [code: RegExp, explanation: string])[] = [
+  [
+    /^ERR_SSL_.*ALERT.*(?:CERTIFICATE|_CA$)/,
+    'the server rejects the client certificate: check sslcert and sslkey in storage.postgres.url',
+  ],
+  [/KEY_VALUES_MISMATCH/, 'the files of sslcert and sslkey do not belong together: name those of one pair'],
+];
 
 const TLS_DECLINED = 'The server does not support SSL connections';
 
@@ -73,7 +83,10 @@ export function explainPostgres(error: unknown, where: string): unknown {
   if (error instanceof StoreError || !isOfDriver(error)) return error;
   const { code = '' } = error as Failure;
   const message = errorMessage(error);
-  const explained = EXPLANATIONS[code] ?? BY_MESSAGE.find(([begin]) => message.startsWith(begin))?.[1];
+  const explained =
+    EXPLANATIONS[code] ??
+    BY_CODE.find(([family]) => family.test(code))?.[1] ??
+    BY_MESSAGE.find(([begin]) => message.startsWith(begin))?.[1];
   const why = explained === undefined ? message : `${explained} (${message})`;
   return new StoreError(`${where}: the PostgreSQL store is unavailable: ${why}`, { cause: error });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { otlpEndpoint, type Env } from '#observe/tracing/otlp-endpoint.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
+import { authority } from '../../support/certificates.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 function endpoint(env: Env, otlp?: Record<string, unknown>) {
@@ -81,11 +82,22 @@ test('a protocol for other programs is ignored, and named', () => {
   expect([found?.protocol, ignored]).toEqual(['http/protobuf', ['OTEL_EXPORTER_OTLP_PROTOCOL']]);
 });
 
-test('certificates are read from files', () => {
-  const ca = join(tempDir(), 'ca.pem');
-  writeFileSync(ca, 'PEM');
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_CERTIFICATE: ca };
+test('certificates are read from files', async () => {
+  const folder = tempDir();
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_CERTIFICATE: file('ca.pem', 'PEM') };
   expect(endpoint(env)?.tls).toEqual({ ca: Buffer.from('PEM') });
+  const { cert, key } = await (await authority()).issue({ use: 'client' });
+  const withCert = { ...env, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: file('client.crt', cert) };
+  expect(() => endpoint(withCert)).toThrow('OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE needs OTEL_EXPORTER_OTLP_CLIENT_KEY');
+  const withKey = (text: string) => endpoint({ ...withCert, OTEL_EXPORTER_OTLP_CLIENT_KEY: file('client.key', text) });
+  expect(() => withKey('PEM')).toThrow(
+    `the client certificate cannot be used: ${folder}/client.key has no private key`,
+  );
+  expect(withKey(key)?.client?.()).toEqual({ cert: cert.trim(), key: key.trim() });
 });
 
 describe('an invalid setting is named, without its value where that may be secret', () => {

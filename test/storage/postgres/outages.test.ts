@@ -280,5 +280,36 @@ describe.each(OWN_SERVERS)('%s', () => {
       (await outcome(`verify-full${known}`)).includes(forOther),
     );
     await outcomes({ [`verify-ca${known}`]: 'TLS' });
+
+    // A role that must show a client certificate. Its files are read for each new connection.
+    const pairOf = async (by: Authority): Promise<string> => {
+      const { cert, key } = await by.issue({ use: 'client' });
+      writeFileSync(join(folder, 'client.crt'), cert);
+      writeFileSync(join(folder, 'client.key'), key);
+      return `&sslcert=${encodeURIComponent(join(folder, 'client.crt'))}&sslkey=${encodeURIComponent(join(folder, 'client.key'))}`;
+    };
+    server.write('clients.crt', own.cert);
+    server.write('pg_hba.conf', 'hostssl all carol all trust clientcert=verify-ca\nhost all all all trust\n');
+    await sql(['CREATE ROLE carol LOGIN SUPERUSER', `ALTER SYSTEM SET ssl_ca_file = 'clients.crt'`]);
+    server.reload();
+    const carol = (options: string): Promise<string> => {
+      const address = Secret.of(`${url.replace('opsd@', 'carol@')}?sslmode=require${options}`);
+      const connected = openLeaseConnection({ url: address, name: 'carol', timeoutMs: 10_000 });
+      return failureOf(connected.then((connection) => connection.close()));
+    };
+    const missing =
+      'the server does not let this user connect: check the user, pg_hba.conf, sslmode, and sslcert and sslkey for a client certificate';
+    let refusal = '';
+    await until({ what: 'client certificates to be demanded' }, async () => {
+      refusal = await carol('');
+      return refusal !== 'it succeeded';
+    });
+    expect(refusal).toContain(missing);
+    const pair = await pairOf(own);
+    expect(await carol(pair)).toBe('it succeeded');
+    await pairOf(foreign);
+    expect(await carol(pair)).toContain('the server rejects the client certificate: check sslcert and sslkey');
+    writeFileSync(join(folder, 'client.key'), (await own.issue()).key);
+    expect(await carol(pair)).toContain('the files of sslcert and sslkey do not belong together');
   });
 });

@@ -7,6 +7,7 @@ import type { ClientOptions } from '#service/create-client.ts';
 import type { Account, Config } from '#config/config.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { serviceErrorCode, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
+import { clientOf } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -71,7 +72,10 @@ export function tokenTrial(account: Account, token: Secret, credential: 'token' 
     account: account.name,
     credential,
     call: 'GET /v2/workflows/dlq?count=1',
-    client: { ...oneRequest(account), messageApi: { url: account.messageApi!.url, token } },
+    client: {
+      ...oneRequest(account),
+      messageApi: { url: account.messageApi!.url, token, ...clientOf(account.messageApi!) },
+    },
     send: ({ message }, signal) => message!.listWorkflowDlq({ count: 1 }, { signal }),
   };
 }
@@ -82,7 +86,7 @@ export function passwordTrial(account: Account, password: Secret): Trial {
     account: account.name,
     credential: 'password',
     call: `GET /v2/${account.wire.product}/stats/…?period=1h`,
-    client: { ...oneRequest(account), managementApi: { url, username, password } },
+    client: { ...oneRequest(account), managementApi: { url, username, password, ...clientOf(account.managementApi!) } },
     send: ({ management }, signal) => management!.getAccountStats(accountId, '1h', { signal }),
   };
 }

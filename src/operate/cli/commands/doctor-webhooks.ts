@@ -1,11 +1,12 @@
 /** Checks that receivers of notifications respond, and that the listener for hooks does. */
 import { readFileSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
+import type { ClientPairFiles } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { CliIo } from '../command.ts';
 import { reach, type Check } from './doctor-check.ts';
 
-interface Receiver {
+interface Receiver extends Partial<ClientPairFiles> {
   readonly name: string;
   readonly url?: string;
   readonly urlFile?: string;
@@ -27,7 +28,7 @@ export async function checkWebhooks(config: Config, isRunning: boolean, io: CliI
   return [...checks, ...(isRunning ? await checkHooks(config, io) : [])];
 }
 
-async function checkReceiver({ name, url, urlFile }: Receiver, io: CliIo): Promise<Check> {
+async function checkReceiver({ name, url, urlFile, ...files }: Receiver, io: CliIo): Promise<Check> {
   const about = { check: 'webhook', subject: name };
   let target: string;
   try {
@@ -37,7 +38,7 @@ async function checkReceiver({ name, url, urlFile }: Receiver, io: CliIo): Promi
   }
   // The rest of the URL may be secret.
   const { origin } = new URL(target);
-  const reached = await reach(target, 'HEAD', io);
+  const reached = await reach(target, 'HEAD', io, files);
   if ('error' in reached) {
     const result = `${origin} does not respond: ${reached.error}`;
     return { ...about, state: 'finding', result, fix: 'check the URL, and the network and proxy of this machine' };

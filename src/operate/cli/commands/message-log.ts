@@ -23,13 +23,18 @@ export async function withMessageApi<T>(
   const { EventBus } = await import('#foundation/events/events.ts');
   const { systemRandom } = await import('#foundation/platform/random.ts');
   const { Secret } = await import('#foundation/platform/secret.ts');
+  const { clientOf } = await import('#foundation/platform/client-pair.ts');
   const { url, token, tokenFile } = messageApi;
   // Between two attempts nothing else keeps the process alive.
   using _alive = keepAlive();
   await using client = createClient(
     {
       account: account.name,
-      messageApi: { url, token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token) },
+      messageApi: {
+        url,
+        token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token),
+        ...clientOf(messageApi),
+      },
       wire: account.wire,
       limits: account.client,
     },

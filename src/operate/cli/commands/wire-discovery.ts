@@ -1,4 +1,5 @@
 /** Finds the names that differ between installations of the service, with GET requests only. */
+import { clientOf } from '#foundation/platform/client-pair.ts';
 import type { Account } from '#config/config.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import { Secret } from '#foundation/platform/secret.ts';
@@ -14,7 +15,10 @@ const OWN_HEADER = /^(.+)-(?:workflow-runid|workflow-url|workflow-init|flow-cont
  * @returns undefined if no run has such a header
  */
 export async function findHeaderPrefix(account: Account, token: Secret, io: CliIo): Promise<string | undefined> {
-  const client = { ...oneRequest(account), messageApi: { url: account.messageApi!.url, token } };
+  const client = {
+    ...oneRequest(account),
+    messageApi: { url: account.messageApi!.url, token, ...clientOf(account.messageApi!) },
+  };
   const { value } = await withClient(client, io, ({ message }) =>
     message!.listWholeWorkflowDlq({ count: 100 }, { signal: io.signal }),
   );
