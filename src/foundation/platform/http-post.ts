@@ -17,7 +17,7 @@ export interface PostAnswer {
   readonly body: Buffer;
 }
 
-export interface PostMessage {
+interface PostMessage {
   readonly headers: Readonly<Record<string, string | number>>;
   readonly body: Uint8Array;
   /** Connections with another certificate are not used. */
