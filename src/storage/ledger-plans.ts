@@ -33,7 +33,7 @@ const FIND = `SELECT * FROM plans WHERE id = ?1
 const OF_CONTENT = 'SELECT * FROM plans WHERE hash = ? ORDER BY revision DESC LIMIT 1';
 
 // The row is as it was read, so that of two decisions at the same time one counts.
-const DECIDE = `UPDATE plans SET state = ?1, by = ?2, decided_at = ?3, reason = coalesce(?4, reason), expires_at = ?5,
+const DECIDE = `UPDATE plans SET state = ?1, by = ?2, decided_at = ?3, reason = ?4, expires_at = ?5,
     replaced_by = ?6, approved_by = CASE WHEN ?1 = 'approved' THEN ?2 ELSE approved_by END,
     approved_at = CASE WHEN ?1 = 'approved' THEN ?3 ELSE approved_at END
   WHERE id = ?7 AND state = ?8 AND expires_at = ?9`;

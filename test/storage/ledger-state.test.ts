@@ -74,7 +74,9 @@ test.each(LEDGERS)(
     expect(await ledger.decidePlan('abc123', { state: 'replaced', at: 3_000, by: 'bert' })).toBe(false);
     expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(true);
     expect(await ledger.decidePlan('abc123', { state: 'applied', at: 3_000, by: 'engine' })).toBe(false);
-    expect(await ledger.storedPlan('abc123', 9_000)).toMatchObject({ state: 'applied', reason: 'seen' });
+    const used = await ledger.storedPlan('abc123', 9_000);
+    expect(used).toMatchObject({ state: 'applied', by: 'engine', approvedBy: 'anna' });
+    expect(used).not.toHaveProperty('reason');
   },
 );
 

@@ -30,6 +30,9 @@ export function grantOf(policy: Policy, approved: readonly StoredPlan[], now: nu
   return { plans, only: new Set(own.flatMap(({ targets }) => targets)) };
 }
 
+/** Reason of a plan that the engine ends as applied. */
+export const NOTHING_LEFT = 'nothing of it is left to do';
+
 /**
  * Marks approvals as used. One that came after they were read stays.
  *
@@ -38,9 +41,9 @@ export function grantOf(policy: Policy, approved: readonly StoredPlan[], now: nu
 export async function useUp(
   [first, ...others]: readonly [string, ...string[]],
   ledger: Plans,
-  { account, now }: { readonly account: string; readonly now: number },
+  of: { readonly account: string; readonly at: number; readonly reason: string },
 ): Promise<boolean> {
-  const used = { state: 'applied', at: now, by: 'engine', account } as const;
+  const used = { ...of, state: 'applied', by: 'engine' } as const;
   const wasValid = await ledger.decidePlan(first, used);
   for (const id of others) await ledger.decidePlan(id, used);
   return wasValid;

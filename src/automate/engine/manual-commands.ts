@@ -26,13 +26,22 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
   const strange = await otherQueue(selection, account, deps);
   if (strange !== undefined) return strange;
   const manual = { by, reason, selection };
-  const id = hash('sha256', JSON.stringify([at, manual]), 'hex').slice(0, ID_LENGTH);
+  const id = await freeId(JSON.stringify([at, manual]), at, deps);
   const overruled = overrule && { settings: overrule, reason };
   const policy = deps.manual.policyOf({ id, account, manual, ...(overruled && { overruled }) });
   if (typeof policy === 'string') return { ok: false, code: 'bad_override', message: policy };
   const made = await makePlan(policy, { by, keep: true, ...(overruled && { overrule: overruled }) }, deps, signal);
   const { ids = [] } = selection;
   return ids.length > 0 && made.missing?.length === ids.length ? unknownIds(ids, account, deps) : made;
+}
+
+/** Returns an id that no decided plan has: the clock may have been set back to the time of one. */
+async function freeId(content: string, at: number, { ledger }: CommandDeps): Promise<string> {
+  for (let attempt = 0; ; attempt++) {
+    const id = hash('sha256', attempt === 0 ? content : `${content} ${attempt}`, 'hex').slice(0, ID_LENGTH);
+    const known = await ledger.storedPlan(id, at);
+    if (known === undefined || known.state === 'draft') return id;
+  }
 }
 
 /** Cancels a manual plan: after the request in flight, nothing more is sent. */

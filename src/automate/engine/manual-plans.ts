@@ -18,6 +18,7 @@ import { policyScope, type Authority } from './authority.ts';
 import { groupKey } from './campaigns.ts';
 import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from './engine-deps.ts';
+import { NOTHING_LEFT } from './grants.ts';
 import type { Decision } from './plan-draft.ts';
 import { holdKey } from './report.ts';
 import { haltKey } from '../ledger/shown-group.ts';
@@ -157,7 +158,8 @@ export class ManualPlans {
 
   async #finish({ plan }: StoredPlan): Promise<void> {
     const { ledger, clock } = this.#deps;
-    await ledger.decidePlan(plan.id, { state: 'applied', at: clock.now(), by: 'engine', account: plan.account });
+    const of = { at: clock.now(), by: 'engine', reason: NOTHING_LEFT, account: plan.account };
+    await ledger.decidePlan(plan.id, { ...of, state: 'applied' });
   }
 
   /** Names of the policies with an action whose outcome is open. */

@@ -14,7 +14,7 @@ import { decide, unread } from './decide.ts';
 import type { DecideDeps } from './decide-deps.ts';
 import type { ExecuteDeps, Run } from './execute-deps.ts';
 import { execute, type RunTotals } from './execute.ts';
-import { awaitApproval, grantOf, useUp } from './grants.ts';
+import { awaitApproval, grantOf, NOTHING_LEFT, useUp } from './grants.ts';
 import { firstDenial, guardsAt, interruptedBy, isStopped } from './guards-at.ts';
 import type { Decision, PlanContext } from './plan-draft.ts';
 import type { ManualPlans } from './manual-plans.ts';
@@ -142,7 +142,7 @@ async function decideRun(policy: Policy, at: number, options: RunOptions, deps: 
   if (allowedOf(within.plan) > 0 || within.plan.state === 'aborted') {
     return { decision: named(within, approval[0]), isApproved: true, approval };
   }
-  await useUp(approval, deps.ledger, { account: policy.account, now: at });
+  await useUp(approval, deps.ledger, { account: policy.account, at, reason: NOTHING_LEFT });
   return { decision, isApproved: false };
 }
 
@@ -230,7 +230,8 @@ async function notAccepted(
  */
 async function isStillApproved({ decision, approval }: Decided, { ledger, clock }: RunDeps): Promise<boolean> {
   if (decision.plan.action !== 'message-dlq.prune' || approval === undefined) return true;
-  return useUp(approval, ledger, { account: decision.plan.account, now: clock.now() });
+  const reason = 'a prune is approved for one run, which has begun';
+  return useUp(approval, ledger, { account: decision.plan.account, at: clock.now(), reason });
 }
 
 function balance(plan: Plan, totals: RunTotals, deps: RunDeps) {

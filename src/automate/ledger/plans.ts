@@ -17,7 +17,7 @@ export interface StoredPlan {
   readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'cancelled' | 'replaced' | 'expired';
   /** Operator who made it; absent if a run made it. */
   readonly madeBy?: string;
-  /** Operator or `engine` of the last decision, its time, and the reason. The reason of a draft is its author's. */
+  /** Operator or `engine` of the last decision, its time, and its reason. The reason of a draft is its author's. */
   readonly by?: string;
   readonly decidedAt?: number;
   readonly reason?: string;

@@ -128,7 +128,7 @@ function heldBy(pause: { readonly reason: string } | undefined, condition: Condi
 function groupsOf(actions: readonly ActionRecord[], live: readonly Campaign[]): PlanProgress['campaigns'] {
   const byGroup = Map.groupBy(actions, ({ proposal }) => proposal.group);
   const groups = new Set([...byGroup.keys(), ...live.map(({ group }) => group)]);
-  return [...groups].map((group) => {
+  return [...groups].toSorted().map((group) => {
     const own = byGroup.get(group) ?? [];
     const { state = 'ended', step, until, reason }: Partial<Campaign> = live.find((one) => one.group === group) ?? {};
     return {

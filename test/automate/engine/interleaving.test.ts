@@ -158,7 +158,8 @@ test('of operators who decide on a plan at the same time, a rejection counts, an
   const decided = [w.engine.approve(id!, KIM), w.engine.reject(id!, { by: 'tom' }), w.engine.apply(id!, KIM, NEVER)];
   await expect.poll(() => waiting.length).toBe(3);
   release();
-  const message = `Plan ${id} is rejected by tom: release night.`;
+  // The reason of the approval is not that of the rejection.
+  const message = `Plan ${id} is rejected by tom.`;
   expect(await Promise.all(decided)).toMatchObject([
     { ok: true, plan: { state: 'rejected', by: 'tom' } },
     { ok: true, plan: { state: 'rejected', by: 'tom' } },
