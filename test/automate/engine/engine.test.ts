@@ -506,7 +506,8 @@ describe('conditions that end a run', () => {
     const broken = () => {
       throw new Error('disk I/O error');
     };
-    w.restart({ ledger: { ...w.ledger, pauses: broken } });
+    const ledger: typeof w.ledger = { ...w.ledger, pauses: broken, view: (use) => use(ledger) };
+    w.restart({ ledger });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
     expect((await w.engine.statuses())[0]).toMatchObject({
