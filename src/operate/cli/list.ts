@@ -23,6 +23,8 @@ export interface Listing<Row> {
   readonly empty: string;
   /** Remark about the response, for stderr. */
   readonly note?: (data: Answer<Row>['data']) => string | undefined;
+  /** Returns true if rows are unknown, so that an empty list does not mean that there are none. The remark has the reason. */
+  readonly isUnknown?: (data: Answer<Row>['data']) => boolean;
 }
 
 /** Rows that are requested at once. */
@@ -73,18 +75,20 @@ async function shown<Row>(
   io: CliIo,
   format: ListFormat,
   { data, rows }: Answer<Row>,
-  { columns, id, empty, note }: Listing<Row>,
+  { columns, id, empty, note, isUnknown }: Listing<Row>,
   limit: number,
 ): Promise<Shown> {
-  if (format === 'json' || format === 'yaml') return { text: await dataText(format, data) };
+  const isIncomplete = isUnknown?.(data) === true;
+  const code = isIncomplete ? EXIT.findings : EXIT.ok;
+  if (format === 'json' || format === 'yaml') return { text: await dataText(format, data), code };
   const shownRows = rows.slice(0, limit);
   const hasMore = rows.length > limit || (typeof data['cursor'] === 'string' && data['cursor'] !== '');
   const notes = [
-    ...(rows.length === 0 && format !== 'name' ? [empty] : []),
+    ...(rows.length === 0 && format !== 'name' && !isIncomplete ? [empty] : []),
     ...(hasMore ? [`The first ${limit}; more with --limit.`] : []),
     note?.(data),
   ].filter((text) => text !== undefined);
-  return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join('') };
+  return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join(''), code };
 
   function textOf(): string {
     if (format === 'name') return shownRows.map((row) => `${printable(id(row))}\n`).join('');

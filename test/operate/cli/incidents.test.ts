@@ -37,20 +37,23 @@ interface Options {
   readonly incident?: Incident | undefined;
   readonly policies?: readonly (typeof RESUME_BILLING)[];
   readonly retention?: number;
+  /** The daemon has not read the workflow DLQ yet, and knows nothing. */
+  readonly isUnread?: true;
 }
 
-async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_400_000 }: Options = {}) {
+async function daemon(options: Options = {}) {
+  const { incident = INCIDENT, policies = [], retention = 3 * 86_400_000, isUnread = false } = options;
   const acknowledged: unknown[] = [];
   const deps = world({
     accounts: [{ name: 'production', dlqRetentionMs: retention }],
     policies: async () => policies,
     incidents: incidents({
-      all: () => [incident, { ...incident, id: 'aaaa000000', state: 'resolved' }],
+      all: () => (isUnread ? [] : [incident, { ...incident, id: 'aaaa000000', state: 'resolved' }]),
       find: (id) => (incident.id.startsWith(id) ? incident : undefined),
       firstExpiresAt: () => NOW - 90 * MINUTE + retention,
       incidentOf: (_account, queue) => (queue === 'workflow' ? incident.id : undefined),
       memberIds: (_incident, queue) => (queue === 'workflow' ? RUNS.map(({ dlqId }) => dlqId) : []),
-      deadLetters: () => [deadLetter({ dlqId: 'msg-dlq-1', learnedAt: NOW - MINUTE })],
+      deadLetters: () => (isUnread ? [] : [deadLetter({ dlqId: 'msg-dlq-1', learnedAt: NOW - MINUTE })]),
       selectedBy: () => new Map(policies.map(({ name }) => [name, 2])),
       attempts: () => ({ delivered: 1, all: 10 }),
       readRow: () => Promise.resolve({ body: 'hello', header: { Authorization: 'Bearer hunter2' } }),
@@ -67,7 +70,8 @@ async function daemon({ incident = INCIDENT, policies = [], retention = 3 * 86_4
     intervalMs: MINUTE,
     maxStalenessMs: 3 * MINUTE,
   });
-  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: RUNS, dropped: 0 }, 5);
+  const reading = { account: 'production', collector: 'workflowDlq', at: NOW, rows: RUNS, dropped: 0 } as const;
+  if (!isUnread) deps.board.publish(reading, 5);
   return { deps, acknowledged };
 }
 
@@ -164,6 +168,18 @@ test('incidents acknowledge sends the note, and requires it', async () => {
   const without = await ran(['incidents', 'acknowledge', '3f2a']);
   expect([without.code, without.acknowledged]).toEqual([64, []]);
 });
+
+test.each([['incidents'], ['incidents list'], ['dlq list']])(
+  '%s before the first reading: nothing is known, which is not none',
+  async (command) => {
+    for (const format of [[], ['-o', 'name']]) {
+      const { code, stdout, stderr } = await ran([...command.split(' '), ...format], { isUnread: true });
+      expect([code, stdout]).toEqual([3, '']);
+      expect(stderr).toBe('Dead letters may be missing or old: production, workflow DLQ: not read yet\n');
+    }
+    expect((await ran([...command.split(' '), '-o', 'json'], { isUnread: true })).code).toBe(3);
+  },
+);
 
 test('dlq list has both queues, newest first', async () => {
   const { code, stdout, stderr } = await ran(['dlq', 'list']);

@@ -4,7 +4,7 @@ import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, filterOption, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { expiryText } from './incidents.ts';
-import { queueNote } from './queue-note.ts';
+import { isQueueUnread, queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
 
 /** Dead letter of `/api/v1/dead-letters`. */
@@ -103,6 +103,7 @@ export const dlqListCommand: Command = {
       id: ({ id }) => id,
       empty: 'No dead letters. Runs and messages that failed finally appear here.',
       note: (data) => [totalNote(data), queueNote(data)].filter((text) => text !== undefined).join('\n') || undefined,
+      isUnknown: isQueueUnread,
     }),
 };
 

@@ -3,7 +3,7 @@ import { formatDuration } from '#foundation/domain/duration.ts';
 import { textOption, type Command, type OptionSpec } from '../command.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
-import { queueNote } from './queue-note.ts';
+import { isQueueUnread, queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
 
 /** Incident of `/api/v1/incidents`. */
@@ -84,6 +84,7 @@ function command(name: string, examples: Command['examples']): Command {
         id: ({ id }) => id,
         empty: 'No incidents. Dead letters, and destinations that fail nearly every delivery, open one.',
         note: queueNote,
+        isUnknown: isQueueUnread,
       }),
   };
 }
