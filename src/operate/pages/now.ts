@@ -18,6 +18,7 @@ import { clipped, message, section, state, type Tone } from './page-parts.ts';
 import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from './paths.ts';
+import { outageAnchor } from '../situation/outages.ts';
 
 const ACTIONS = 10;
 
@@ -74,11 +75,13 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
 function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Html {
   // The sentence of these levels already begins with the word.
   const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
-  const [outage, ...more] = outages;
-  const first = problems[0];
+  const [first, ...rest] = problems;
+  const outageOf = (problem?: Problem) => outages.find((outage) => outageAnchor(outage) === problem?.anchor);
+  const outage = outageOf(first);
   const headline = outage === undefined ? clipped(sentence) : outageHeadline(outage, at);
-  // Outages come first, each with its own figures.
-  const others = problems.slice(Math.max(1, outages.length));
+  // Outages follow the first problem, each with its own figures.
+  const more = rest.flatMap((problem) => outageOf(problem) ?? []);
+  const others = rest.filter((problem) => outageOf(problem) === undefined);
   return html`<div id="verdict" class="verdict ${level}">
     <p>
       ${word === undefined ? state(VERDICT_TONE[level], '') : html`<strong>${state(VERDICT_TONE[level], `${word}:`)}</strong>`}${first?.anchor === undefined ? headline : html`<a href="${problemPath(first.anchor)}">${headline}</a>`}

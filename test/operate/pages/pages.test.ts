@@ -13,6 +13,7 @@ import {
   NOW,
   plan,
   proposal,
+  RESUME_BILLING,
   serving,
   storedPlan,
   world,
@@ -52,6 +53,46 @@ describe('the page of active policies', () => {
     expect(collapsed?.match(/<li>/g)).toHaveLength(problems.length - 11);
     expect(collapsed).toContain(`<summary>${problems.length - 11} more</summary>`);
   });
+
+  const REPAIRED = 'repaired.example answers 503';
+  const UNREPAIRED = 'nobody.example answers 503';
+  test.each([
+    ['pending', ['Plan 9f3c2a of', REPAIRED, UNREPAIRED]],
+    // A policy that waits for a decision repairs nothing.
+    ['approved', [UNREPAIRED, REPAIRED]],
+  ] as const)(
+    'with the plan %s, shows a decision first, then outages in the order of the verdict',
+    async (state, expected) => {
+      const down = { delivered: 0, failed: 30, lost: 30, since: NOW - 600_000, lastAt: NOW, isSinceKnown: true };
+      const outage = (host: string) => ({ host, ...down, reasons: [{ reason: 'HTTP 503', count: 30 }] });
+      const base = world();
+      const deps = busyWorld({
+        incidents: {
+          ...base.incidents,
+          selectedBy: async (_account, { runs }) =>
+            new Map(runs.some(({ workflowUrl }) => workflowUrl.includes('//repaired')) ? [['resume-billing', 1]] : []),
+        },
+        policies: async () => [RESUME_BILLING],
+        outages: (account) => (account === 'production' ? [outage('repaired.example'), outage('nobody.example')] : []),
+        ledger: ledger({ storedPlans: async () => [storedPlan({ state })] }),
+      });
+      const rows = ['repaired', 'nobody'].map((host) => ({
+        dlqId: host,
+        workflowRunId: host,
+        workflowUrl: `https://${host}.example/workflow`,
+        createdAt: NOW,
+        labels: [],
+      }));
+      deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      const { address } = await serving(deps);
+      const markup = (await ask(address, '/')).text.replaceAll(/\s+/g, ' ');
+      const verdict = /<div id="verdict".*?<section/.exec(markup)![0];
+      const shown = [...verdict.matchAll(/Plan 9f3c2a of|\S+\.example answers 503/g)].map(([text]) =>
+        text.replace(/.*>/, ''),
+      );
+      expect(shown).toEqual(expected);
+    },
+  );
 
   test('shows active conditions first, with the next command', async () => {
     const halted = {
