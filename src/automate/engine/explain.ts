@@ -82,7 +82,11 @@ async function verdictOf(
   const decision = await decide(policy, context, deps);
   signal.throwIfAborted();
   const { plan, targets, tally } = decision;
-  if (plan.state === 'aborted') return { verdict: 'stopped', ...(plan.stopped && { denial: plan.stopped }) };
+  if (plan.state === 'aborted') {
+    // A run that is stopped before it reads does not abort.
+    const denial = stopped ?? plan.stopped;
+    return { verdict: 'stopped', ...(denial && { denial }) };
+  }
   if (!targets.includes(watched)) {
     return tally.watchedDenial === undefined
       ? { verdict: 'not_listed' }

@@ -101,6 +101,15 @@ describe('what each policy would do', () => {
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });
 
+  test('is stopped by the guard that keeps the run from reading, whatever the reading shows', async () => {
+    const w = world({ guards: GUARDS });
+    w.dlq.add();
+    w.dlq.add({ workflowUrl: '' });
+    expect(await verdictOn(w, 'dlq-001')).toMatchObject({ denial: { guard: 'implausible_data' } });
+    await w.engine.pause({ ...ME, reason: 'odd' });
+    expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial: { guard: 'kill_switch' } });
+  });
+
   test('evaluates only the policies of its account', async () => {
     const w = world({ policies: [policyOf(), policyOf({ name: 'elsewhere', account: 'staging' })] });
     w.dlq.add();
