@@ -7,6 +7,7 @@ const LONGEST = [
   'rules',
   'replicas',
   'dashboards',
+  'voices',
   'incidents',
   'alerts-fire',
   'night',

@@ -3,7 +3,7 @@ import type { Emulator } from '#emulator/emulator.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 
 export interface FastTime {
-  /** Speed of time. */
+  /** Speed of time. 0: it moves only on command of the test. */
   readonly speed: number;
   /** Start of the speed, in epoch milliseconds. */
   readonly since: number;

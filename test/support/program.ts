@@ -30,17 +30,17 @@ export interface Program {
 export function start(
   command: string,
   args: readonly string[],
-  options: { env?: Record<string, string>; cwd?: string } = {},
+  options: { env?: Record<string, string>; cwd?: string; ipc?: boolean } = {},
 ): Program {
   const child = spawn(command, args, {
     cwd: options.cwd ?? ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], ...options.env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', ...(options.ipc === true ? ['ipc' as const] : [])],
   });
   let stdout = '';
   let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal }));
@@ -84,7 +84,7 @@ export function opsd(args: readonly string[], options: { env?: Record<string, st
   return start(process.execPath, [...NODE_FLAGS, MAIN, ...args], options);
 }
 
-/** Starts `opsd` with a wall clock that is ahead by milliseconds, or with faster time. */
+/** Starts `opsd` with a wall clock that is ahead by milliseconds, with faster time, or with stopped time (`moveTime`). */
 export function clockedOpsd(
   { aheadMs = 0, speed = 1, since = 0 }: { readonly aheadMs?: number } & Partial<FastTime>,
   args: readonly string[],
@@ -95,7 +95,7 @@ export function clockedOpsd(
     OPSD_TEST_SPEED: String(speed),
     OPSD_TEST_SINCE: String(since),
   };
-  return start(process.execPath, [...NODE_FLAGS, CLOCKED, ...args], { env: { ...env, ...time } });
+  return start(process.execPath, [...NODE_FLAGS, CLOCKED, ...args], { env: { ...env, ...time }, ipc: speed === 0 });
 }
 
 export interface EmulatorProgram extends Program {

@@ -1,11 +1,6 @@
 /** Asks every voice of a daemon at the same moment: API, metrics, commands and pages. */
-import { parseExposition, type Exposition } from '../exposition.ts';
-import { until } from '../until.ts';
-import { PLACES, POLICIES, READER, type Place, type VoicesWorld } from './world.ts';
-
-/** A JSON object of the API. The rules read it as a stranger would, not by the program's types. */
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any;
+import type { Json } from './rule.ts';
+import { PLACES, POLICIES, TOKENS, type Place, type VoicesWorld } from './world.ts';
 
 export interface Voices {
   readonly at: number;
@@ -20,7 +15,8 @@ export interface Voices {
   readonly actions: readonly Json[];
   /** Explanation of one failed run of each destination. */
   readonly explained: ReadonlyMap<Place, Json>;
-  readonly metrics: Exposition;
+  /** Response of `/metrics`. */
+  readonly metrics: string;
   /** Text of a page without its markup, by path. */
   readonly pages: ReadonlyMap<string, string>;
   /** Output of `opsd status`. */
@@ -29,57 +25,22 @@ export interface Voices {
   readonly books: Readonly<Record<Place, number>>;
 }
 
-/** Limit on hanging. */
-const SLOWLY = { timeoutMs: 120_000, pauseMs: 20 };
-const AUTHORIZATION = `Bearer ${READER}`;
+const AUTHORIZATION = `Bearer ${TOKENS.reader}`;
+const PLAN_STATES = 'draft pending approved rejected applied cancelled replaced expired'.split(' ');
 /** Maximum number of plans that are read whole. */
 const MOST_PLANS = 12;
 
-/** Returns answers between which nothing changed. */
+/** Returns the answers of one moment: time does not pass. */
 export async function ask(world: VoicesWorld): Promise<Voices> {
-  let failure: unknown;
-  const asked = await until({ what: 'all voices were asked between two changes', ...SLOWLY }, async () => {
-    try {
-      const before = await momentOf(world);
-      const voices = await askOnce(world);
-      return before === (await momentOf(world)) && voices;
-    } catch (error) {
-      // `until` would try again until its limit.
-      failure = error;
-      return true;
-    }
-  });
-  if (asked === true) throw failure;
-  return asked;
-}
-
-/** What changes with every step of the daemon: two equal moments have nothing between them. */
-async function momentOf(world: VoicesWorld): Promise<string> {
-  const [status, policies, plans, actions, incidents] = await Promise.all(
-    ['status', 'policies', 'plans', 'actions?limit=500', 'incidents?limit=500'].map((path) =>
-      json(world, `/api/v1/${path}`),
-    ),
-  );
-  return JSON.stringify([
-    status.conditions.map(({ key, detail }: Json) => [key, detail]),
-    status.pauses,
-    policies.policies.map(({ lastRun, held, campaigns }: Json) => [lastRun, held, campaigns]),
-    plans.plans.map(({ id, state }: Json) => [id, state]),
-    actions.actions.map(({ id, outcome }: Json) => [id, outcome]),
-    incidents.incidents.map(({ id, state, title }: Json) => [id, state, title]),
-  ]);
-}
-
-async function askOnce(world: VoicesWorld): Promise<Voices> {
   const [status, plans, incidents, conditions, deadLetters, actions, metrics, command] = await Promise.all([
     json(world, '/api/v1/status'),
-    json(world, '/api/v1/plans?limit=100'),
+    json(world, `/api/v1/plans?limit=100${PLAN_STATES.map((state) => `&state=${state}`).join('')}`),
     json(world, '/api/v1/incidents?limit=500'),
     json(world, '/api/v1/conditions'),
     json(world, '/api/v1/dead-letters?queue=workflow&limit=500'),
     json(world, '/api/v1/actions?limit=500'),
     text(world, '/metrics'),
-    world.run('status'),
+    world.look(['status']),
   ]);
   const names = Object.keys(POLICIES);
   const planRows: Json[] = plans.plans;
@@ -112,7 +73,7 @@ async function askOnce(world: VoicesWorld): Promise<Voices> {
     deadLetters,
     actions: actions.actions,
     explained: await explained(world, deadLetters.deadLetters),
-    metrics: parseExposition(metrics),
+    metrics,
     pages: await each(paths, async (path) => withoutMarkup(await text(world, path))),
     command: command.out,
     books: Object.fromEntries(

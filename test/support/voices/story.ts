@@ -1,46 +1,20 @@
-/** A story of an account with random choices: outage, plans, decisions, pauses, reloads, kills, recovery. */
+/** A story of an account in a random order: outage, plans, decisions, pauses, reloads, kills, recovery. */
 import { seededRandom } from '#foundation/platform/random.ts';
+import { provenRules } from './alterations.ts';
 import { ask } from './ask.ts';
-import { contradictions, emptyMemory, type Contradiction, type Memory } from './rules.ts';
+import { comparisonsMade, emptyMemory, type Memory } from './rule.ts';
+import { contradictions, type Contradiction } from './rules.ts';
 import { PLACES, POLICIES, voicesWorld, type PolicyName, type VoicesWorld } from './world.ts';
 
 export interface Told {
-  readonly seed: number;
   /** Steps of the story, in order. */
   readonly steps: readonly string[];
   readonly moments: number;
+  readonly comparisons: number;
   /** Contradictions that two moments in a row had, each once. */
   readonly found: readonly (Contradiction & { readonly after: string })[];
-}
-
-export async function tellStory(seed: number): Promise<Told> {
-  const world = await voicesWorld({ seed });
-  const random = seededRandom(seed);
-  const below = (max: number): number => Math.floor(random() * max);
-  const told: Teller = { world, memory: emptyMemory(), below, steps: [], found: new Map(), moments: 0 };
-  await step(told, 'traffic', () => world.pass(20));
-  await step(told, 'outage', async () => {
-    for (const place of PLACES) {
-      if (place !== 'orphan' && below(4) === 0) continue;
-      world.set(place, 'down');
-      await world.fail(place, 4 + below(8));
-    }
-    await world.pass(4 + below(12));
-  });
-  for (let act = 0; act < 4; act++) await oneOf(told);
-  await step(told, 'recovery', async () => {
-    for (const place of PLACES) world.set(place, 'up');
-    await world.pass(6);
-  });
-  for (let act = 0; act < 3; act++) await oneOf(told);
-  await step(told, 'healthy', () => world.pass(40));
-  await step(told, 'approve what waits', async () => {
-    await decide(told, 'approve');
-    await world.pass(30);
-  });
-  const code = await world.stop();
-  if (code !== 0) throw new Error(`the daemon ended with ${code}`);
-  return { seed, steps: told.steps, moments: told.moments, found: [...told.found.values()] };
+  /** Rules that found an altered answer. */
+  readonly proven: ReadonlySet<string>;
 }
 
 interface Teller {
@@ -49,13 +23,58 @@ interface Teller {
   readonly below: (max: number) => number;
   readonly steps: string[];
   readonly found: Map<string, Contradiction & { readonly after: string }>;
+  readonly proven: Set<string>;
   moments: number;
 }
 
+export async function tellStory(seed: number): Promise<Told> {
+  const world = await voicesWorld({ seed });
+  const random = seededRandom(seed);
+  const below = (max: number): number => Math.floor(random() * max);
+  const told: Teller = {
+    world,
+    memory: emptyMemory(),
+    below,
+    steps: [],
+    found: new Map(),
+    proven: new Set(),
+    moments: 0,
+  };
+  const before = comparisonsMade();
+  await step(told, 'traffic', () => world.pass(20));
+  await step(told, 'outage', async () => {
+    for (const place of PLACES) {
+      if (place !== 'orphan' && place !== 'billing' && below(3) === 0) continue;
+      world.set(place, 'down');
+      await world.fail(place, 4 + below(8));
+    }
+    await world.pass(4 + below(12));
+  });
+  for (const name of shuffled(['plan, apply', 'pause', 'unpause', 'reload', 'kill', 'more failures'], below)) {
+    await act(told, name);
+  }
+  await step(told, 'recovery', async () => {
+    for (const place of PLACES) world.set(place, 'up');
+    await world.pass(6);
+  });
+  await act(told, 'unpause');
+  await step(told, 'healthy', () => world.pass(20));
+  for (const name of shuffled(['approve', 'reject', 'plan', 'plan, apply', 'reload', 'kill', 'another outage'], below)) {
+    await act(told, name);
+  }
+  world.set('billing', 'up');
+  await step(told, 'healthy', () => world.pass(40));
+  await act(told, 'approve');
+  const code = await world.stop();
+  if (code !== 0) throw new Error(`the daemon ended with ${code}`);
+  const { steps, moments, found, proven } = told;
+  return { steps, moments, comparisons: comparisonsMade() - before, found: [...found.values()], proven };
+}
+
 /** Does something, then asks all voices twice: what one moment alone contradicts may be a step in progress. */
-async function step(told: Teller, name: string, act: () => Promise<unknown>): Promise<void> {
+async function step(told: Teller, name: string, deed: () => Promise<unknown>): Promise<void> {
   told.steps.push(name);
-  await act();
+  await deed();
   const first = await contradictionsNow(told);
   await told.world.pass(1);
   for (const [key, one] of await contradictionsNow(told)) {
@@ -64,48 +83,69 @@ async function step(told: Teller, name: string, act: () => Promise<unknown>): Pr
 }
 
 async function contradictionsNow(told: Teller): Promise<Map<string, Contradiction>> {
-  const { world, memory } = told;
+  const { world, memory, proven } = told;
   told.moments += 1;
-  const found = contradictions(await ask(world), world, memory);
+  const voices = await ask(world);
+
+  const found = contradictions(voices, world, memory);
+  for (const rule of provenRules(voices, world, memory, proven)) proven.add(rule);
   return new Map(found.map((one) => [`${one.rule}|${one.subject}`, one]));
 }
 
-function oneOf(told: Teller): Promise<void> {
-  const { world, below } = told;
+type Act = (told: Teller, policy: PolicyName) => Promise<unknown>;
+
+const ACTS: Readonly<Record<string, Act>> = {
+  reload: ({ world }) => world.reload(),
+  kill: ({ world, below }) => world.kill(below(4)),
+  plan: ({ world }, name) => world.run(['plan', name]),
+  'plan, apply': planAndApply,
+  approve: (told) => decide(told, 'approve'),
+  reject: (told) => decide(told, 'reject'),
+  pause: ({ world, below }, name) =>
+    world.run(['pause', ...(below(2) === 0 ? [] : ['--policy', name]), '--reason', 'a story']),
+  unpause: ({ world }) => world.run(['unpause', '--reason', 'a story', '--yes']),
+  async 'more failures'({ world, below }) {
+    const down = PLACES.filter((place) => world.isDown(place));
+    await world.fail(down[below(down.length)]!, 1 + below(4));
+  },
+  async 'another outage'({ world, below }) {
+    world.set('billing', 'down');
+    await world.fail('billing', 1 + below(4));
+    await world.pass(5);
+  },
+};
+
+function act(told: Teller, name: string): Promise<void> {
+  const { below } = told;
   const names = Object.keys(POLICIES) as PolicyName[];
-  const name = names[below(names.length)]!;
-  const acts: Readonly<Record<string, () => Promise<unknown>>> = {
-    reload: () => world.reload(),
-    kill: () => world.kill(),
-    'plan (read only)': () => world.run('plan', name),
-    'plan, apply': () => planAndApply(world, name),
-    approve: () => decide(told, 'approve'),
-    reject: () => decide(told, 'reject'),
-    'pause all': () => world.run('pause', '--reason', 'a story'),
-    [`pause ${name}`]: () => world.run('pause', '--policy', name, '--reason', 'a story'),
-    unpause: () => world.run('unpause', '--reason', 'a story'),
-    'more failures': async () => {
-      const down = PLACES.filter((place) => world.isDown(place));
-      if (down.length > 0) await world.fail(down[below(down.length)]!, 1 + below(4));
-    },
-    time: () => world.pass(8),
-  };
-  const chosen = Object.keys(acts)[below(Object.keys(acts).length)]!;
-  return step(told, chosen, async () => {
-    await acts[chosen]!();
-    await world.pass(1 + below(6));
+  const policy = names[below(names.length)]!;
+  return step(told, name, async () => {
+    await ACTS[name]!(told, policy);
+    await told.world.pass(1 + below(6));
   });
 }
 
-async function decide({ world, below }: Teller, act: 'approve' | 'reject'): Promise<void> {
+async function decide({ world, below }: Teller, deed: 'approve' | 'reject'): Promise<void> {
+  const operator = oneOperator(below);
   const { plans } = await ask(world);
   const pending = plans.filter(({ state }) => state === 'pending');
   const plan = pending[below(Math.max(1, pending.length))];
-  if (plan !== undefined) await world.run(act, plan.id, '--reason', 'a story', '--yes');
+  if (plan !== undefined) await world.run([deed, plan.id, '--reason', 'a story', '--yes'], operator);
 }
 
-async function planAndApply(world: VoicesWorld, name: PolicyName): Promise<void> {
-  const { out } = await world.run('plan', name, '--keep');
-  const id = /^Plan\s+(\S+)/m.exec(out)?.[1];
-  if (id !== undefined) await world.run('apply', id, '--yes');
+async function planAndApply({ world, below }: Teller, name: PolicyName): Promise<void> {
+  const operator = oneOperator(below);
+  const { out } = await world.run(['plan', name, '--keep']);
+  const plan = /opsd apply (\S+)/.exec(out)?.[1];
+  if (plan !== undefined) await world.run(['apply', plan, '--yes'], operator);
+}
+
+/** Returns the operator on the daemon's machine (undefined), or another one. */
+function oneOperator(below: Teller['below']): 'colleague' | undefined {
+  return below(2) === 0 ? undefined : 'colleague';
+}
+
+function shuffled(names: readonly string[], below: Teller['below']): string[] {
+  const rest = [...names];
+  return names.map(() => rest.splice(below(rest.length), 1)[0]!);
 }

@@ -1,31 +1,41 @@
 /**
- * An account whose destinations fail and recover while policies of three modes watch it. The daemon is the real program
- * with a fast clock, and can be killed and started again. The service runs in this process, which reads its books.
+ * An account whose destinations fail and recover while policies of three modes watch it. The daemon is the real program,
+ * and can be killed and started again. The service runs in this process, which reads its books. The time of both moves
+ * only on command, so that nothing changes while the voices are asked.
  */
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
+import { EXIT } from '#operate/cli/command.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { fastClock } from '../fast-clock.ts';
+import { opsd } from '../../operate/cli/terminal.ts';
 import { freePort } from '../free-port.ts';
 import { httpSink, type HttpSink } from '../http-sink.ts';
-import { clockedOpsd, opsd, type Program } from '../program.ts';
+import { clockedOpsd, type Program } from '../program.ts';
 import { publish, TEST_TOKEN, trigger, type Service } from '../service.ts';
+import { moveTime } from '../stepped-clock.ts';
 import { tempDir } from '../temp-dir.ts';
-import { until } from '../until.ts';
 
 export const MINUTE = 60_000;
 export const ACCOUNT = 'production';
-/** Token of the reader, who is an operator. */
-export const READER = 'token-of-the-reader-of-all-voices';
-/** An hour lasts a minute. */
-const SPEED = 60;
-/** Real time for a step of a story on a busy machine. */
-const SLOWLY = { timeoutMs: 240_000 };
-/** Milliseconds of virtual time between two messages to each destination. */
-const TRAFFIC_EVERY_MS = 20_000;
+/** Exit codes of a command that could not be run. */
+const FAILED: readonly number[] = [EXIT.failed, EXIT.usage];
+/** Operators with a token of their own. */
+export const TOKENS = { reader: 'token-of-the-reader-of-all-voices', colleague: 'token-of-another-operator' } as const;
+type Operator = keyof typeof TOKENS;
+const START = Date.UTC(2026, 10, 20, 9);
+/** Longest move of the service's time before the daemon's, in milliseconds. */
+const STEP_MS = 1_000;
+/** Time that a wait moves at once, after real time for programs to do their part; limit on hanging in real time. */
+const WAIT_MS = 100;
+const TURN_MS = 5;
+const LIMIT_MS = 120_000;
+/** Folder in memory, where the store of a daemon that dies is as durable. */
+const MEMORY = '/dev/shm';
+/** Milliseconds of time between two messages to each destination. */
+const TRAFFIC_EVERY_MS = 30_000;
 
 /** Destinations, each with its own label. No policy selects `orphan`. */
 export const PLACES = ['billing', 'shipping', 'mail', 'orphan'] as const;
@@ -38,8 +48,14 @@ export const POLICIES = {
 } as const;
 export type PolicyName = keyof typeof POLICIES;
 
+interface CommandResult {
+  readonly code: number;
+  readonly out: string;
+}
+
 export interface VoicesWorld {
-  readonly clock: Clock;
+  /** Time of the service. */
+  now(): number;
   readonly emulator: Emulator;
   readonly service: Service;
   /** Address of the daemon, the same in each of its lives. */
@@ -52,50 +68,68 @@ export interface VoicesWorld {
   failures(place: Place, minutes: number): number;
   /** Fails runs of a destination that is down, and waits until the daemon lists them. */
   fail(place: Place, runs: number): Promise<void>;
-  /** Lets virtual time pass under traffic. */
+  /** Lets time pass under traffic. */
   pass(minutes: number): Promise<void>;
-  /** Runs a command as the operator on the daemon's machine. */
-  run(...args: readonly string[]): Promise<{ readonly code: number | null; readonly out: string }>;
+  /** Runs a command that only reads, as the operator on the daemon's machine or as another one. No time passes. */
+  look(args: readonly string[], operator?: Operator): Promise<CommandResult>;
+  /** Runs a command while time passes. */
+  run(args: readonly string[], operator?: Operator): Promise<CommandResult>;
   /** Changes the configuration in a place that no policy depends on, and waits until the daemon uses it. */
   reload(): Promise<void>;
-  /** Kills the daemon, and starts it again. */
-  kill(): Promise<void>;
+  /** Kills the daemon, and starts it again after these minutes. */
+  kill(minutes: number): Promise<void>;
   stop(): Promise<number | null>;
 }
 
 export async function voicesWorld({ seed }: { readonly seed: number }): Promise<VoicesWorld> {
-  const time = { speed: SPEED, since: Date.now() };
-  const clock = fastClock(time);
   const emulator = await startEmulator({
-    clock,
+    clock: systemClock,
     random: seededRandom(seed),
     listen: { host: '127.0.0.1', port: 0 },
     accounts: [{ id: 'acc-1', token: TEST_TOKEN }],
     management: { username: 'user', password: 'password' },
     enforceLimits: false,
-    control: true,
+    time: 'virtual',
+    startAt: START,
   });
   onTestFinished(() => emulator.stop());
+  const now = (): number => emulator.control.clock().now;
   const service: Service = { url: emulator.url, token: TEST_TOKEN };
   const sinks = new Map<Place, HttpSink>();
   for (const place of PLACES) sinks.set(place, await httpSink());
   /** Times of the requests that a destination rejected since it went down. */
   const down = new Map<Place, number[]>();
-  const folder = tempDir();
+  const folder = tempDir(existsSync(MEMORY) ? MEMORY : undefined);
   const file = join(folder, 'opsd.yaml');
   const url = `http://127.0.0.1:${await freePort()}`;
-  writeFileSync(join(folder, 'token'), READER);
+  for (const [name, token] of Object.entries(TOKENS)) writeFileSync(join(folder, name), token);
   let revision = 0;
   const write = (): void => writeFileSync(file, configOf({ url, service, revision, isRetentionKnown: seed % 2 === 1 }));
   write();
-  const begin = async (): Promise<Program> => {
-    const program = clockedOpsd(time, ['run', '--config', file]);
-    await program.logged('daemon running');
-    return program;
+  const begin = (): Program =>
+    clockedOpsd({ speed: 0, since: now(), aheadMs: -behindMs(seed) }, ['run', '--config', file]);
+  let daemon = begin();
+  /** Milliseconds until the daemon's next timer. */
+  let nextIn = 0;
+  const move = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0;) {
+      const step = Math.min(left, Math.max(STEP_MS, nextIn));
+      await emulator.advance(step);
+      nextIn = await moveTime(daemon, step);
+      left -= step;
+    }
   };
-  let daemon = await begin();
+  /** Moves time until the condition is true. */
+  const moveUntil = async (what: string, isTrue: () => boolean): Promise<void> => {
+    for (const limit = performance.now() + LIMIT_MS; !isTrue(); await move(WAIT_MS)) {
+      if (performance.now() > limit) throw new Error(`${what} did not come true: ${daemon.stderr().slice(-2_000)}`);
+      await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+    }
+  };
+  const hasStarted = (): Promise<void> => moveUntil('the daemon runs', () => starts(daemon) > 0);
+  await hasStarted();
   const world: VoicesWorld = {
-    clock,
+    now,
     emulator,
     service,
     url,
@@ -108,56 +142,66 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
       if (state === 'down') down.set(place, rejected);
       else down.delete(place);
       sinks.get(place)!.answerWith((_request, response) => {
-        if (state === 'down') rejected.push(clock.now());
+        if (state === 'down') rejected.push(now());
         response.writeHead(state === 'down' ? 503 : 200).end();
       });
     },
     isDown: (place) => down.has(place),
-    failures: (place, minutes) =>
-      (down.get(place) ?? []).filter((time) => time > clock.now() - minutes * MINUTE).length,
+    failures: (place, minutes) => (down.get(place) ?? []).filter((time) => time > now() - minutes * MINUTE).length,
     async fail(place, runs) {
       const before = emulator.workflowDlq('acc-1').length;
       const headers = { 'Svc-Retries': '0', 'Svc-Label': place };
       const workflow = `${sinks.get(place)!.url}/workflow/${place}`;
       for (let run = 0; run < runs; run++) await trigger(service, workflow, headers);
-      await until({ what: `${runs} runs of ${place} have failed`, ...SLOWLY }, () => {
-        return emulator.workflowDlq('acc-1').length >= before + runs;
-      });
+      await moveUntil('runs have failed', () => emulator.workflowDlq('acc-1').length >= before + runs);
     },
     async pass(minutes) {
-      const end = clock.now() + minutes * MINUTE;
-      let next = clock.now();
-      await until({ what: `${minutes} minutes have passed`, ...SLOWLY, pauseMs: 50 }, async () => {
-        if (clock.now() >= next) {
-          next = clock.now() + TRAFFIC_EVERY_MS;
-          const send = ({ url: to }: HttpSink) => publish(service, `${to}/ok`, { 'Svc-Retries': '0' });
-          await Promise.all([...sinks.values()].map(send));
-        }
-        return clock.now() >= end;
-      });
+      for (const end = now() + minutes * MINUTE; now() < end; await move(TRAFFIC_EVERY_MS)) {
+        const send = ({ url: to }: HttpSink) => publish(service, `${to}/ok`, { 'Svc-Retries': '0' });
+        await Promise.all([...sinks.values()].map(send));
+      }
     },
-    async run(...args) {
-      const program = opsd([...args, '--socket', join(folder, 'opsd.db.sock')], { cwd: folder });
-      const { code } = await program.ended;
-      return { code, out: program.stdout() + program.stderr() };
+    async look(args, operator) {
+      const where = operator === undefined ? ['--socket', join(folder, 'opsd.db.sock')] : ['--url', url];
+      const env = operator === undefined ? {} : { OPSD_TOKEN: TOKENS[operator] };
+      const { code, stdout, stderr } = await opsd([...args, ...where], { env, clock: { ...systemClock, now } });
+      return { code, out: stdout + stderr };
+    },
+    async run(args, operator) {
+      let hasEnded = false;
+      const command = world.look(args, operator).finally(() => (hasEnded = true));
+      await moveUntil(`opsd ${args.join(' ')} has ended`, () => hasEnded);
+      const { code, out } = await command;
+      if (FAILED.includes(code)) throw new Error(`opsd ${args.join(' ')} failed: ${out}`);
+      return { code, out };
     },
     async reload() {
       const before = starts(daemon);
       revision += 1;
       write();
-      await until({ what: 'the daemon runs with the changed configuration', ...SLOWLY }, () => starts(daemon) > before);
+      await moveUntil('the daemon runs with the changed configuration', () => starts(daemon) > before);
     },
-    async kill() {
+    async kill(minutes) {
       daemon.kill('SIGKILL');
       await daemon.ended;
-      daemon = await begin();
+      await emulator.advance(minutes * MINUTE);
+      daemon = begin();
+      await hasStarted();
     },
     async stop() {
       daemon.kill('SIGTERM');
-      return (await daemon.ended).code;
+      let hasEnded = false;
+      const ended = daemon.ended.finally(() => (hasEnded = true));
+      await moveUntil('the daemon has ended', () => hasEnded);
+      return (await ended).code;
     },
   };
   return world;
+}
+
+/** How far the clock of the daemon is behind: not at all, less than its guard allows, or more. */
+function behindMs(seed: number): number {
+  return seed % 5 === 0 ? 90_000 : seed % 3 === 0 ? 30_000 : 0;
 }
 
 function starts(daemon: Program): number {
@@ -186,7 +230,7 @@ function configOf({ url, service, revision, isRetentionKnown }: ConfigFacts): st
   return `
 server:
   listen: "${new URL(url).host}"
-  tokens: [{ name: stranger, tokenFile: token, role: operator }]
+  tokens: [{ name: reader, tokenFile: reader, role: operator }, { name: colleague, tokenFile: colleague, role: operator }]
 storage: { sqlite: { path: opsd.db } }
 accounts:
   - name: ${ACCOUNT}
@@ -195,8 +239,8 @@ accounts:
     client: { requestsPerSecond: 1000, requestsPerDay: ${1_000_000 + revision} }
     ${isRetentionKnown ? 'limits: { dlqRetention: 3d }' : ''}
     collectors:
-      logs: { every: 20s, lag: 1s }
-      workflowDlq: { every: 20s, full: 1m }
+      logs: { every: 30s, lag: 1s }
+      workflowDlq: { every: 30s, full: 1m }
       accountStats: { every: 1m }
 telemetry: { metrics: { newSeriesZeroFor: 0s } }
 policies:${policies.join('')}
