@@ -5,8 +5,9 @@ import { HttpError, json, type Reply } from '../http/reply.ts';
 
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { fromLedger, storeUnavailable } from './from-store.ts';
-import { actionView, runView } from './run-views.ts';
+import { actionView } from './run-views.ts';
 import { readStatus, sourceViews } from './status.ts';
+import { runViews } from './stored-status.ts';
 import { readPlan, STORED_STATES, storedPlanView } from './stored-plans.ts';
 
 export const STATUS_ROUTES: readonly ApiRoute[] = [
@@ -89,8 +90,9 @@ async function storedPlan(context: ApiContext): Promise<Reply> {
 async function runs(context: ApiContext): Promise<Reply> {
   const { deps, query } = context;
   const asked = readQuery(query, runsQuery);
-  const found = await fromLedger(context, (ledger) => ledger.runs(asked));
-  return json(200, { at: deps.clock.now(), runs: found.map(runView) });
+  const at = deps.clock.now();
+  const found = await fromLedger(context, async (ledger) => runViews(await ledger.runs(asked), { ledger, at }));
+  return json(200, { at, runs: found });
 }
 
 async function actions({ deps, query, signal }: ApiContext): Promise<Reply> {

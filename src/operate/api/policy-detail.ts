@@ -3,9 +3,8 @@ import type { Pause } from '#automate/ledger/pauses.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { PolicyScopes, Scope } from './reading-ports.ts';
-import { runView } from './run-views.ts';
 import { statusOf, type StatusDeps } from './status.ts';
-import { presentOutages, readStored } from './stored-status.ts';
+import { presentOutages, readStored, runViews } from './stored-status.ts';
 import type { PolicyView, RunView } from './status-views.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 
@@ -49,7 +48,9 @@ export async function readPolicyDetail(
       Promise.all([
         readStored(deps, ledger, { actionLimit: 0, outages }),
         ledger.storedPlans(['draft', 'pending', 'approved'], deps.clock.now()),
-        ledger.runs({ policy: name, limit: MOST_RUNS }),
+        ledger
+          .runs({ policy: name, limit: MOST_RUNS })
+          .then((found) => runViews(found, { ledger, at: deps.clock.now() })),
         deps.policyScopes(name, ledger),
       ]),
     signal,
@@ -60,7 +61,7 @@ export async function readPolicyDetail(
   return {
     at,
     policy,
-    runs: runs.map(runView),
+    runs,
     plans: stored
       .filter(({ plan }) => plan.policy === name)
       .slice(0, MOST_PLANS)

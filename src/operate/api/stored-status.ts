@@ -7,7 +7,7 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 import { hostOf } from '../situation/outages.ts';
 import type { ApiDeps, LedgerReader } from './api-deps.ts';
 import { actionView, runView } from './run-views.ts';
-import type { ActionView, PolicyView } from './status-views.ts';
+import type { ActionView, PolicyView, RunView } from './status-views.ts';
 import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
 
 export interface StoredFacts {
@@ -122,6 +122,17 @@ async function selectionsOf(
     });
   });
   return new Map((await Promise.all(found)).flat());
+}
+
+/** Returns runs as views. The last run of a policy is the same as in its status. */
+export async function runViews(
+  runs: readonly RunRecord[],
+  { ledger, at }: { readonly ledger: LedgerReader; readonly at: number },
+): Promise<RunView[]> {
+  if (!runs.some(({ outcome }) => outcome === 'pending_approval')) return runs.map(runView);
+  const pending = (await ledger.storedPlans(['pending'], at)).map((plan) => storedPlanView(plan));
+  const last = await withDecisions(await ledger.lastRuns(), pending, { ledger, at });
+  return runs.map((run) => runView(last.find(({ id }) => id === run.id) ?? run));
 }
 
 /** Returns the last runs as of now: one that was pending approval has the decision on its plan. */

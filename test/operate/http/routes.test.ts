@@ -216,16 +216,20 @@ describe('the JSON API', () => {
     'a run whose plan is %s is not pending approval any more',
     async (state) => {
       const stored = storedPlan({ state, by: 'tom', reason: 'not now', decidedAt: NOW });
+      const run = { ...RUN, outcome: 'pending_approval' as const, detail: 'approval: the plan waits' };
       const deps = busyWorld({
         ledger: ledger({
-          lastRuns: async () => [{ ...RUN, outcome: 'pending_approval', detail: 'approval: the plan waits' }],
+          lastRuns: async () => [run],
+          runs: async () => [run, { ...run, id: 0 }],
           storedPlans: async (states) => (states.includes(state) ? [stored] : []),
         }),
       });
       const detail = `approval: plan ${stored.plan.id} is ${state} by tom: not now`;
       const lastRun = { outcome: 'held', detail };
       expect(await get('/api/v1/policies', deps)).toMatchObject({ policies: [{ lastRun }] });
-      expect(await get('/api/v1/policies/resume-billing', deps)).toMatchObject({ policy: { lastRun } });
+      const runs = [lastRun, { outcome: 'pending_approval' }];
+      expect(await get('/api/v1/policies/resume-billing', deps)).toMatchObject({ policy: { lastRun }, runs });
+      expect(await get('/api/v1/runs', deps)).toMatchObject({ runs });
     },
   );
 

@@ -69,7 +69,7 @@ describe('the page of active policies', () => {
       const deps = busyWorld({
         incidents: {
           ...base.incidents,
-          selectedBy: async (_account, { runs }) =>
+          selectedBy: (_account, { runs }) =>
             new Map(runs.some(({ workflowUrl }) => workflowUrl.includes('//repaired')) ? [['resume-billing', 1]] : []),
         },
         policies: async () => [RESUME_BILLING],
