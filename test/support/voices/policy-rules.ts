@@ -87,24 +87,22 @@ export const POLICY_RULES: Readonly<Record<string, Rule>> = {
       return differ(place, { before, now: sent });
     }),
 
-  'usable plans are visible': ({ plans, pages, command, policies, incidentDetails, books }) =>
+  'usable plans are visible': ({ plans, planDetails, pages, command, policies, incidentDetails }) =>
     plans
       .filter(({ state, origin }) => USABLE.has(state) && origin === 'policy')
       .flatMap(({ id, policy, state }) => {
-        const place = POLICIES[policy as PolicyName].place;
+        const targets = new Set<string>(planDetails.get(id)?.plan.targets);
         const own = [...incidentDetails.values()].filter(({ incident }) =>
-          incident.labels.some(({ name }: Json) => name === place),
+          incident.memberIds.workflow.some((member: string) => targets.has(member)),
         );
         return [
           ...missing(id, `the first page (${state})`, pages.get('/')!, id),
           ...missing(id, `\`opsd status\` (${state})`, command, id),
           ...missing(id, `the page of ${policy} (${state})`, pages.get(`/policies/${policy}`)!, id),
           ...missing(id, `${policy} (${state})`, JSON.stringify(policies.get(policy)), id),
-          ...(books[place] === 0
-            ? []
-            : own.flatMap(({ incident }) =>
-                missing(id, `incident ${incident.id} (${state})`, JSON.stringify(incident), id),
-              )),
+          ...own.flatMap(({ incident }) =>
+            missing(id, `incident ${incident.id} (${state})`, JSON.stringify(incident.plans), id),
+          ),
         ];
       }),
 
