@@ -59,7 +59,10 @@ export async function tellStory(seed: number): Promise<Told> {
   });
   await act(told, 'unpause');
   await step(told, 'healthy', () => world.pass(20));
-  for (const name of shuffled(['approve', 'reject', 'plan', 'plan, apply', 'reload', 'kill', 'another outage'], below)) {
+  for (const name of shuffled(
+    ['approve', 'reject', 'plan', 'plan, apply', 'reload', 'kill', 'another outage'],
+    below,
+  )) {
     await act(told, name);
   }
   world.set('billing', 'up');
