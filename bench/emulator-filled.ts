@@ -1,11 +1,11 @@
 /**
- * Pages of the log and of both DLQs by every filter, with a million entries and 100,000 dead letters in either queue.
+ * Pages of the log and of both DLQs by every filter, with 100,000 entries and 100,000 dead letters in either queue.
  */
 import { join } from 'node:path';
 import { ACCOUNT, LATENCY_HEAD, mega, seconds, TOKEN, type Rig, type Running } from './emulator-rig.ts';
 import { fillFolder } from './filled-folder.ts';
 
-const ENTRIES = Number(process.env['ENTRIES'] ?? 1_000_000);
+const ENTRIES = Number(process.env['ENTRIES'] ?? 100_000);
 const DEAD_LETTERS = Number(process.env['DEAD_LETTERS'] ?? 100_000);
 const BODY_BYTES = Number(process.env['BODY_BYTES'] ?? 1_000);
 

@@ -1,6 +1,6 @@
 /**
  * The emulator at scale, in sections that are selected by name (default: all). It measures: publishes per second from a
- * client through the service to a local sink; pages of the log by every filter with a million entries; listings and
+ * client through the service to a local sink; pages of the log by every filter with 100,000 entries; listings and
  * deletes of dead letters with 100,000 in either queue; memory while far more than the retention passes through.
  */
 import { deadLetters, logPages, startFilled } from './emulator-filled.ts';

@@ -208,8 +208,6 @@ export class EmulatorControl {
   }: OfAccount & MessageOrigin & { readonly messageId: string }): MessageView {
     const message = this.#message(account, messageId);
     Object.assign(message, origin);
-    const { log, dlq, workflowDlq } = this.#of(account).state;
-    for (const kept of [log, dlq, workflowDlq]) kept.rename(message);
     return viewOf(message);
   }
 

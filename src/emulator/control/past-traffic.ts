@@ -10,7 +10,7 @@ import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
 import { replayHistory, type History } from './history.ts';
 import { randomId } from '../state/ids.ts';
-import type { LogEntry } from '../state/log-chunk.ts';
+import type { LogEntry } from '../state/log.ts';
 import type { Delivery, Message, Outcome, State } from '../state/message.ts';
 import { MINUTE_MS } from '../statistics/point-time.ts';
 import type { Statistics } from '../statistics/statistics.ts';

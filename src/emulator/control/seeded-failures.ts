@@ -10,7 +10,7 @@ import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { FailureFunctionState } from '../state/failure-function-state.ts';
 import { randomId } from '../state/ids.ts';
-import type { LogEntry } from '../state/log-chunk.ts';
+import type { LogEntry } from '../state/log.ts';
 import type { Delivery, Message, Outcome, State } from '../state/message.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
@@ -82,7 +82,6 @@ function plant({ failure, workflow, at }: Planned, bed: FailureBed): Message {
   const delivery = callbackDelivery(call, message, callbackBody(message, outcome, message.dlqId));
   const tell = (notice: Message): void => {
     message.failureNotice = notice;
-    bed.state.workflowDlq.noticed(message);
   };
   if (end === 'CALLBACK_INPROGRESS') {
     const notBefore = bed.now + IN_PROGRESS_MS;

@@ -224,7 +224,6 @@ export class Engine {
     if (notice === undefined || this.#isSilent(message)) return;
     message.failureNotice = this.#notify(message, notice, callbackBody(message, told, message.dlqId));
     this.#options.compact.keepWithDead(message.failureNotice);
-    queue.noticed(message);
   }
 
   /** Returns true if a fault withholds the callback that is due. */

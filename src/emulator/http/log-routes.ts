@@ -1,6 +1,5 @@
 /** Lists the message log, newest first by default. Each entry appears once, also while entries are added. */
-import type { LogEntry } from '../state/log-chunk.ts';
-import type { LogFilter } from '../state/log.ts';
+import type { LogEntry, LogFilter } from '../state/log.ts';
 import { queryOf, stateOf, type MessageContext } from './message-context.ts';
 import { logEntryJson } from './message-json.ts';
 import type { State } from '../state/message.ts';

@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { DeadLetter } from '../state/dlq.ts';
 import { headerText } from '../state/header-text.ts';
 import { failureFunctionState } from '../state/failure-function-state.ts';
-import type { LogEntry } from '../state/log-chunk.ts';
+import type { LogEntry } from '../state/log.ts';
 import type { HeaderPair, Message, Redaction } from '../state/message.ts';
 import type { Switches } from '../state/switches.ts';
 import { headersAsArrays, type DeliveryHeaderNames } from '../delivery/wire-names.ts';

@@ -57,7 +57,6 @@ export function createAccountState(account: Account, options: StateOptions): Acc
   });
   const queue = (name: DeadLetterQueueName): DeadLetterQueue =>
     new DeadLetterQueue(limits, {
-      codes: log.codes,
       mark: name === 'dlq' ? '' : 'w',
       onAdded: journal && ((deadLetter) => journal.deadLetterAdded(name, deadLetter)),
       onRemoved: journal && ((deadLetter) => journal.deadLetterRemoved(name, deadLetter)),

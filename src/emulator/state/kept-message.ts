@@ -6,8 +6,16 @@ import { readDelivery, writeDelivery } from './message-record.ts';
 import { isTerminal, type Delivery, type Message, type Outcome, type State, type WorkflowRunRef } from './message.ts';
 import type { Shelves } from './shelf.ts';
 
+/** Settings that filters read. Of an ended message, they need not be parsed. */
+type Filtered = Pick<Delivery, 'labels' | 'callerIp'> & { readonly flowControl?: Delivery['flowControl'] | undefined };
+
+export function filteredOf(message: Message): Filtered {
+  return message instanceof KeptMessage ? message.filtered : message.delivery;
+}
+
 /** Every field exists from the start: objects of one shape are small. */
 export class KeptMessage implements Message {
+  readonly filtered: Filtered;
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
@@ -50,7 +58,9 @@ export class KeptMessage implements Message {
     this.lastOutcome = message.lastOutcome;
     this.dlqId = message.dlqId;
     this.failureNotice = message.failureNotice;
-    this.#delivery = message.delivery;
+    const { delivery } = message;
+    this.#delivery = delivery;
+    this.filtered = { labels: delivery.labels, callerIp: delivery.callerIp, flowControl: delivery.flowControl };
   }
 
   get delivery(): Delivery {

@@ -1,12 +1,19 @@
-/**
- * The message log of one account: an entry for each transition, in order of occurrence. Entries are in stretches with
- * known times. A window is therefore found, and old entries are dropped, without a check of each entry.
- */
-import { STRETCH } from './column-scan.ts';
-import { LogChunk, type LogEntry } from './log-chunk.ts';
-import type { Message } from './message.ts';
-import { pageOf, searchFor, type Filter, type Page, type Window } from './search.ts';
-import { createCodes } from './stretch.ts';
+/** The message log of one account: an entry for each transition, in order of occurrence. */
+import type { Message, Outcome, State } from './message.ts';
+import { fieldChecks, pageOf, type Filter, type Page, type Window } from './search.ts';
+
+export interface LogEntry {
+  /** Position that a cursor names. It increases by one with every entry of the account. */
+  readonly sequence: number;
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly state: State;
+  readonly message: Message;
+  /** Epoch milliseconds; only on entries that wait for a delivery. */
+  readonly nextDeliveryTime: number | undefined;
+  /** Outcome of the attempt that this entry reports. */
+  readonly outcome: Outcome | undefined;
+}
 
 export interface LogFilter extends Filter {
   /** Selects only the latest entry of each message. */
@@ -24,37 +31,28 @@ export interface LogLimits {
   readonly onDropped: (entry: LogEntry) => void;
 }
 
+/** Entries that are dropped together: each time, all others move. */
+export const DROPPED_TOGETHER = 512;
+
 export class MessageLog {
   readonly #limits: LogLimits;
-  /** Codes of the texts of the log and of the account's dead letters. */
-  readonly codes = createCodes();
-  /** All but the last chunk are full, so a sequence determines its chunk. */
-  #chunks: LogChunk[] = [];
+  /** Oldest first, without gaps in their sequences. */
+  readonly #entries: LogEntry[] = [];
   #sequence = 0;
-  #size = 0;
 
   constructor(limits: LogLimits) {
     this.#limits = limits;
   }
 
   get size(): number {
-    return this.#size;
+    return this.#entries.length;
   }
 
   append(entry: Omit<LogEntry, 'sequence'>): void {
-    this.trim(entry.time);
+    this.#trim(entry.time);
     const whole = { ...entry, sequence: this.#sequence++ };
     this.#push(whole);
     this.#limits.onLogged?.(whole);
-  }
-
-  /** Updates the entries of a message after a change of its schedule or queue. */
-  rename(message: Message): void {
-    for (const chunk of this.#chunks) {
-      chunk.messages.forEach((other, at) => {
-        if (other === message) chunk.rename(at);
-      });
-    }
   }
 
   /** Position of the next entry. */
@@ -68,27 +66,9 @@ export class MessageLog {
     this.#sequence = nextSequence;
   }
 
-  /** Drops chunks whose every entry is past its retention, and the oldest ones while there are too many entries. */
-  trim(now: number): void {
-    let drop = 0;
-    const since = this.keptSince(now);
-    for (const chunk of this.#chunks) {
-      const last = drop === this.#chunks.length - 1;
-      const expired = chunk.latest < since;
-      if (!expired && (last || this.#size <= this.#limits.maxEntries)) break;
-      drop++;
-      this.#size -= chunk.length;
-      for (let at = 0; at < chunk.length; at++) {
-        this.#limits.onDropped(chunk.entry(at));
-        chunk.release(at);
-      }
-    }
-    if (drop > 0) this.#chunks = this.#chunks.slice(drop);
-  }
-
   /**
-   * Returns the start of the retention in epoch milliseconds. Earlier entries have expired, though their chunk may
-   * still be held.
+   * Returns the start of the retention in epoch milliseconds. Earlier entries have expired, though they may still be
+   * held.
    */
   keptSince(now: number): number {
     return now - this.#limits.retentionMs();
@@ -99,31 +79,27 @@ export class MessageLog {
    * between two pages do not change the order: a position names the same place forever.
    */
   page(window: Window, filter: LogFilter, count: number): Page<LogEntry> {
-    const { latest, present } = filter;
-    const search = searchFor(filter, this.codes, [
-      ...(latest === true ? [({ lastEntry }: Message, sequence: number) => lastEntry === sequence] : []),
-      ...(present !== undefined ? [({ state }: Message) => present.has(state)] : []),
-    ]);
-    return pageOf(this.#chunks, { window, search, count, read: (chunk, at) => chunk.entry(at) });
+    const { latest, present, state } = filter;
+    const checks = fieldChecks(filter).map((check) => (entry: LogEntry) => check(entry.message));
+    if (state !== undefined) checks.push((entry) => state.has(entry.state));
+    if (latest === true) checks.push(({ message, sequence }) => message.lastEntry === sequence);
+    if (present !== undefined) checks.push(({ message }) => present.has(message.state));
+    return pageOf(this.#entries, { window, checks, count, timeOf: ({ time }) => time });
   }
 
   #push(entry: LogEntry): void {
-    let chunk = this.#chunks.at(-1);
-    if (chunk === undefined || chunk.length === STRETCH) {
-      chunk = new LogChunk(entry.sequence, this.codes);
-      this.#chunks.push(chunk);
-    }
-    chunk.push(entry, this.#holdLabels(entry.message));
+    this.#entries.push(entry);
     entry.message.lastEntry = entry.sequence;
-    this.#size++;
   }
 
-  /** Uses the labels of the message's latest entry if it is here, so that an ended message need not be parsed. */
-  #holdLabels(message: Message): number {
-    const { lastEntry = -1 } = message;
-    const chunk = this.#chunks[Math.floor((lastEntry - (this.#chunks[0]?.first ?? 0)) / STRETCH)];
-    const at = lastEntry - (chunk?.first ?? 0);
-    if (chunk?.messages[at] !== message) return this.codes.label.hold(message.delivery.labels);
-    return this.codes.label.holdAgain(chunk.value('label', at));
+  /** Drops entries that are past their retention, and the oldest ones if there are too many. */
+  #trim(now: number): void {
+    const entries = this.#entries;
+    const since = this.keptSince(now);
+    let drop = entries.length > this.#limits.maxEntries ? DROPPED_TOGETHER : 0;
+    const isExpired = (at: number): boolean => (entries[at]?.time ?? Infinity) < since;
+    if (isExpired(DROPPED_TOGETHER - 1)) while (isExpired(drop)) drop++;
+    if (drop < DROPPED_TOGETHER) return;
+    for (const entry of entries.splice(0, drop)) this.#limits.onDropped(entry);
   }
 }

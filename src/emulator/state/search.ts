@@ -1,12 +1,17 @@
-/**
- * Pages of rows that match a filter. A filter becomes conditions on columns, which narrow each stretch one after the
- * other: at most a few milliseconds for a million rows, whether many, few or none match.
- */
-import { gatherAll, gatherEqual, keepBits, keepEach, keepEqual, places, STRETCH } from './column-scan.ts';
-import type { FailureFunctionState } from './failure-function-state.ts';
-import type { Message, State } from './message.ts';
-import { COLUMN, hashOf, STATE_CODES, type Codes, type Field, type Stretch, type TextField } from './stretch.ts';
-import { codeSet, type CodeSet } from './value-codes.ts';
+/** Pages of rows that match a filter: every row is checked, which takes a few milliseconds for 100,000. */
+import { filteredOf } from './kept-message.ts';
+import type { Message } from './message.ts';
+
+/** Fields of a message that filters compare with a set of values. */
+const TEXTS = {
+  url: ({ url }: Message) => url,
+  topicName: ({ topicName }: Message) => topicName,
+  scheduleId: ({ scheduleId }: Message) => scheduleId,
+  queueName: ({ queueName }: Message) => queueName,
+  callerIp: (message: Message) => filteredOf(message).callerIp,
+  flowControlKey: (message: Message) => filteredOf(message).flowControl?.key,
+} as const;
+type TextField = keyof typeof TEXTS;
 
 /** Rows match when they have one of the values of every given field. */
 export interface Filter extends Readonly<Partial<Record<TextField | 'label', ReadonlySet<string> | undefined>>> {
@@ -35,103 +40,45 @@ export interface Page<Row> {
   readonly last?: Row;
 }
 
-interface Condition {
-  /** Start of the column. */
-  readonly base: number;
-  readonly codes: CodeSet;
-}
-
-type Check = (message: Message, position: number) => boolean;
-
-export interface Search {
-  /** Conditions, with the most selective and cheapest ones first. */
-  readonly conditions: readonly Condition[];
-  /** Checks of the rows that meet the conditions. */
-  readonly checks: readonly Check[];
-}
-
-/** Columns of these fields contain hashes: rows with equal ones can have other values. */
-const HASHED = {
-  messageId: ({ id }: Message) => id,
-  runId: ({ workflow }: Message) => workflow?.runId,
-  runCreatedAt: ({ workflow }: Message) => workflow?.createdAt,
-} as const;
-const HASHED_FIELDS = Object.keys(HASHED) as (keyof typeof HASHED)[];
-const FIELDS = Object.keys(COLUMN) as Field[];
-const MAX_STATUS = 999;
-
-/** Returns undefined when no row can match. */
-export function searchFor(filter: Filter, codes: Codes, more: readonly Check[] = []): Search | undefined {
-  const conditions: Condition[] = [];
-  const checks: Check[] = [...more];
-  for (const field of FIELDS) {
-    if (filter[field] === undefined) continue;
-    const found = codesOf(field, filter, codes);
-    if (found === undefined) return undefined;
-    conditions.push({ base: COLUMN[field] * STRETCH, codes: found });
+/** Returns the checks of all fields but `state`, which means something else in each listing. */
+export function fieldChecks(filter: Filter): ((message: Message) => boolean)[] {
+  const { messageId, runId, runCreatedAt, responseStatus, label } = filter;
+  const checks: ((message: Message) => boolean)[] = [];
+  if (messageId !== undefined) checks.push(({ id }) => id === messageId);
+  if (runId !== undefined) checks.push(({ workflow }) => workflow?.runId === runId);
+  if (runCreatedAt !== undefined) checks.push(({ workflow }) => workflow?.createdAt === runCreatedAt);
+  if (responseStatus !== undefined) checks.push(({ lastOutcome }) => responseStatus.has(lastOutcome?.status ?? 0));
+  for (const field of Object.keys(TEXTS) as TextField[]) {
+    const values = filter[field];
+    const textOf = TEXTS[field];
+    if (values !== undefined) checks.push((message) => values.has(textOf(message) ?? ''));
   }
-  for (const field of HASHED_FIELDS) {
-    const value = filter[field];
-    if (value !== undefined) checks.push((message) => HASHED[field](message) === value);
-  }
-  conditions.sort((a, b) => Number(typeof a.codes !== 'number') - Number(typeof b.codes !== 'number'));
-  return { conditions, checks };
+  if (label !== undefined) checks.push((message) => filteredOf(message).labels.some((one) => label.has(one)));
+  return checks;
 }
 
-function codesOf(field: Field, filter: Filter, codes: Codes): CodeSet | undefined {
-  if (field === 'messageId' || field === 'runId' || field === 'runCreatedAt') return hashOf(filter[field]!);
-  if (field === 'state') {
-    return codeSet([...filter.state!].map((state) => STATE_CODES[state as State | FailureFunctionState]));
-  }
-  if (field === 'responseStatus') return codeSet([...filter.responseStatus!].filter((status) => status <= MAX_STATUS));
-  return codes[field].findAny(filter[field]!);
-}
-
-/** Returns the first `count` rows of a window that match. */
-export function pageOf<S extends Stretch, Row>(
-  stretches: readonly S[],
+/** Returns the first `count` rows of a window that match. The rows are in the order of their positions. */
+export function pageOf<Row extends { readonly sequence: number }>(
+  rows: readonly Row[],
   options: {
     readonly window: Window;
-    readonly search: Search | undefined;
+    readonly checks: readonly ((row: Row) => boolean)[];
     readonly count: number;
-    readonly read: (stretch: S, at: number) => Row;
+    /** Epoch milliseconds. */
+    readonly timeOf: (row: Row) => number;
   },
 ): Page<Row> {
-  const { window, search, count, read } = options;
-  const rows: Row[] = [];
-  if (search === undefined) return { rows };
-  const newest = window.order === 'newest';
-  for (const stretch of newest ? stretches.toReversed() : stretches) {
-    if (!mayMatch(stretch, window)) continue;
-    const found = scan(stretch, search, window);
-    for (let place = 0; place < found; place++) {
-      if (rows.length === count) return { rows, last: rows.at(-1)! };
-      rows.push(read(stretch, places[newest ? found - 1 - place : place]!));
-    }
+  const { window, checks, count, timeOf } = options;
+  const { from, to, order, after = order === 'newest' ? Infinity : -Infinity } = window;
+  const step = order === 'newest' ? -1 : 1;
+  const found: Row[] = [];
+  for (let at = order === 'newest' ? rows.length - 1 : 0; at >= 0 && at < rows.length; at += step) {
+    const row = rows[at]!;
+    const isBeyond = order === 'newest' ? row.sequence < after : row.sequence > after;
+    const time = timeOf(row);
+    if (!isBeyond || time < from || time > to || !checks.every((check) => check(row))) continue;
+    if (found.length === count) return { rows: found, last: found.at(-1)! };
+    found.push(row);
   }
-  return { rows };
-}
-
-function mayMatch({ first, earliest, latest }: Stretch, { from, to, order, after }: Window): boolean {
-  if (latest < from || earliest > to) return false;
-  if (after === undefined) return true;
-  return order === 'newest' ? first < after : first + STRETCH > after;
-}
-
-/** Writes the places of the matching rows to `places`, oldest first. Returns their number. */
-function scan(stretch: Stretch, { conditions, checks }: Search, { from, to, order, after }: Window): number {
-  const { values, messages, times, first: position } = stretch;
-  const begin = order === 'oldest' && after !== undefined ? after + 1 - position : 0;
-  const end = order === 'newest' && after !== undefined ? after - position : Infinity;
-  const [first, ...rest] = conditions;
-  const isDirect = typeof first?.codes === 'number';
-  let count = isDirect ? gatherEqual(values, first.base, first.codes, messages.length) : gatherAll(messages.length);
-  for (const { base, codes } of isDirect ? rest : conditions) {
-    count = typeof codes === 'number' ? keepEqual(values, base, codes, count) : keepBits(values, base, codes, count);
-  }
-  return keepEach((at) => {
-    const message = messages[at];
-    if (message === undefined || at < begin || at >= end || times[at]! < from || times[at]! > to) return false;
-    return checks.every((check) => check(message, position + at));
-  }, count);
+  return { rows: found };
 }

@@ -11,7 +11,7 @@ import type { Fact } from '../statistics/facts.ts';
 import type { FlowPeriod } from '../state/flow-lane.ts';
 import type { ItemKind, DeadLetterQueueName } from '../state/journal.ts';
 import { KeptMessage } from '../state/kept-message.ts';
-import type { LogEntry } from '../state/log-chunk.ts';
+import type { LogEntry } from '../state/log.ts';
 import { readMessage, readOutcome } from '../state/message-record.ts';
 import { isTerminal, type FlowControlSetting, type Message, type Outcome, type State } from '../state/message.ts';
 import { MINUTE_MS } from '../statistics/point-time.ts';

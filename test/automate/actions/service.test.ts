@@ -303,7 +303,7 @@ describe('never sent', () => {
     ['a prune with a blank filter', pruned({ label: ['a', ' '] }), 'a filter of a prune has no visible text'],
     ['a prune with an invisible filter', pruned({ label: ['\u2060'] }), 'a filter of a prune has no visible text'],
     ['a prune with ids', pruned({ dlqIds: ['a'] }), 'must not have dlqIds'],
-    ['a prune with an unknown filter', pruned({ labels: ['a'] }), 'not one of'],
+    ['a prune with an unknown filter', pruned({ labels: ['a'] }), 'there is no key "labels"'],
     ['a budget of nothing', { ...budget, dollars: 0 }, 'from 20 to 10000'],
     ['a budget that is no number', { ...budget, dollars: Number.NaN }, 'from 20 to 10000'],
     ['a budget in cents', { ...budget, dollars: 40.5 }, 'from 20 to 10000'],

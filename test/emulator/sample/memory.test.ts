@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DEMO_LOG_MAX_ENTRIES } from '#operate/cli/commands/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
-import { STRETCH } from '#emulator/state/column-scan.ts';
+import { DROPPED_TOGETHER } from '#emulator/state/log.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -62,9 +62,8 @@ test(
       await clock.advance(MINUTE);
       const messages = emulator.messages(ACCOUNT.id);
       const open = messages.filter(({ state }) => !['DELIVERED', 'FAILED', 'CANCELLED'].includes(state));
-      // Entries are removed in stretches.
-      expect(messages.length).toBeLessThanOrEqual(most + STRETCH + open.length);
-      expect(await logged()).toBeLessThanOrEqual(most + STRETCH);
+      expect(messages.length).toBeLessThanOrEqual(most + DROPPED_TOGETHER + open.length);
+      expect(await logged()).toBeLessThanOrEqual(most + DROPPED_TOGETHER);
       // Timers belong to requests in progress and to the traffic: none leaks.
       expect(clock.timers).toBeLessThan(200 + open.length);
     }

@@ -1,10 +1,8 @@
 /** Compares filters of the log with a model that checks every entry, while entries are added and dropped. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { LogEntry } from '#emulator/state/log-chunk.ts';
-import { MessageLog, type LogFilter } from '#emulator/state/log.ts';
+import { MessageLog, type LogEntry, type LogFilter } from '#emulator/state/log.ts';
 import type { Message, State } from '#emulator/state/message.ts';
-import { LabelCodes, ValueCodes } from '#emulator/state/value-codes.ts';
 
 const STATES: readonly State[] = ['CREATED', 'ACTIVE', 'RETRY', 'ERROR', 'DELIVERED', 'FAILED', 'CANCELLED'];
 const LABELS = ['a', 'b', 'c', 'd'];
@@ -130,7 +128,7 @@ describe('filters of the log', () => {
     );
   });
 
-  test('a text that left the log matches nothing, and its code is reused for another text', () => {
+  test('a text that left the log matches nothing', () => {
     const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 512, onDropped: () => undefined });
     const page = (filter: LogFilter) =>
       log.page({ from: -Infinity, to: Infinity, order: 'newest' }, filter, 10_000).rows;
@@ -149,9 +147,6 @@ describe('filters of the log', () => {
     expect(page({ url: url(5) })).toHaveLength(3_000 - 5 * 512);
     expect(page({ url: url(5), label: new Set(['l5']) })).toHaveLength(3_000 - 5 * 512);
     expect(page({ label: new Set(['all']) })).toHaveLength(log.size);
-    expect(log.codes.url.find('http://0')).toBeUndefined();
-    expect(log.codes.url.bound).toBeLessThan(5);
-    expect(log.codes.label.findAny(['l0'])).toBeUndefined();
   });
 });
 
@@ -165,35 +160,9 @@ test('entries are found by the present schedule and queue of their message', () 
     log.append({ time, state: 'ACTIVE', message, nextDeliveryTime: undefined, outcome: undefined });
   }
   Object.assign(one, { scheduleId: 'new', queueName: 'q' });
-  log.rename(one);
   const found = (filter: LogFilter) => log.page({ from: 0, to: 1e9, order: 'oldest' }, filter, 10_000).rows.length;
   expect(found({ scheduleId: new Set(['new']) })).toBe(500);
   expect(found({ queueName: new Set(['q']), scheduleId: new Set(['new']) })).toBe(500);
   expect(found({ scheduleId: new Set(['old']) })).toBe(1_000);
   expect(found({ queueName: new Set(['q']), scheduleId: new Set(['old']) })).toBe(0);
-});
-
-describe('texts as numbers', () => {
-  test('are bounded by the held texts', () => {
-    const codes = new ValueCodes();
-    const labels = new LabelCodes();
-    for (let index = 0; index < 10_000; index++) {
-      codes.release(codes.hold(`url ${index}`));
-      labels.release(labels.hold([`label ${index}`, 'shared']));
-    }
-    expect(codes.bound).toBeLessThan(5);
-    expect(labels.findAny(['shared', 'label 1'])).toBeUndefined();
-    labels.hold(['last']);
-    expect(labels.findAny(['last'])).toBeLessThan(5);
-  });
-
-  test('a text held twice stays until both release it', () => {
-    const codes = new ValueCodes();
-    const first = codes.hold('x');
-    expect(codes.hold('x')).toBe(first);
-    codes.release(first);
-    expect(codes.find('x')).toBe(first);
-    codes.release(first);
-    expect(codes.find('x')).toBeUndefined();
-  });
 });
