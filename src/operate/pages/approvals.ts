@@ -1,5 +1,6 @@
 /** Active approvals: the form that takes one back, the same on every page that shows its plan, policy or incident. */
 import { commandOfAction, takeBack } from '../situation/next-step.ts';
+import { mayUse } from '../http/access.ts';
 import { commandOf, formFor, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { reasonInput } from './page-parts.ts';
@@ -16,10 +17,15 @@ export function takeBackForm(context: PageContext, approval: { readonly id: stri
     label: `${title} of plan ${approval.id}`,
     content: html`${reasonInput(isManual)} <button name="act" value="${action.kind}" class="danger">${title}</button>`,
   });
-  if (form === undefined)
-    return html`<code>${commandOf(context)(commandOfAction(action).replace(/^opsd /, ''))}</code>`;
+  return form ?? html`<code>${commandOf(context)(commandOfAction(action).replace(/^opsd /, ''))}</code>`;
+}
+
+/** The same form, folded for a cell of a table. */
+export function foldedTakeBack(context: PageContext, approval: Parameters<typeof takeBackForm>[1]): Html {
+  const form = takeBackForm(context, approval);
+  if (!mayUse(context, 'operator')) return form;
   return html`<details class="more">
-    <summary>${title}</summary>
+    <summary>Take the approval back</summary>
     ${form}
   </details>`;
 }

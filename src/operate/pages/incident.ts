@@ -8,7 +8,7 @@ import { findIncident, incidentDetail, readIncident, type IncidentDetail } from 
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { takeBackForm } from './approvals.ts';
+import { foldedTakeBack } from './approvals.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
@@ -28,6 +28,7 @@ import {
   state,
   sub,
   time,
+  withTimes,
 } from './page-parts.ts';
 import { deadLetterPath, incidentPath, planPath } from './paths.ts';
 import { table } from './table.ts';
@@ -47,7 +48,7 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
     windowTitle: `${incident.state}: ${clipped(incident.title)}`,
     section: '/incidents',
     main: html`<p class="notice info">
-        <strong>Next step:</strong> ${incident.next.text}
+        <strong>Next step:</strong> ${withTimes(incident.next.text)}
         ${incident.next.command !== undefined && html`<code>${commandOf(context)(incident.next.command.replace(/^opsd /, ''))}</code>`}
       </p>
       ${incidentFacts(incident, at)} ${forms(context, incident)}
@@ -167,7 +168,7 @@ function otherPlans(context: PageContext, { plans }: IncidentDetail, at: number)
 }
 
 function approvalCell(context: PageContext, row: IncidentDetail['plans'][number], at: number): HtmlValue {
-  return [`by ${row.approvedBy ?? 'an operator'}, expires `, moment(row.expiresAt, at), takeBackForm(context, row)];
+  return [`by ${row.approvedBy ?? 'an operator'}, expires `, moment(row.expiresAt, at), foldedTakeBack(context, row)];
 }
 
 function policies({ policies: rows, members }: IncidentDetail, at: number): Html {

@@ -24,6 +24,12 @@ export function time(at: number): Html {
   return machine === undefined ? html`${formatTime(at)}` : html`<time datetime="${machine}">${formatTime(at)}</time>`;
 }
 
+/** Text with its times as elements, which the script shows as local times. */
+export function withTimes(text: string): Html {
+  const parts = redact(text).split(/(\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ)/);
+  return html`${parts.map((part, index) => (index % 2 === 1 ? time(Date.parse(part)) : part))}`;
+}
+
 const LONG = 500;
 
 /** Text whose end is left out if it is long: its page shows the whole text. Other values stay as they are. */

@@ -1,13 +1,13 @@
 /** Parts of pages about policies: active conditions, pending plans and campaigns. Pure. */
 import type { Condition } from '#automate/ledger/commands.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { approvalText } from '../situation/next-step.ts';
-import { takeBackForm } from './approvals.ts';
+import { foldedTakeBack } from './approvals.ts';
 import { commandOf, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
-import { clipped, idLink, long, moment, state, sub, type Tone } from './page-parts.ts';
+import { clipped, idLink, long, moment, state, sub, time, type Tone } from './page-parts.ts';
 import type { PolicyView, Status } from '../api/status-views.ts';
 import type { StoredPlanView } from '../api/stored-plans.ts';
 import { table } from './table.ts';
@@ -18,7 +18,7 @@ interface ActiveRow {
   readonly word: string;
   readonly about: string;
   readonly summary: string | Html;
-  readonly detail: string;
+  readonly detail: string | Html;
   readonly since: number;
   /** Next command for an operator, or the form for it. */
   readonly command?: string;
@@ -72,9 +72,9 @@ function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow 
     word: 'approved',
     about: policy,
     summary: html`Plan ${idLink(planPath(id), id)} is approved by ${clipped(approvedBy)}`,
-    detail: approvalText(approval),
+    detail: html`${coverText(approval)}, until ${time(approval.expiresAt)}. It acts when no guard holds it.`,
     since: approvedAt ?? savedAt,
-    form: takeBackForm(context, approval),
+    form: foldedTakeBack(context, approval),
   };
 }
 

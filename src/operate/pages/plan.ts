@@ -13,7 +13,7 @@ import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
-import { facts, idLink, idText, moment, reasonInput, section, state, sub, type Tone } from './page-parts.ts';
+import { facts, idLink, idText, moment, reasonInput, section, state, sub, time, type Tone } from './page-parts.ts';
 import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
@@ -39,7 +39,7 @@ export async function planPage(context: PageContext): Promise<Reply> {
       'planned',
       'As it was planned',
       html`<p class="faint">
-          What was read and decided ${moment(detail.plan.at, at)}. Each run reads again and checks all guards.
+          What was read and decided at ${time(detail.plan.at)}. Each run reads again and checks all guards.
         </p>
         ${planMain(detail.plan, 'h3')}`,
     )}`,
@@ -90,11 +90,16 @@ function head(plan: StoredPlanDetail, at: number): Html {
     },
     {
       name: 'Approved by',
-      value: plan.approvedBy !== undefined && [plan.approvedBy, ' ', moment(plan.approvedAt, at)],
+      value: plan.approvedBy !== undefined && [
+        plan.approvedBy,
+        sub(plan.state === 'approved' ? plan.reason : undefined),
+        ' ',
+        moment(plan.approvedAt, at),
+      ],
     },
     { name: 'Held', value: plan.held && `${plan.held.guard}: ${plan.held.reason}` },
     { name: 'Replaced by', value: plan.replacedBy && idLink(planPath(plan.replacedBy), plan.replacedBy) },
-    { name: 'By', value: plan.by !== undefined && [plan.by, sub(plan.reason)] },
+    { name: 'By', value: plan.by !== undefined && plan.state !== 'approved' && [plan.by, sub(plan.reason)] },
     { name: 'Hash', value: idText(plan.hash) },
   ]);
 }

@@ -56,15 +56,6 @@ export function takeBack({ id, policy }: { readonly id: string; readonly policy:
   return { kind: manualPlanId(policy) === undefined ? 'reject' : 'cancel', plan: id };
 }
 
-/** What an active approval still does, as sentences. */
-export function approvalText(approval: {
-  readonly covers: number;
-  readonly left?: number;
-  readonly expiresAt: number;
-}): string {
-  return `${coverText(approval)}, until ${formatTime(approval.expiresAt)}. It acts when no guard holds it.`;
-}
-
 const { healthyPercent, settleMs } = DESTINATION_RULES;
 const HEALTHY = `${healthyPercent} % of its attempts succeed for ${settleMs / 60_000} minutes`;
 
@@ -101,7 +92,7 @@ export function incidentNextStep(facts: IncidentFacts): NextStep {
   const approved = plans.find((plan) => plan.state === 'approved');
   if (approved !== undefined) {
     const by = approved.by === undefined ? '' : ` by ${approved.by}`;
-    const text = `Plan ${approved.id} of ${approved.policy} is approved${by}: ${approvalText(approved)}`;
+    const text = `Plan ${approved.id} of ${approved.policy} is approved${by}: ${coverText(approved)}, until ${formatTime(approved.expiresAt)}. It acts when no guard holds it.`;
     return { text, by: 'policy', policy: approved.policy, action: takeBack(approved) };
   }
   if (deliveries?.recoveringSince !== undefined) {

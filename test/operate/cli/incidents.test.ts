@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { deadLetter, run } from '../../observe/incidents/planted.ts';
-import { incidents, NOW, RESUME_BILLING, serving, world } from '../http/world.ts';
+import { incidents, ledger, NOW, RESUME_BILLING, serving, storedPlan, world } from '../http/world.ts';
 import { opsd } from './terminal.ts';
 import { LOCAL_USER } from '../../support/local-user.ts';
 
@@ -36,17 +36,19 @@ const RUNS: readonly WorkflowDlqEntry[] = [
 interface Options {
   readonly incident?: Incident | undefined;
   readonly policies?: readonly (typeof RESUME_BILLING)[];
+  readonly plans?: readonly ReturnType<typeof storedPlan>[];
   readonly retention?: number;
   /** The daemon has not read the workflow DLQ yet, and knows nothing. */
   readonly isUnread?: true;
 }
 
 async function daemon(options: Options = {}) {
-  const { incident = INCIDENT, policies = [], retention = 3 * 86_400_000, isUnread = false } = options;
+  const { incident = INCIDENT, policies = [], plans = [], retention = 3 * 86_400_000, isUnread = false } = options;
   const acknowledged: unknown[] = [];
   const deps = world({
     accounts: [{ name: 'production', dlqRetentionMs: retention }],
     policies: async () => policies,
+    ledger: ledger({ storedPlans: async () => plans }),
     incidents: incidents({
       all: () => (isUnread ? [] : [incident, { ...incident, id: 'aaaa000000', state: 'resolved' }]),
       find: (id) => (incident.id.startsWith(id) ? incident : undefined),
@@ -150,6 +152,16 @@ test('the next step is the plan of a policy that selects the members', async () 
   const { plain } = await ran(['incidents', 'show', '3f2a91bc0d'], { policies: [RESUME_BILLING] });
   expect(plain).toContain('policy       resume-billing [enforce] selects 2\n');
   expect(plain).toContain('  opsd plan resume-billing --socket SOCKET\n');
+});
+
+test('an active approval is shown with what is left of it, and how to take it back', async () => {
+  const approved = { state: 'approved', by: 'ada', approvedBy: 'ada', approvedAt: NOW, left: 1 } as const;
+  const { plain } = await ran(['incidents', 'show', '3f2a'], {
+    plans: [storedPlan({ ...approved, targets: ['dlq-1', 'dlq-2', 'dlq-3'] })],
+  });
+  expect(plain).toContain('plan         9f3c2a is approved (1 of 3 actions left), with 2 of these\n');
+  expect(plain).toContain('\nNext: Plan 9f3c2a of resume-billing is approved by ada: 1 of 3 actions left, until ');
+  expect(plain).toContain('  opsd reject 9f3c2a --reason TEXT --socket SOCKET\n');
 });
 
 test('an unknown incident is an error with the next step', async () => {

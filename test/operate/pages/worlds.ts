@@ -79,6 +79,20 @@ function fullWorld(text: (plain: string) => string): World {
     drain: { ms: 7_200_000, expiring: 4 },
   });
   const waiting = storedPlan({ plan: made, by: text('alice'), reason: text('the database is back') });
+  const approved = storedPlan({
+    plan: {
+      ...made,
+      id: 'a4c7d1',
+      state: 'held',
+      stopped: { guard: 'destination', reason: text('0.63 of 43 attempts succeeded') },
+    },
+    state: 'approved',
+    targets: ['dlq-58', 'dlq-8813', 'dlq-8814'],
+    by: text('alice'),
+    approvedBy: text('alice'),
+    approvedAt: NOW - 600_000,
+    left: 2,
+  });
   const campaign = {
     id: 'resume-billing/1',
     policy: 'resume-billing',
@@ -124,8 +138,9 @@ function fullWorld(text: (plain: string) => string): World {
       runs: async () => runs,
       lastRuns: async () => [RUN, { ...RUN, policy: 'prune-old', outcome: 'held', detail: text('arrivals') }],
       recentActions: async () => actions,
-      storedPlans: async () => [waiting],
-      storedPlan: async (id) => (id === 'gone' ? undefined : waiting),
+      storedPlans: async (states) => [waiting, approved].filter(({ state }) => states.includes(state)),
+      storedPlan: async (id) => (id === 'gone' ? undefined : id === 'a4c7d1' ? approved : waiting),
+      actionsOf: async () => [action({ proposal: proposal({ target: 'dlq-58' }), outcome: 'verified' })],
       pauses: async () => [{ scope: 'policy/prune-old', reason: text('migration'), at: NOW - 900_000, by: 'alice' }],
     }),
     outages: (account) =>
@@ -366,6 +381,7 @@ export const PAGES = [
   '/policies',
   '/policies/resume-billing?tests=run',
   '/plans/9f3c2a',
+  '/plans/a4c7d1',
   '/audit',
   '/audit/verify',
   '/sources',

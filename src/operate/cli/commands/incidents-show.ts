@@ -1,6 +1,7 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
+import { coverText } from '#foundation/domain/plan.ts';
 import { EXIT, type Command } from '../command.ts';
 import { exchange } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
@@ -23,7 +24,13 @@ interface IncidentDocument extends IncidentRow {
   readonly flowControlKeys: readonly Count[];
   readonly sample?: { readonly id: string; readonly responseText?: string };
   readonly policies: readonly { readonly name: string; readonly effectiveMode: string; readonly selects: number }[];
-  readonly plans: readonly { readonly id: string; readonly state: string; readonly members: number }[];
+  readonly plans: readonly {
+    readonly id: string;
+    readonly state: string;
+    readonly members: number;
+    readonly covers: number;
+    readonly left?: number;
+  }[];
   readonly campaigns: readonly {
     readonly policy: string;
     readonly state: string;
@@ -118,7 +125,7 @@ function rowsOf(incident: IncidentDocument, at: number): [name: string, text: st
     ]),
     ...incident.plans.map((plan): [string, string] => [
       'plan',
-      `${plan.id} is ${plan.state}, with ${formatCount(plan.members)} of these`,
+      `${plan.id} is ${plan.state}${plan.left === undefined ? '' : ` (${coverText(plan)})`}, with ${formatCount(plan.members)} of these`,
     ]),
     ...incident.campaigns.map(({ policy, state, step, verified, judged, reason: why }): [string, string] => [
       'campaign',

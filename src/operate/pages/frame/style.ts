@@ -66,7 +66,7 @@ input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-
 .act input[name=reason], .act input[name=note] { flex: 1 1 16em; }
 .act label { min-width: 0; } button { max-width: 100%; }
 .act label:has(input[name=reason]), .act label:has(input[name=note]) { flex: 1 1 22em; flex-wrap: nowrap; }
-.more { margin-top: 18px; } .acts .more { margin: 0; } .more summary { cursor: pointer; color: var(--link); padding: 4px 0; }
+.more { margin-top: 18px; } .acts .more, td .more { margin: 0; } .more summary { cursor: pointer; color: var(--link); padding: 4px 0; }
 .stack { display: grid; gap: 12px; max-width: 30em; margin-top: 16px; } .stack label { display: grid; gap: 4px; } .stack button { justify-self: start; }
 .filters { margin: 14px 0; padding: 12px 16px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
 .filters label { flex: 0 1 10.5em; min-width: 0; display: grid; gap: 2px; color: var(--faint); font-size: 0.88rem; } .filters input, .filters select { width: 100%; color: var(--ink); font-size: 0.95rem; }
