@@ -8,6 +8,7 @@ import {
 } from '../api/dead-letter-views.ts';
 import { formatCount } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
+import { fromLedger } from '../api/from-store.ts';
 import { actionView } from '../api/run-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
@@ -28,7 +29,8 @@ export async function deadLetterPage(context: PageContext): Promise<Reply> {
   const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
   const view = deadLetterView(deps, found);
   const at = deps.clock.now();
-  const rows = (await deps.ledger.actionsOn(found.account, [id])).map(actionView);
+  const acted = await fromLedger(context, (ledger) => ledger.actionsOn(found.account, [id]));
+  const rows = acted.map(actionView);
   return showPage(context, {
     title: `Dead letter ${view.id}`,
     section: '/dead-letters',
