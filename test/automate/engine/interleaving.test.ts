@@ -117,7 +117,7 @@ test('settling reads nothing about an account after a stop', async () => {
 test('the statuses of all policies read the pauses once', async () => {
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses');
   const w = world({ ledger, policies: ['a', 'b', 'c'].map((name) => policyOf({ name })) });
-  const statuses = w.engine.statuses();
+  const statuses = w.engine.statuses(ledger);
   expect(waiting).toHaveLength(1);
   release();
   expect(await statuses).toHaveLength(3);
