@@ -27,6 +27,10 @@ const ALTERATIONS: Readonly<Record<string, Alteration>> = {
   'incidents and outages': ({ incidents, status }) =>
     incidents.some((one: Json) => isOpen(one) && one.kind === 'destination' && one.state !== 'recovering') &&
     first(status.outages, () => (status.outages = [])),
+  'outages and incidents': ({ incidents, status }) =>
+    first(status.outages, ({ destination }) => {
+      for (const incident of incidents) if (incident.place === destination) incident.state = 'resolved';
+    }),
   'outages and the service': ({ status }, world) => {
     status.outages = [];
     return PLACES.some((place) => isCertain(place, world));

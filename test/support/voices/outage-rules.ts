@@ -60,6 +60,16 @@ export const OUTAGE_RULES: Readonly<Record<string, Rule>> = {
       ];
     }),
 
+  'outages and incidents': ({ incidents, status }) =>
+    status.outages.flatMap(({ destination }: Json) => {
+      const own = incidents.filter(({ kind, place }) => kind === 'destination' && place === destination);
+      return claim(
+        own.some(({ state }) => state !== 'resolved'),
+        destination,
+        'an outage, but no open incident',
+      );
+    }),
+
   'outages and the service': ({ status }, world) =>
     PLACES.flatMap((place) => {
       const isShown = status.outages.some(({ destination }: Json) => destination === world.hosts[place]);
