@@ -128,11 +128,13 @@ export const POLICY_RULES: Readonly<Record<string, Rule>> = {
   'explanations and holds': ({ explained, policies }) =>
     [...explained].flatMap(([place, { policies: verdicts }]) =>
       verdicts.flatMap(({ policy, verdict, denial }: Json) => {
-        const held = policies.get(policy)?.policy.held;
+        const { held, reducedBy = '' } = policies.get(policy)!.policy;
         const { place: own, mode } = POLICIES[policy as PolicyName];
         // In audit, the mode keeps a run from acting, whatever holds it besides.
         if (own !== place || mode === 'audit' || held === undefined) return [];
-        const isSaid = verdict !== 'chosen' && denial?.guard === held.guard;
+        // The hold is that of the last run, and a pause may be newer.
+        const guards = reducedBy.startsWith('paused') ? [held.guard, 'kill_switch'] : [held.guard];
+        const isSaid = verdict !== 'chosen' && guards.includes(denial?.guard);
         return claim(isSaid, `${policy} ${place}`, `held by ${held.guard}, but ${verdict} ${denial?.guard}`);
       }),
     ),
