@@ -236,12 +236,15 @@ describe.each(OWN_SERVERS)('%s', () => {
     /** Returns `TLS` or `plain` for a connection, or the error. */
     const outcome = async (mode: string): Promise<string> => {
       const inUse = all('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
-      return opened(`${url}?sslmode=${mode}`.replace('?sslmode=default', ''))
-        .read(inUse)
-        .then(
-          ([row]) => (row!['ssl'] === 1 ? 'TLS' : 'plain'),
-          (error: Error) => error.message,
-        );
+      const address = Secret.of(`${url}?sslmode=${mode}`.replace('?sslmode=default', ''));
+      try {
+        const connection = await openLeaseConnection({ url: address, name: 'outcome', timeoutMs: 10_000 });
+        const [row] = await connection.run(inUse);
+        await connection.close();
+        return row!['ssl'] === 1 ? 'TLS' : 'plain';
+      } catch (error) {
+        return (error as Error).message;
+      }
     };
     const outcomes = async (modes: Readonly<Record<string, string>>): Promise<void> => {
       for (const [mode, expected] of Object.entries(modes)) {
