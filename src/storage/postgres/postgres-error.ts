@@ -37,6 +37,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name cannot be resolved: correct it in storage.postgres.url',
   EAI_AGAIN: 'the host name cannot be resolved now: check the name server',
   ECONNRESET: 'the connection was cut: check the network and the server',
+  EPIPE: 'the connection was cut: check the network and the server',
   ETIMEDOUT: 'the host does not respond: check the network, and the host in storage.postgres.url',
   EHOSTUNREACH: 'the host cannot be reached: check the network, and the host in storage.postgres.url',
   ERR_TLS_CERT_ALTNAME_INVALID:
