@@ -67,7 +67,8 @@ export default defineConfig({
           setupFiles: ['test/emulator/conformance-setup.ts'],
           unstubEnvs: true,
           // A limit on hanging, not on time: a busy machine is no failure.
-          testTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: WORKERS,
           // Tests own their world and modules keep no state, so files may share a worker: a third of the time is saved.
           isolate: false,

@@ -127,7 +127,11 @@ test('from the commands alone: cause, number, first expiry, plan, verification',
   const acknowledged = await night.run('incidents', 'acknowledge', found.id, '--note', 'the ledger team is on it');
   expect(acknowledged.code).toBe(0);
 
-  // While the destination is dead, the plan is held, and nothing is sent.
+  // While the destination is dead, the plan is held, and nothing is sent. It is unknown until its attempts are counted.
+  await until({ what: 'the outage is known', ...SLOWLY }, async () => {
+    const { outages } = JSON.parse((await night.run('status', '-o', 'json')).out) as { outages: readonly object[] };
+    return outages.length > 0;
+  });
   const select = ['dlq', 'resume', '--label', 'billing', '--reason', REASON];
   const held = await night.run(...select, '--yes');
   expect(held.code, held.out + held.err).toBe(3);
