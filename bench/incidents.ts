@@ -51,7 +51,10 @@ const deps = {
   board,
   accounts: [{ name: 'main', dlqRetentionMs: 7 * DAY }],
   policies: () => [],
-  ledger: { storedPlans: () => [] },
+  ledger: {
+    view: async (use: (ledger: object) => Promise<unknown>) =>
+      use({ storedPlans: () => [], lineagesOfRuns: () => new Map() }),
+  },
   incidents: Object.assign(watch, { attempts: () => undefined, selectedBy: () => new Map() }),
 } as unknown as Deps;
 
@@ -90,7 +93,7 @@ for (const [name, query] of [
 print('list of incidents', await median(() => json(200, incidentList(deps, new URLSearchParams()))), floor);
 print(
   `incident with ${biggest.ever} members`,
-  await median(() => json(200, { a: incidentDetail(deps, biggest) })),
+  await median(async () => json(200, { a: await incidentDetail(deps, biggest) })),
   floor,
 );
 await watch[Symbol.asyncDispose]();
