@@ -18,6 +18,7 @@ RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
     && npm ci --ignore-scripts --userconfig=/run/secrets/npmrc --cache=/tmp/npm
 COPY LICENSE ./
 COPY src ./src
+COPY emulator/openapi.yaml ./emulator/
 COPY deploy/package ./deploy/package
 COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/symbols.ts deploy/image/health.ts \
   ./deploy/image/
