@@ -4,6 +4,7 @@
  */
 import { isCredentialName } from './credential-names.ts';
 import { credentialSpans, isSpace, MASK, replaced } from './credential-spans.ts';
+import { countSecrets } from './known-secrets.ts';
 
 export { MASK } from './credential-spans.ts';
 
@@ -11,6 +12,8 @@ export { MASK } from './credential-spans.ts';
 const LONGEST_TEXT = 65_536;
 /** Length that is read beyond a cut, so that a credential at the cut is recognized. */
 const BEYOND = 512;
+/** Length from which a text of data is kept: to find a shorter one costs as much as to redact it. */
+const LEAST_KEPT = 512;
 /** `@` that ends a user name and password, also encoded once or twice. */
 const LOGIN_END = /@|%(?:25)?40/;
 
@@ -22,6 +25,30 @@ const LOGIN_END = /@|%(?:25)?40/;
 export function redact(text: string, most = LONGEST_TEXT): string {
   if (text.length > most) return `${redact(startOf(text, most), Infinity).slice(0, most)}…`;
   return replaced(text, credentialSpans(text));
+}
+
+/** Texts that rows show again at each request, and their redacted form. */
+let kept = { texts: new Map<string, string>(), size: 0, secrets: 0 };
+/** Maximum characters of the texts that are kept, with an allowance for each. */
+const MOST_KEPT = 16_777_216;
+const ALLOWANCE = 100;
+
+/**
+ * Returns the same as `redact`. A text that a recent call had costs nothing.
+ *
+ * @param own copies a text that may be a slice, which would keep its whole source in memory
+ */
+export function redactKept(text: string, own = (kept: string): string => kept): string {
+  // A text may contain a credential that the daemon learned later.
+  if (kept.secrets !== countSecrets() || kept.size > MOST_KEPT) {
+    kept = { texts: new Map(), size: 0, secrets: countSecrets() };
+  }
+  const known = kept.texts.get(text);
+  if (known !== undefined) return known;
+  const found = redact(text);
+  kept.texts.set(own(text), found);
+  kept.size += text.length + ALLOWANCE;
+  return found;
 }
 
 /**
@@ -45,7 +72,7 @@ export function redactData<T>(data: T): T {
 }
 
 function redactValue(value: unknown): unknown {
-  if (typeof value === 'string') return redact(value);
+  if (typeof value === 'string') return value.length < LEAST_KEPT ? redact(value) : redactKept(value);
   if (typeof value !== 'object' || value === null) return value;
   if ('toJSON' in value && typeof value.toJSON === 'function') return redactValue(value.toJSON());
   if (Array.isArray(value)) {

@@ -2,9 +2,8 @@
  * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
  * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
-import { countSecrets } from '#foundation/domain/known-secrets.ts';
-import { redact, startOf } from '#foundation/domain/redact.ts';
-import { memoByText } from '#foundation/platform/memo.ts';
+import { redactKept, startOf } from '#foundation/domain/redact.ts';
+import { ownText } from '#foundation/platform/own-text.ts';
 
 export class Html {
   readonly #markup: string;
@@ -32,25 +31,15 @@ export function constantMarkup(markup: string): Html {
   return new Html(markup);
 }
 
-/** Rows show the same texts at each refresh, and a page shows thousands. */
-const memo = () => memoByText(4_000, (text) => redact(text), 1_100);
-let remembered = { by: memo(), secrets: 0 };
-
-function redacted(text: string): string {
-  // A text may contain a credential that the daemon learned later.
-  if (remembered.secrets !== countSecrets()) remembered = { by: memo(), secrets: countSecrets() };
-  return remembered.by(text);
-}
-
 /** Returns the redacted text, cut to `most` characters. The rest of a long text costs nothing. */
 export function cutText(text: string, most: number): string {
-  return text.length <= most ? text : `${redacted(startOf(text, most)).slice(0, most)}…`;
+  return text.length <= most ? text : `${redactKept(startOf(text, most), ownText).slice(0, most)}…`;
 }
 
 function render(value: HtmlValue): string {
   if (value === undefined || value === false) return '';
   if (value instanceof Html) return value.toString();
-  if (typeof value === 'string') return escapeHtml(redacted(value));
+  if (typeof value === 'string') return escapeHtml(redactKept(value, ownText));
   if (typeof value === 'number') return String(value);
   return value.map(render).join('');
 }

@@ -1,9 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isCredentialName, mayNameCredential } from '#foundation/domain/credential-names.ts';
-import { MASK, redact, redactData } from '#foundation/domain/redact.ts';
+import { rememberSecret } from '#foundation/domain/known-secrets.ts';
+import { MASK, redact, redactData, redactKept } from '#foundation/domain/redact.ts';
 
 const CANARY = 'cAnArY7w9Qx2';
+
+test('a kept text hides a credential that is learned later', () => {
+  const text = `${'plain words '.repeat(100)}of-a-rotation-7Kq2`;
+  expect([redactKept(text), redactData({ text })]).toEqual([text, { text }]);
+  rememberSecret('of-a-rotation-7Kq2');
+  expect(redactKept(text)).toContain(MASK);
+  expect(redactData({ text }).text).toContain(MASK);
+});
 
 describe('redact', () => {
   test.each([
