@@ -97,7 +97,7 @@ export interface FlowControl {
   readonly period?: number;
 }
 
-/** What the daemon sends of a delivery, by the keys of the operation. */
+/** Settings of a delivery that the daemon sends, by the keys of the operation. */
 interface DeliveryRequest {
   readonly body: string;
   /** Headers forwarded to the destination without the prefix. */

@@ -1,6 +1,6 @@
 /** Message API (interface 4.1): request and response of each operation that the daemon sends by itself. */
 import type { DlqFilter, FlowControl, MessageApi, NonEmpty, Page, ResumeOverrides } from './api.ts';
-import { checkMembers } from './arguments.ts';
+import { checkInteger, checkMembers } from './arguments.ts';
 import type { ApiConnection, Parsed } from './connection.ts';
 import { operationNamed } from './operations.ts';
 import { callValues } from './operation-values.ts';
@@ -39,7 +39,7 @@ export function createMessageApi(connection: ApiConnection, names: WireNames): M
     },
 
     async publish({ queue, flowControl, ...given }, { signal }) {
-      const asked = request('publish', { ...given, ...(flowControl && flowValues('flowControlKey', flowControl)) });
+      const asked = request('publish', { ...given, ...(flowControl && flowValues('publish', flowControl)) });
       const call = { ...(queue === undefined ? asked : enqueued(asked, queue)), parse: parsePublish };
       return (await connection.write(call, signal)).value;
     },
@@ -91,17 +91,28 @@ function overrideValues({ labels, flowControl, ...rest }: ResumeOverrides): obje
   return {
     ...rest,
     ...(labels && { overrideLabel: labels }),
-    ...(flowControl && flowValues('overrideFlowControlKey', flowControl)),
+    ...(flowControl && flowValues('resume-workflow-dlq', flowControl)),
   };
 }
 
+const LIMIT = { min: 1, max: Number.MAX_SAFE_INTEGER };
+/** Members of the key of flow control. In a resume, the name of the header is a filter as well. */
+const FLOW_KEYS = { publish: 'flowControlKey', 'resume-workflow-dlq': 'overrideFlowControlKey' } as const;
+
 /** Returns the limits of a flow-control key as values of an operation. Each message with the key sets them. */
-function flowValues(member: string, { key, ...limits }: FlowControl): object {
-  const value = Object.entries(limits).map(([name, limit]) => `${name}=${limit}`);
-  return { [member]: key, flowControlValue: value.join(', ') };
+function flowValues(operation: keyof typeof FLOW_KEYS, flow: FlowControl): object {
+  checkMembers(operation, flow, ['key', 'parallelism', 'rate', 'period']);
+  const { key, ...limits } = flow;
+  if (limits.period !== undefined && limits.rate === undefined) {
+    throw new InvalidRequestError(operation, 'flowControl.period needs a rate');
+  }
+  const value = Object.entries(limits).map(
+    ([name, limit]) => `${name}=${checkInteger(operation, `flowControl.${name}`, limit, LIMIT)}`,
+  );
+  return { [FLOW_KEYS[operation]]: key, flowControlValue: value.join(', ') };
 }
 
-/** Checks what a deletion acts on. Nobody inspects the entries of a filter before their deletion. */
+/** Checks what a deletion acts on. No operator inspects the entries of a filter before their deletion. */
 function checkDeletion(selection: { readonly dlqIds: NonEmpty<string> } | DlqFilter): void {
   const operation = 'delete-dlq';
   if ('dlqIds' in selection) {

@@ -169,6 +169,8 @@ describe('headers', () => {
     ['negative retries', { retries: -1 }, /integer/],
     ['a timeout in weeks', { timeout: '1w' }, /duration/],
     ['a flow key alone', { flowControl: { key: 'k' } }, /flowControlValue is empty/],
+    ['a period without rate', { flowControl: { key: 'k', parallelism: 1, period: 1 } }, /needs a rate/],
+    ['no parallelism at all', { flowControl: { key: 'k', parallelism: 0 } }, /integer from 1/],
     ['an empty flow key', { flowControl: { key: '', rate: 1 } }, /empty/],
     ['a callback that is no URL', { callback: 'orders' }, /http/],
     ['a redaction that is not known', { redactFields: ['header'] }, /redactFields/],

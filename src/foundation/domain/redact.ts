@@ -12,7 +12,7 @@ export { MASK } from './credential-spans.ts';
 const LONGEST_TEXT = 65_536;
 /** Length that is read beyond a cut, so that a credential at the cut is recognized. */
 const BEYOND = 512;
-/** Length from which a text of data is kept: to find a shorter one costs as much as to redact it. */
+/** Minimum length of a text of data that is kept: to find a shorter one costs as much as to redact it. */
 const LEAST_KEPT = 512;
 /** `@` that ends a user name and password, also encoded once or twice. */
 const LOGIN_END = /@|%(?:25)?40/;

@@ -161,7 +161,7 @@ export async function dryRun(context: PageContext): Promise<Reply> {
   return goTo(planPath(plan.id));
 }
 
-/** Page of a plan that may not be stored. */
+/** Page of a plan that is not always stored. */
 export function unkept(context: PageContext, plan: Plan): Reply {
   const notice =
     plan.id === undefined

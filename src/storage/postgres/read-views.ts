@@ -24,7 +24,7 @@ interface ViewDeps {
   readonly transaction: Database['transaction'];
 }
 
-/** Duration of a view from which the store is slow. */
+/** Minimum duration of a view of a slow store. */
 const SLOW_MS = 5_000;
 
 export function createViews(deps: ViewDeps): Database['view'] {
