@@ -61,7 +61,7 @@ export async function launch(
     level: run.level,
     destination: { write: (line) => destination.write(line) },
     onLine: (level) => logLines.set(level, (logLines.get(level) ?? 0) + 1),
-    fields: () => {
+    fields: (): Readonly<Record<string, string>> => {
       const span = currentSpan();
       return span === undefined ? {} : { trace_id: span.traceId, span_id: span.spanId };
     },

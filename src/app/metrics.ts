@@ -94,10 +94,12 @@ function configuredLabels(config: Config): (account: string, label: string) => r
   return (account, label) => {
     const selects = policies(account).map(({ settings }) => settings.select);
     if (label === 'workflow') {
-      return selects.flatMap((select) => ('workflowUrl' in select ? select.workflowUrl : [])).map(workflowLabel);
+      const urls = selects.flatMap((select) => ('workflowUrl' in select ? (select.workflowUrl ?? []) : []));
+      return urls.map(workflowLabel);
     }
     if (label !== 'flow_control_key') return [];
     const watched = config.accounts.find(({ name }) => name === account)?.flowControlKeys ?? [];
-    return [...watched, ...selects.flatMap((select) => ('flowControlKey' in select ? select.flowControlKey : []))];
+    const limited = selects.flatMap((select) => ('flowControlKey' in select ? (select.flowControlKey ?? []) : []));
+    return [...watched, ...limited];
   };
 }

@@ -130,7 +130,7 @@ describe('each filter of several values', () => {
     ]) {
       const { service, url } = await failures(path === '/v2/dlq' ? 'publish' : 'trigger');
       const query = form(encodeURIComponent(VALUES[name].replace('URL', url)));
-      const headers = method === 'POST' ? { 'Svc-Delay': '1d' } : {};
+      const headers: Record<string, string> = method === 'POST' ? { 'Svc-Delay': '1d' } : {};
       // Different filters combine with AND. For a label, both values are alternatives.
       const other = await service.call(method, `${path}?${query}&${name === 'label' ? 'callerIp' : 'label'}=none`);
       expect(count(other.json), query).toBe(0);

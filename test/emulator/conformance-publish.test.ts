@@ -164,7 +164,7 @@ describe('publish', () => {
     const service = await world();
     const publish = async (headers: Headers) =>
       (await send(service, 'publish', 'http://a.example/', { 'Svc-Delay': '30d', ...headers }, 'same'))['deduplicated'];
-    const forms = [{ 'Svc-Deduplication-Id': 'd' }, { 'Svc-Content-Based-Deduplication': 'true' }];
+    const forms: Headers[] = [{ 'Svc-Deduplication-Id': 'd' }, { 'Svc-Content-Based-Deduplication': 'true' }];
     for (const form of forms) expect(await publish(form)).toBe(false);
     await service.clock.advance(6 * MINUTE);
     for (const form of forms) expect(await publish(form)).toBe(true);

@@ -63,7 +63,7 @@ test('inhibitions in a real Alertmanager', async ({ skip }) => {
   const api = { alertname: 'MsgsvcApiUnavailable', severity: 'critical', area: 'api', account: 'x', api: 'message' };
   const burn = { alertname: 'MsgsvcDestinationBudgetBurn', area: 'deliveries', account: 'x' };
   const stale = { alertname: 'OpsdCollectorStale', severity: 'critical', area: 'collectors', ...down };
-  const loud = [
+  const loud: Readonly<Record<string, string>>[] = [
     { ...burn, severity: 'critical', destination: 'd1' },
     { ...burn, severity: 'warning', destination: 'd2' },
     { ...burn, severity: 'critical', destination: 'd3' },
@@ -80,7 +80,7 @@ test('inhibitions in a real Alertmanager', async ({ skip }) => {
     { alertname: 'OpsdDown', severity: 'critical', area: 'daemon', ...down },
     { alertname: 'OpsdStoreFailing', severity: 'critical', area: 'daemon', job: 'opsd', instance: 'b:1' },
   ];
-  const silent = [
+  const silent: Readonly<Record<string, string>>[] = [
     { ...burn, severity: 'critical', account: 'z', destination: 'd1' },
     {
       alertname: 'MsgsvcDestinationDegraded',

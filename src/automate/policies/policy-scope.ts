@@ -93,7 +93,7 @@ function ownOf(settings: PolicySettings): Own {
     };
   }
   const { limits } = settings;
-  const archive = isOf(settings, 'workflow-dlq.delete')
+  const archive: Readonly<Record<string, number>> = isOf(settings, 'workflow-dlq.delete')
     ? { grace: settings.action.grace, archive: settings.action.archive.require ? 1 : 0 }
     : {};
   return {

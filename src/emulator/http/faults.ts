@@ -104,11 +104,10 @@ export class Faults extends FaultRules<FaultRule> {
   /** Returns the response of a fault that rejects the request. */
   #refusal(fault: Fault): ApiResponse | undefined {
     if (fault.kind === 'status') {
-      const headers = fault.retryAfter === undefined ? {} : { 'Retry-After': String(fault.retryAfter) };
       return {
         status: fault.status,
         json: { error: fault.error ?? `requested fault: ${fault.status}` },
-        headers,
+        headers: { ...(fault.retryAfter !== undefined && { 'Retry-After': String(fault.retryAfter) }) },
       };
     }
     if (fault.kind !== 'rate-limit') return undefined;

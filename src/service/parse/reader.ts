@@ -57,8 +57,8 @@ export class Drops {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Required members, and optional ones that may be undefined. */
-export type Draft<T> = { [K in keyof T]-?: T[K] | (T extends Record<K, T[K]> ? never : undefined) };
+/** The members of T, each stated; optional ones may be undefined. */
+export type Draft<T> = { [K in keyof Required<T>]: T[K] };
 
 /** Returns the draft without its undefined members. */
 export function compact<T extends object>(draft: Draft<T>): T {

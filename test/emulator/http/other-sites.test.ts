@@ -21,7 +21,7 @@ async function controlled() {
   return { ask, host };
 }
 
-test.each([
+test.each<Record<string, string>>([
   { 'sec-fetch-site': 'cross-site' },
   { 'sec-fetch-site': 'same-site', origin: 'http://localhost:3000' },
   { origin: 'https://attacker.example' },
@@ -48,7 +48,7 @@ test('requests of programs, and of pages of the service itself, succeed', async 
     { 'sec-fetch-site': 'none' },
     { 'sec-fetch-site': 'same-origin', origin: `http://${host}` },
     { origin: `http://${host}` },
-  ]) {
+  ] as Record<string, string>[]) {
     expect(await ask('POST', headers)).toBe(200);
   }
 });

@@ -143,7 +143,8 @@ interface Start {
 async function started(folder: string, { killed, limit }: Start = {}) {
   const preload = join(folder, 'killer.mjs');
   if (killed !== undefined) writeFileSync(preload, KILLER(killed));
-  const env = killed === undefined ? {} : { NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` };
+  const env: Record<string, string> =
+    killed === undefined ? {} : { NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` };
   const args = ['emulator', '--listen', '127.0.0.1:0', '--token', TOKEN, '--no-limits', '--data', folder];
   const program = limit === true ? limited(args) : opsd(args, { env });
   const line = await until({ what: 'the ready line' }, () => /^\{.*\}$/m.exec(program.stdout())?.[0]);

@@ -132,7 +132,10 @@ describe('a message', () => {
 
   test('without a signature by the signing keys is not there', async () => {
     const { send, code, message, round } = await canaryWorld({ signs: true });
-    for (const headers of [{}, { 'Svc-Signature': signed(message.toString('latin1'), {}, { key: 'another-key' }) }]) {
+    for (const headers of [
+      {},
+      { 'Svc-Signature': signed(message.toString('latin1'), {}, { key: 'another-key' }) },
+    ] as Record<string, string>[]) {
       expect(normal(await send({ code: code('message'), body: message, headers }))).toEqual(NO_HOOK);
     }
     expect(round.record.arrivals).toEqual([]);

@@ -98,7 +98,7 @@ export async function hookWorld(options: HookWorldOptions = {}) {
   });
   const post = (path: string, body: string, more: Ask & { readonly token?: string } = {}): Promise<Answer> => {
     const { token, headers, ...rest } = more;
-    const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const authorization: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     return ask(server.address, path, { method: 'POST', body, ...rest, headers: { ...authorization, ...headers } });
   };
   return {

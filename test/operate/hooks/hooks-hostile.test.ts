@@ -131,7 +131,7 @@ describe('rejected callers', () => {
     ['basic authentication', `Basic ${Buffer.from(`opsd:${AM_TOKEN}`).toString('base64')}`],
   ])('%s', async (_what, authorization) => {
     const { post, alerts, said } = await hookWorld();
-    const headers = authorization === undefined ? {} : { Authorization: authorization };
+    const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization };
     const answer = await post('/hooks/alertmanager/opsd', JSON.stringify(notification(alert())), { headers });
     expect(answer).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } });
     expect(answer.text).not.toContain('guess');

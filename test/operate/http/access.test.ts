@@ -206,7 +206,7 @@ test('every caller at every address gets the result of the table', async () => {
       async (setup, name, asked) => {
         const caller = CALLERS[name]!;
         const [method = '', path = ''] = asked.split(' ');
-        const headers = caller.header === undefined ? {} : { Authorization: caller.header };
+        const headers: Record<string, string> = caller.header === undefined ? {} : { Authorization: caller.header };
         const { status } = await ask(await addressOf(setup), path, { method, headers });
         const got = status === 401 || status === 403 ? status : 'let in';
         expect(got).toBe(expected(setup, caller, asked));

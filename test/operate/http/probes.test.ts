@@ -39,9 +39,8 @@ describe('the listener of the probes', () => {
   test('needs no credentials, whatever tokens exist', async () => {
     const tokens = [{ name: 'oncall', role: 'operator' as const, token: Secret.of('token') }];
     const address = await probing(world({ tokens }));
-    for (const headers of [{}, { Authorization: 'Bearer wrong' }]) {
-      expect((await ask(address, '/-/ready', { headers })).status).toBe(200);
-    }
+    expect((await ask(address, '/-/ready')).status).toBe(200);
+    expect((await ask(address, '/-/ready', { headers: { Authorization: 'Bearer wrong' } })).status).toBe(200);
   });
 
   test.each(['/', '/metrics', '/api/v1/status', '/-/reload', '/-/healthy/', '/-/../metrics'])(

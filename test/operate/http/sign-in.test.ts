@@ -119,8 +119,8 @@ describe('a sign-in', () => {
       { Origin: 'https://evil.example' },
       { Origin: 'null' },
       { 'Sec-Fetch-Site': 'cross-site' },
-    ]) {
-      expect((await post('/sign-in', fields, headers as Record<string, string>)).status).toBe(403);
+    ] as Record<string, string>[]) {
+      expect((await post('/sign-in', fields, headers)).status).toBe(403);
     }
   });
 
@@ -273,8 +273,12 @@ describe('a form', () => {
     const { signIn, post, formToken, paused } = await daemon();
     const cookie = await signIn('olga');
     const fields = { ...FIELDS, csrf: await formToken(cookie) };
-    for (const headers of [{ Origin: 'http://evil.example' }, { Origin: 'null' }, { 'Sec-Fetch-Site': 'same-site' }]) {
-      const answer = await post('/pauses/add', fields, { Cookie: cookie, ...(headers as Record<string, string>) });
+    for (const headers of [
+      { Origin: 'http://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'same-site' },
+    ] as Record<string, string>[]) {
+      const answer = await post('/pauses/add', fields, { Cookie: cookie, ...headers });
       expect(answer.status).toBe(403);
     }
     expect(paused).toEqual([]);

@@ -163,7 +163,7 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
     },
     async look(args, operator) {
       const where = operator === undefined ? ['--socket', join(folder, 'opsd.db.sock')] : ['--url', url];
-      const env = operator === undefined ? {} : { OPSD_TOKEN: TOKENS[operator] };
+      const env: Record<string, string> = operator === undefined ? {} : { OPSD_TOKEN: TOKENS[operator] };
       const { code, stdout, stderr } = await opsd([...args, ...where], { env, clock: { ...systemClock, now } });
       return { code, out: stdout + stderr };
     },
