@@ -54,7 +54,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'automate/guardrails': [DOMAIN],
   'automate/actions': [DOMAIN, PLATFORM, EVENTS, 'service'],
   'automate/ledger': [DOMAIN],
-  'automate/engine': [
+  // The engine, in the order of a run.
+  'automate/engine/facts': [
     DOMAIN,
     PLATFORM,
     EVENTS,
@@ -63,6 +64,78 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/guardrails',
     'automate/actions',
     'automate/ledger',
+  ],
+  'automate/engine/guard': [
+    DOMAIN,
+    PLATFORM,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/ledger',
+    'automate/engine/facts',
+  ],
+  'automate/engine/decide': [
+    DOMAIN,
+    PLATFORM,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+  ],
+  'automate/engine/act': [
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/actions',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+    'automate/engine/decide',
+  ],
+  'automate/engine/settle': [
+    DOMAIN,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+    'automate/engine/decide',
+    'automate/engine/act',
+  ],
+  'automate/engine/run': [
+    DOMAIN,
+    PLATFORM,
+    EVENTS,
+    'automate/policies',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+    'automate/engine/decide',
+    'automate/engine/act',
+  ],
+  'automate/engine/commands': [
+    DOMAIN,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+    'automate/engine/decide',
+    'automate/engine/run',
+  ],
+  'automate/engine': [
+    DOMAIN,
+    'automate/policies',
+    'automate/guardrails',
+    'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/guard',
+    'automate/engine/decide',
+    'automate/engine/settle',
+    'automate/engine/run',
+    'automate/engine/commands',
   ],
   // Unit tests of policies: the engine over a service without a network and a given ledger.
   'automate/policytest': [
@@ -74,6 +147,9 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/guardrails',
     'automate/actions',
     'automate/ledger',
+    'automate/engine/facts',
+    'automate/engine/decide',
+    'automate/engine/run',
     'automate/engine',
   ],
 
@@ -205,8 +281,9 @@ const wingOf = (path: string): string => (path.includes('/') ? path.slice(0, pat
 
 /** Returns the longest room name that is a prefix of the path, else its wing. */
 function roomOf(path: string): string {
-  const [wing, room] = path.split('/');
-  return `${wing}/${room}` in ROOMS ? `${wing}/${room}` : wingOf(path);
+  const [wing, room, inner] = path.split('/');
+  const names = [`${wing}/${room}/${inner}`, `${wing}/${room}`];
+  return names.find((name) => name in ROOMS) ?? wingOf(path);
 }
 
 function sourceFile(path: string, text: string): SourceFile {

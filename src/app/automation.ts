@@ -6,7 +6,7 @@ import type { Config } from '#config/config.ts';
 import { policyLabel } from '#foundation/domain/manual-plan.ts';
 import { POLICY_MODES, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { EngineFacts } from '#automate/engine/engine-deps.ts';
+import type { EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';

@@ -7,7 +7,7 @@ import type { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Engine } from '#automate/engine/engine.ts';
-import { createFacts } from '#automate/engine/facts.ts';
+import { createFacts } from '#automate/engine/facts/facts.ts';
 import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';

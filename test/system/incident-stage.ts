@@ -9,7 +9,7 @@ import { createActions } from '#automate/actions/index.ts';
 import { accountStats } from '#observe/collectors/statistics.ts';
 import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { Emulator } from '#emulator/emulator.ts';
-import { createFacts } from '#automate/engine/facts.ts';
+import { createFacts } from '#automate/engine/facts/facts.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';

@@ -14,33 +14,33 @@ import type { Raises } from '../ledger/usage.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
-import { Authority } from './authority.ts';
+import { Authority } from './guard/authority.ts';
 import {
   announceApprovals,
   announceCampaign,
   announceKillSwitch,
   announcePauses,
   announceUnknown,
-} from './announce.ts';
-import { judgeCampaigns, type Change } from './campaigns.ts';
-import { clockDenial } from './clock-denial.ts';
-import { Conditions } from './conditions.ts';
-import type { EngineDeps } from './engine-deps.ts';
-import { explain } from './explain.ts';
-import { isStopped } from './guards-at.ts';
-import { pendingStatus, pendingTriggers } from './holds.ts';
-import { endUnwanted } from './overdue-plans.ts';
+} from './run/announce.ts';
+import { judgeCampaigns, type Change } from './decide/campaigns.ts';
+import { clockDenial } from './guard/clock-denial.ts';
+import { Conditions } from './run/conditions.ts';
+import type { EngineDeps } from './facts/engine-deps.ts';
+import { explain } from './commands/explain.ts';
+import { isStopped } from './guard/guards-at.ts';
+import { pendingStatus, pendingTriggers } from './run/holds.ts';
+import { endUnwanted } from './run/overdue-plans.ts';
 import { readEngine } from './readings.ts';
-import { Rejections } from './rejections.ts';
-import { holdKey } from './report.ts';
-import { cancelPlan, planManually } from './manual-commands.ts';
-import { ManualPlans } from './manual-plans.ts';
-import type { RunOptions } from './run-policy.ts';
-import { skipped, type RunResult } from './run-result.ts';
-import { abandonIntents, settleActions } from './settle.ts';
-import { RunTurns } from './run-turns.ts';
-import { Turns } from './turns.ts';
-import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands.ts';
+import { Rejections } from './decide/rejections.ts';
+import { holdKey } from './run/report.ts';
+import { cancelPlan, planManually } from './commands/manual-commands.ts';
+import { ManualPlans } from './run/manual-plans.ts';
+import type { RunOptions } from './run/run-policy.ts';
+import { skipped, type RunResult } from './run/run-result.ts';
+import { abandonIntents, settleActions } from './settle/settle.ts';
+import { RunTurns } from './run/run-turns.ts';
+import { Turns } from './run/turns.ts';
+import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands/commands.ts';
 
 export interface Engine extends EngineCommands {
   /** Returns true if the policy exists: in the configuration, or as a manual plan in progress. */

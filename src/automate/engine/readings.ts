@@ -6,9 +6,9 @@ import type { PlanReader } from '../ledger/plans.ts';
 import type { Reports } from '../ledger/reports.ts';
 import type { Trust } from '../ledger/trust.ts';
 import type { Usage } from '../ledger/usage.ts';
-import { policyScope, type Authority } from './authority.ts';
-import { capLimits, capUse } from './cap-limits.ts';
-import type { EngineDeps } from './engine-deps.ts';
+import { policyScope, type Authority } from './guard/authority.ts';
+import { capLimits, capUse } from './decide/cap-limits.ts';
+import type { EngineDeps } from './facts/engine-deps.ts';
 
 type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
 

@@ -1,7 +1,7 @@
 /** Facts of a test, converted for the engine. Facts that the test does not state are unknown. */
 import { matchesGlob } from '#foundation/domain/glob.ts';
 import { budgetDoubt, knownBudget, type BudgetAssertion, type BudgetRaise } from '#foundation/domain/known-budget.ts';
-import type { EngineFacts } from '../engine/engine-deps.ts';
+import type { EngineFacts } from '../engine/facts/engine-deps.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Raises } from '../ledger/usage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

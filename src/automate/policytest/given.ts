@@ -2,7 +2,7 @@
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { Draft } from '../engine/plan-draft.ts';
+import { Draft } from '../engine/decide/plan-draft.ts';
 import type { Intents } from '../ledger/intents.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';

@@ -1,7 +1,7 @@
 /** Plan and results of a run, in the format of the expected values. */
 import { isPrune, type ActionRequest } from '../actions/action.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
-import type { RunResult } from '../engine/run-result.ts';
+import type { RunResult } from '../engine/run/run-result.ts';
 import type { Expected } from './settings.ts';
 
 /** View with every key that a test can expect: the compiler checks that none is missing. */

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
-import { createFacts } from '#automate/engine/facts.ts';
+import { createFacts } from '#automate/engine/facts/facts.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PlanCampaign } from '#foundation/domain/plan.ts';
-import { drainOf } from '#automate/engine/drain.ts';
+import { drainOf } from '#automate/engine/decide/drain.ts';
 import type { ResumePolicy } from '#automate/policies/policy.ts';
 import { MINUTE, policyOf, START } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Arrivals of a group, independent of other groups. Each entry counts once. */
 import { expect, test } from 'vitest';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { groupOf, Population } from '#automate/engine/group-facts.ts';
+import { groupOf, Population } from '#automate/engine/decide/group-facts.ts';
 import { policyOf } from '../../support/policies.ts';
 import { START } from './world.ts';
 

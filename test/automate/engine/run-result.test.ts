@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Plan } from '#foundation/domain/plan.ts';
-import { Rejections } from '#automate/engine/rejections.ts';
-import { concluded } from '#automate/engine/run-result.ts';
+import { Rejections } from '#automate/engine/decide/rejections.ts';
+import { concluded } from '#automate/engine/run/run-result.ts';
 import { NEVER, planOf, policyOf, world } from './world.ts';
 
 async function planOver(entries: number): Promise<Plan> {

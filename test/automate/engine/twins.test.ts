@@ -1,8 +1,8 @@
 /** Runs that look the same: facts about one never count against another. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { candidates } from '#automate/engine/candidates.ts';
-import { Rejections } from '#automate/engine/rejections.ts';
+import { candidates } from '#automate/engine/decide/candidates.ts';
+import { Rejections } from '#automate/engine/decide/rejections.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { ResumeAnswer } from '../../support/fake-dlq.ts';
 import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World } from './world.ts';

@@ -1,7 +1,7 @@
 /** An engine with its surroundings: real ledger, real actions, a controllable DLQ, and a stopped clock. */
 import { createActions } from '#automate/actions/index.ts';
 import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
-import type { EngineDeps, EngineFacts } from '#automate/engine/engine-deps.ts';
+import type { EngineDeps, EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';

@@ -1,0 +1,144 @@
+/**
+ * Explains an id: the object it names, the verdict of each policy on it now, and earlier actions on it. Reads the
+ * service and sends nothing that acts.
+ */
+import { denialBy, foundBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
+import { missedFilter } from '../../guardrails/read-guards.ts';
+import type { Explained, Explanation, Refusal } from '../../ledger/commands.ts';
+import type { Policy, WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { hearClock } from '../guard/clock-denial.ts';
+import { decide } from '../decide/decide.ts';
+import type { Decision } from '../decide/plan-draft.ts';
+import { grantOf, rejectionOf } from '../run/grants.ts';
+import { groupOf } from '../decide/group-facts.ts';
+import { firstDenial, guardsAt } from '../guard/guards-at.ts';
+import { actionsOn, lookUp, type Found } from './look-up.ts';
+import { contextOf, type RunDeps } from '../run/run-policy.ts';
+
+/** Denial of an entry that a later run or step reaches. */
+const LATER = denialBy('ramp', {
+  measured: 'a later step',
+  needed: 'earlier steps come first',
+  remedy: 'wait: later runs do the rest',
+});
+
+/** Keys of `select` for filters of the listing that have another name. */
+const SELECT_KEYS: Readonly<Record<string, string>> = {
+  label: 'anyLabel',
+  fromDate: 'failedWithin',
+  toDate: 'failedBefore',
+};
+
+export async function explain(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
+  const found = await lookUp(id, deps, signal);
+  if (found !== undefined && 'code' in found) return found;
+  const actions = await actionsOn(id, found?.subject, deps);
+  const account = found?.subject.account ?? actions[0]?.proposal.account;
+  if (account === undefined) {
+    const accounts = deps.actions.accounts.join(', ');
+    const where = 'it is in no workflow DLQ, message log, failure callback or action';
+    const message = `The id ${id.slice(0, 200)} is unknown: ${where} (accounts: ${accounts}).`;
+    return { ok: false, code: 'unknown_id', message };
+  }
+  const policies: Explanation[] = [];
+  for (const policy of deps.policies) {
+    if (policy.account !== account || !isAbout(policy, found)) continue;
+    const of = { policy: policy.name, source: policy.source };
+    policies.push({ ...of, ...(await verdictOf(policy, found, deps, signal)) });
+  }
+  return { ok: true, id, ...(found !== undefined && { subject: found.subject }), policies, actions };
+}
+
+/** Returns true if the policy acts on such an object. A prune lists nothing, and a budget has no entries. */
+function isAbout({ action: { type } }: Policy, found: Found | undefined): boolean {
+  return found?.deadLetter === undefined
+    ? type === 'workflow-dlq.resume' || type === 'workflow-dlq.delete'
+    : type === 'message-dlq.delete';
+}
+
+type Verdict = Pick<Explanation, 'verdict' | 'denial'>;
+
+async function verdictOf(
+  policy: Policy,
+  found: Found | undefined,
+  deps: RunDeps,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const watched = found?.entry?.dlqId ?? found?.deadLetter?.dlqId;
+  if (watched === undefined) return { verdict: 'not_listed' };
+  const at = deps.clock.now();
+  const missed = found?.entry && selectMisses(policy as WorkflowDlqPolicy, found.entry, at);
+  if (missed !== undefined) return { verdict: 'left_out', denial: missed };
+  await hearClock(policy.account, deps, signal);
+  const trigger = { kind: 'hand' } as const;
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
+  const stopped = firstDenial(guardsAt(deps.guards, 'run'), facts);
+  const context = {
+    ...(await contextOf(policy, { at, trigger, signal }, deps)),
+    watched,
+    ...(stopped !== undefined && { stopped }),
+  };
+  const decision = await decide(policy, context, deps);
+  signal.throwIfAborted();
+  const { plan, targets, tally } = decision;
+  if (plan.state === 'aborted') {
+    // A run that is stopped before it reads does not abort.
+    const denial = stopped ?? plan.stopped;
+    return { verdict: 'stopped', ...(denial && { denial }) };
+  }
+  if (!targets.includes(watched)) {
+    return tally.watchedDenial === undefined
+      ? { verdict: 'not_listed' }
+      : { verdict: 'left_out', denial: tally.watchedDenial };
+  }
+  const authority = await mayNotAct(policy, watched, decision, deps);
+  const first = stopped ?? (authority?.guard === 'mode' ? authority : undefined);
+  if (first !== undefined) return { verdict: 'stopped', denial: first };
+  const isChosen = plan.chosen.some(({ target }) => target === watched);
+  // A plan that a guard holds is not presented for approval.
+  const held = isChosen ? plan.stopped : holdOf(policy, plan, found?.entry);
+  if (held !== undefined) return { verdict: isChosen ? 'stopped' : 'later', denial: held };
+  if (authority !== undefined) return { verdict: 'stopped', denial: authority };
+  return isChosen ? { verdict: 'chosen' } : { verdict: 'later', denial: LATER };
+}
+
+/** Returns the filter of `select` that an entry does not meet. */
+function selectMisses(policy: WorkflowDlqPolicy, entry: WorkflowDlqEntry, now: number): Denial | undefined {
+  const filter = policy.filter(now);
+  const { fromDate = -Infinity, toDate = Infinity } = filter;
+  const missed =
+    missedFilter(entry, filter) ??
+    (entry.createdAt < fromDate ? 'fromDate' : entry.createdAt > toDate ? 'toDate' : undefined);
+  if (missed === undefined) return undefined;
+  const wanted = missed === 'fromDate' || missed === 'toDate' ? undefined : filter[missed as 'label'];
+  const why = wanted ? `none of ${wanted.join(', ')}` : `it failed at ${new Date(entry.createdAt).toISOString()}`;
+  return { guard: 'select', reason: `${SELECT_KEYS[missed] ?? missed}: ${why}` };
+}
+
+/** Returns the reason why a run would send nothing for the entry: the mode, probation, or a missing approval. */
+async function mayNotAct(
+  policy: Policy,
+  watched: string,
+  { plan }: Decision,
+  deps: RunDeps,
+): Promise<Denial | undefined> {
+  const { needsApproval } = plan;
+  const now = deps.clock.now();
+  const grant = grantOf(policy, await deps.ledger.storedPlans(['approved'], now), now);
+  const denial = firstDenial(guardsAt(deps.guards, 'act'), {
+    ...deps.authority.mode(policy),
+    isApproved: grant?.only.has(watched) === true,
+    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${foundBy(needsApproval)}` }),
+    probationLeft: await deps.authority.probationLeft(policy),
+  });
+  if (denial?.guard !== 'approval') return denial;
+  return (await rejectionOf(plan, { ledger: deps.ledger, now })) ?? denial;
+}
+
+/** Returns the hold of an allowed entry that is not in this run: that of its group, or of the plan. */
+function holdOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined): Denial | undefined {
+  const group = entry && groupOf(policy as WorkflowDlqPolicy, entry);
+  const held = plan.campaigns.find((campaign) => campaign.group === group)?.held;
+  return held ?? plan.stopped;
+}

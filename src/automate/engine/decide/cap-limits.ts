@@ -1,0 +1,115 @@
+/** Caps of a policy's actions: its own, its account's and the engine's, over sliding hours and days. */
+import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
+import { trendOfAmounts } from '#foundation/domain/hold.ts';
+import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
+import type { CapLimit } from '../../ledger/intents.ts';
+import type { Trust } from '../../ledger/trust.ts';
+import type { CapScope, Usage } from '../../ledger/usage.ts';
+import type { Policy } from '../../policies/policy.ts';
+import type { EngineDeps } from '../facts/engine-deps.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+type CapDeps = Pick<EngineDeps, 'settings' | 'facts' | 'accounts' | 'shared'>;
+
+const DELETES: readonly ActionType[] = ['workflow-dlq.delete', 'message-dlq.delete', 'message-dlq.prune'];
+const RESUMES: readonly ActionType[] = ['workflow-dlq.resume'];
+
+export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly CapLimit[] {
+  const { settings, facts, accounts } = deps;
+  const { maxPerHour, maxPerDay } = policy.limits;
+  const steadySince = facts.steadySince();
+  const over = (windowMs: number) => ({ windowMs, marginMs: now - windowMs < steadySince ? CLOCK_MARGIN_MS : 0 });
+  const [hour, day] = [over(HOUR_MS), over(DAY_MS)];
+  // Other replicas date the actions of other accounts.
+  const margin = deps.shared !== undefined && { marginMs: CLOCK_MARGIN_MS };
+  const [engineHour, engineDay] = [
+    { ...hour, ...margin },
+    { ...day, ...margin },
+  ];
+  const limits: CapLimit[] = [
+    { scope: 'policy', ...hour, limit: maxPerHour },
+    { scope: 'policy', ...day, limit: maxPerDay },
+  ];
+  // A budget is not an entry: only the policy's own limits apply.
+  if (policy.action.type === 'budget.raise') return limits;
+  limits.push({ scope: 'account', ...hour, limit: settings.caps.perHour });
+  limits.push({ scope: 'account', ...day, limit: settings.caps.perDay });
+  limits.push({ scope: 'engine', ...engineHour, limit: settings.caps.perHour });
+  limits.push({ scope: 'engine', ...engineDay, limit: settings.caps.perDay });
+  if (DELETES.includes(policy.action.type)) {
+    limits.push({ scope: 'engine', ...engineDay, limit: settings.caps.deletesPerDay, actions: DELETES });
+  }
+  const price = accounts.get(policy.account)?.priceUsdPer100kMessages;
+  if (policy.action.type === 'workflow-dlq.resume' && price !== undefined && price > 0) {
+    // Each resumed run is at least one message, and each of its retries is another.
+    const each = (price / 100_000) * (1 + (policy.action.retries ?? 0));
+    const limit = Math.floor(settings.caps.spendUsdPerDay / each);
+    limits.push({ scope: 'engine', ...engineDay, limit, actions: RESUMES });
+  }
+  return limits;
+}
+
+/** Returns the use of each cap at `now` (epoch milliseconds). */
+export async function capUse(
+  policy: Pick<Policy, 'name' | 'account'>,
+  limits: readonly CapLimit[],
+  ledger: Trust & Usage,
+  now: number,
+): Promise<readonly PlanCap[]> {
+  const adopt = ledger.mustBeAdopted;
+  const why = adopt && { why: `all caps count as used: ${adopt}; \`opsd state adopt --reason TEXT\` ends this state` };
+  const used = await ledger.used(
+    limits.map((limit) => ({ scope: scopeOf(policy, limit), since: now - lengthOf(limit) })),
+  );
+  return limits.map(({ scope, windowMs, limit, actions }, index) => ({
+    scope: actions === undefined ? scope : `${scope} ${actions === DELETES ? 'deletes' : 'spend'}`,
+    window: windowMs === HOUR_MS ? 'hour' : 'day',
+    used: adopt === undefined ? used[index]! : limit,
+    limit,
+    ...why,
+  }));
+}
+
+/** Returns the use of all caps of a policy now, with the past and the end of the full ones, for its decision. */
+export async function capsOf(policy: Policy, deps: EngineDeps<Trust & Usage>): Promise<readonly PlanCap[]> {
+  const now = deps.clock.now();
+  const limits = capLimits(policy, now, deps);
+  const use = await capUse(policy, limits, deps.ledger, now);
+  const caps: PlanCap[] = [];
+  for (const [index, cap] of use.entries()) {
+    const isFull = cap.why === undefined && cap.used >= cap.limit;
+    caps.push(isFull ? { ...cap, ...(await fullSince(policy, { cap, limit: limits[index]!, now }, deps)) } : cap);
+  }
+  return caps;
+}
+
+async function fullSince(
+  policy: Policy,
+  { cap, limit, now }: { readonly cap: PlanCap; readonly limit: CapLimit; readonly now: number },
+  { ledger }: EngineDeps<Usage>,
+): Promise<Pick<PlanCap, 'until' | 'trend'>> {
+  const scope = scopeOf(policy, limit);
+  const [newer = Number.NaN] = await ledger.used([{ scope, since: now - limit.windowMs / 2 }]);
+  const trend = trendOfAmounts(cap.used - newer, newer);
+  // A cap whose limit was lowered since stays full after its oldest action.
+  const oldest = cap.used > cap.limit ? undefined : await ledger.oldestAt(scope, now - lengthOf(limit));
+  return {
+    ...(trend !== undefined && { trend }),
+    ...(oldest !== undefined && { until: oldest + lengthOf(limit) }),
+  };
+}
+
+function scopeOf({ name, account }: Pick<Policy, 'name' | 'account'>, { scope, actions }: CapLimit): CapScope {
+  return {
+    ...(scope === 'policy' && { policy: name }),
+    ...(scope === 'account' && { account }),
+    ...(actions !== undefined && { actions }),
+  };
+}
+
+/** Length of the window of a cap, in milliseconds. */
+function lengthOf({ windowMs, marginMs = 0 }: CapLimit): number {
+  return windowMs + marginMs;
+}

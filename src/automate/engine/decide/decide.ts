@@ -1,0 +1,37 @@
+/** Decision: read, test, choose. It neither acts nor writes. A run and a dry run are the same up to this point. */
+import type { Denial } from '#foundation/domain/plan.ts';
+import type {
+  BudgetPolicy,
+  MessageDeletePolicy,
+  Policy,
+  PrunePolicy,
+  WorkflowDlqPolicy,
+} from '../../policies/policy.ts';
+import { decideBudget } from './budget.ts';
+import { decideDeadLetters } from './dead-letters.ts';
+import { decidePrune } from './prune.ts';
+import { decideWorkflowDlq } from './workflow-dlq.ts';
+import type { DecideDeps } from './decide-deps.ts';
+import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+
+/**
+ * Decides by the action's type. The casts are needed, since a switch over a nested member does not narrow the union.
+ */
+export async function decide(policy: Policy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+  switch (policy.action.type) {
+    case 'workflow-dlq.resume':
+    case 'workflow-dlq.delete':
+      return decideWorkflowDlq(policy as WorkflowDlqPolicy, context, deps);
+    case 'message-dlq.delete':
+      return decideDeadLetters(policy as MessageDeletePolicy, context, deps);
+    case 'message-dlq.prune':
+      return decidePrune(policy as PrunePolicy, context, deps);
+    case 'budget.raise':
+      return decideBudget(policy as BudgetPolicy, context, deps);
+  }
+}
+
+/** Decision without a read: an earlier guard has already denied the run. */
+export function unread(policy: Policy, context: PlanContext, stopped: Denial): Decision {
+  return new Draft(policy, { ...context, stopped }).finish({});
+}

@@ -1,0 +1,137 @@
+/**
+ * Choice by group. Each group's destination, arrivals and campaign limit its entries in this run. A hold of one group
+ * does not affect the others.
+ */
+import type { Campaign } from '#foundation/domain/campaign.ts';
+import {
+  denialBy,
+  type Denial,
+  type PlanCampaign,
+  type ResumeProposal,
+  type WorkflowDeleteProposal,
+} from '#foundation/domain/plan.ts';
+import type { Candidate, GroupFacts } from '../../guardrails/guard.ts';
+import { nextSizes } from '../../guardrails/campaign.ts';
+import type { ActionRecord } from '../../ledger/intents.ts';
+import { overruledSettle } from '../../policies/overrule.ts';
+import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
+import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
+import type { DecideDeps } from './decide-deps.ts';
+import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
+import { guardsAt } from '../guard/guards-at.ts';
+import type { Draft } from './plan-draft.ts';
+
+type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+
+interface Choosing {
+  readonly population: Population;
+  readonly campaigns: KnownCampaigns;
+  readonly now: number;
+  readonly draft: Draft;
+  readonly propose: (candidate: Candidate) => RunProposal;
+}
+
+interface ChoosingOne extends Choosing {
+  readonly arrivals: (group: string) => GroupFacts['arrivals'];
+}
+
+/** Proposes what each group may do in this run. Most candidates wait, and do not become proposals. */
+export function chooseByGroup(
+  policy: WorkflowDlqPolicy,
+  matched: readonly Candidate[],
+  choosing: Choosing,
+  deps: Pick<DecideDeps, 'facts' | 'guards'>,
+): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
+  // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
+  if (!isResume(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
+  const byGroup = Map.groupBy(matched, ({ entry }) => groupOf(policy, entry));
+  const going = new Map<string, RunProposal>();
+  const campaigns: PlanCampaign[] = [];
+  const holds: Denial[] = [];
+  const arrivals = choosing.population.arrivals((entry) => groupOf(policy, entry));
+  for (const [group, members] of byGroup) {
+    const { now, size, held, campaign } = oneGroup(policy, group, members, { ...choosing, arrivals }, deps);
+    for (const proposal of now) going.set(proposal.target, proposal);
+    campaigns.push({
+      group,
+      state: campaign.state,
+      step: campaign.step,
+      now: now.length,
+      next: nextSizes(campaign, policy.ramp),
+      verified: campaign.verified,
+      judged: campaign.judged,
+      matched: members.length,
+      ...(campaign.until !== undefined && { until: campaign.until }),
+      ...(held !== undefined && { held }),
+    });
+    if (held !== undefined && size === 0) holds.push(held);
+  }
+  // The run is held only if every group is held.
+  const [first] = holds;
+  if (first !== undefined && holds.length === byGroup.size) {
+    choosing.draft.hold(
+      holds.length === 1
+        ? first
+        : { ...first, reason: `${first.reason} (and ${holds.length - 1} more groups are held)` },
+    );
+  }
+  return { allowed: matched.flatMap(({ entry }) => going.get(entry.dlqId) ?? []), campaigns };
+}
+
+/** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
+function campaignIn(
+  { overruled, assumesJudged }: Draft,
+  policy: ResumePolicy,
+  { found, acts, now }: { readonly found: Campaign; readonly acts: readonly ActionRecord[]; readonly now: number },
+): Campaign {
+  if (overruledSettle(policy, overruled) === undefined) return found;
+  const campaign = settlingFor(found, acts, policy);
+  const isDue = campaign.state === 'settling' && (campaign.until ?? now) <= now;
+  return assumesJudged && isDue ? { ...campaign, state: 'ready' } : campaign;
+}
+
+function oneGroup(
+  policy: ResumePolicy,
+  group: string,
+  members: readonly Candidate[],
+  { arrivals, campaigns, now, draft, propose }: ChoosingOne,
+  deps: Pick<DecideDeps, 'facts' | 'guards'>,
+): {
+  readonly now: readonly RunProposal[];
+  readonly size: number;
+  readonly held?: Denial;
+  readonly campaign: Campaign;
+} {
+  const found = currentCampaign(policy, group, { found: campaigns.byGroup.get(group), now });
+  const acts = campaigns.acts.get(found.id) ?? [];
+  const campaign = campaignIn(draft, policy, { found, acts, now });
+  const host = hostOfGroup(group);
+  const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
+  const facts: GroupFacts = {
+    action: policy.action.type,
+    group,
+    ...(host !== undefined && { destination: host }),
+    matched: members.length,
+    ...(deliveries !== undefined && { deliveries }),
+    arrivals: arrivals(group),
+    campaign,
+    now,
+  };
+  let size = members.length;
+  let held: Denial | undefined;
+  for (const guard of guardsAt(deps.guards, 'group')) {
+    const verdict = guard.check(facts);
+    draft.checks.push({ guard: guard.name, passed: verdict.passed, reason: verdict.reason });
+    if (verdict.allowed < size) {
+      size = verdict.allowed;
+      if (verdict.hold !== undefined) held ??= denialBy(guard.name, verdict.hold);
+    }
+  }
+  const isCanary = campaign.recent.length === 0 || campaign.halts > 0 || size < Math.min(members.length, campaign.size);
+  const chosen = members.slice(0, size).map((candidate) => ({
+    ...propose(candidate),
+    // The first entries of a campaign are sent without retries, so that their outcome is known soon.
+    ...(isCanary && { retries: 0 }),
+  }));
+  return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
+}

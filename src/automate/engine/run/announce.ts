@@ -1,0 +1,141 @@
+/** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
+import { manualPlanId } from '#foundation/domain/manual-plan.ts';
+import type { Pauses } from '../../ledger/pauses.ts';
+import type { PlanReader } from '../../ledger/plans.ts';
+import type { Reports } from '../../ledger/reports.ts';
+import type { Policy } from '../../policies/policy.ts';
+import type { Authority } from '../guard/authority.ts';
+import type { Change } from '../decide/campaigns.ts';
+import type { Conditions } from './conditions.ts';
+import type { EngineDeps } from '../facts/engine-deps.ts';
+import { about, titleOf } from './report.ts';
+import { haltKey, shownGroup } from '../../ledger/shown-group.ts';
+
+interface AnnounceDeps extends EngineDeps<Reports & PlanReader & Pauses> {
+  readonly authority: Authority;
+  readonly conditions: Conditions;
+  readonly byName: ReadonlyMap<string, Policy>;
+}
+
+export function announceCampaign({ before, after }: Change, { byName, conditions, events }: AnnounceDeps): void {
+  const { policy: name, state, step, size, reason } = after;
+  const group = shownGroup(after.group);
+  events.emit({
+    type: 'campaign.changed',
+    policy: name,
+    account: after.account,
+    group,
+    state,
+    step,
+    size,
+    ...(reason !== undefined && { reason }),
+  });
+  const key = haltKey(name, after.group);
+  const policy = byName.get(name)!;
+  if (state === 'halted' || state === 'audit') {
+    const until = after.until === undefined ? 'an operator lifts it' : new Date(after.until).toISOString();
+    conditions.raise({
+      key,
+      severity: state === 'audit' ? 'critical' : 'warning',
+      ...about(policy),
+      group,
+      guard: 'ramp',
+      summary: `${titleOf(policy)} ${state === 'audit' ? 'stopped resuming' : 'has halted'} ${group}`,
+      detail: `${reason ?? 'reason unknown'}; no resumes until ${until}`,
+    });
+  } else if (before.halts > 0 && after.halts === 0) {
+    conditions.resolve(key);
+  }
+}
+
+export async function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): Promise<void> {
+  const unknown = await ledger.unknownOutcomes();
+  for (const [name, count] of unknown) {
+    conditions.raise({
+      key: `unknown/${name}`,
+      severity: 'warning',
+      ...(byName.has(name) ? about(byName.get(name)!) : { policy: name }),
+      summary: `${titleOf(byName.get(name) ?? { name })} has actions with unknown outcome`,
+      detail: `${count} unknown; later reads resolve them, and no request is repeated`,
+    });
+  }
+  conditions.keepOnly('unknown/', new Set([...unknown.keys()].map((name) => `unknown/${name}`)));
+}
+
+/**
+ * Announces active approvals, so that every later action is visible before it happens. Resolves the
+ * conditions of plans that were decided, were used, or have expired.
+ */
+export async function announceApprovals({
+  ledger,
+  clock,
+  byName,
+  conditions,
+}: Pick<AnnounceDeps, 'clock' | 'byName' | 'conditions'> & { readonly ledger: PlanReader }): Promise<void> {
+  const plans = await ledger.storedPlans(['pending', 'approved'], clock.now());
+  const active = new Set<string>();
+  for (const { plan, state, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
+    const policy = byName.get(plan.policy);
+    const key = state === 'pending' ? `approval/${plan.policy}` : `approved/${plan.id}`;
+    active.add(key);
+    if (state === 'pending' || policy === undefined) continue;
+    const until = new Date(expiresAt).toISOString();
+    const takeBack = plan.manual === undefined ? `opsd reject ${plan.id}` : `opsd cancel ${plan.id} --reason TEXT`;
+    conditions.raise({
+      key: `approved/${plan.id}`,
+      severity: 'info',
+      ...about(policy),
+      guard: 'approval',
+      summary: `Plan ${plan.id} of ${plan.policy} is approved by ${approvedBy}`,
+      detail: `runs do its actions when no guard holds them, until ${until}; \`${takeBack}\` takes it back`,
+      ...(approvedAt !== undefined && { since: approvedAt }),
+    });
+  }
+  conditions.keepOnly('approval/', active);
+  conditions.keepOnly('approved/', active);
+}
+
+/**
+ * Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. Of several engines,
+ * one reports each pause.
+ */
+export async function announcePauses({ ledger, byName, conditions, shared }: AnnounceDeps): Promise<void> {
+  const isMine = (scope: string): boolean => {
+    const [, name] = /^policy\/(.*)$/s.exec(scope) ?? [];
+    if (shared === undefined || (name !== undefined && byName.has(name))) return true;
+    if (name === undefined) return shared.isLeader;
+    return shared.isLeader && !shared.allPolicies.has(name) && manualPlanId(name) === undefined;
+  };
+  const pauses = (await ledger.pauses()).filter(({ scope }) => !scope.startsWith('group/') && isMine(scope));
+  for (const { scope, reason, at, by } of pauses) {
+    const policy = byName.get(scope.replace(/^policy\//, ''));
+    conditions.raise({
+      key: `paused/${scope}`,
+      severity: by === 'engine' ? 'critical' : 'warning',
+      ...(policy !== undefined && about(policy)),
+      summary: policy?.manual === undefined ? `Paused: ${scope}` : `Paused: ${titleOf(policy)}`,
+      detail: `${reason} (by ${by}); \`opsd unpause${policy === undefined ? '' : ` --policy ${policy.name}`} --reason TEXT\` lifts it`,
+      since: at,
+    });
+  }
+  conditions.keepOnly('paused/', new Set(pauses.map(({ scope }) => `paused/${scope}`)));
+}
+
+/**
+ * Reports the pause by the kill switch, which each process has for itself: its file may exist on one machine only. A
+ * store that fails keeps it out of the audit log, not out of the conditions.
+ */
+export async function announceKillSwitch({ authority, conditions }: AnnounceDeps): Promise<void> {
+  const { killSwitch } = authority;
+  if (killSwitch === undefined) conditions.resolve('paused');
+  else {
+    conditions.raise({
+      key: 'paused',
+      severity: 'warning',
+      guard: 'kill_switch',
+      summary: 'The kill switch pauses all policies',
+      detail: `${killSwitch.reason}; ${killSwitch.remedy}`,
+    });
+  }
+  await authority.noteKillSwitch(killSwitch?.reason);
+}

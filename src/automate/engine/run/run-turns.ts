@@ -1,0 +1,99 @@
+/**
+ * Turns of runs: runs each policy once at a time, and starts runs without a schedule: for ready campaigns and for held
+ * triggers.
+ */
+import type { Trigger } from '#foundation/domain/plan.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
+import type { Policy } from '../../policies/policy.ts';
+import { grantOf } from './grants.ts';
+import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
+import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
+import type { RunResult } from './run-result.ts';
+import { Turns } from './turns.ts';
+
+/** Minimum milliseconds between two such runs of a policy. */
+const CONTINUE_MS = 300_000;
+/** Age below which a trigger is new. Failure callbacks are collected for 10 s before their run. */
+const FRESH_MS = 30_000;
+
+interface TurnDeps extends RunDeps {
+  readonly byName: ReadonlyMap<string, Policy>;
+  runSoon(policy: string, trigger: Trigger): void;
+}
+
+export class RunTurns {
+  readonly #deps: TurnDeps;
+  readonly #turns = new Turns();
+  readonly #ranAt = new Map<string, number>();
+  /** Times of runs for alerts and callbacks, except runs that were held before they read anything. */
+  readonly #triggeredAt = new Map<string, number>();
+
+  constructor(deps: TurnDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs a policy after its earlier runs have ended. */
+  async take(policy: Policy, options: RunOptions): Promise<RunResult> {
+    return this.#turns.take(policy.name, async () => {
+      const { clock } = this.#deps;
+      this.#ranAt.set(policy.name, clock.monotonic());
+      if ('key' in options.trigger) this.#triggeredAt.set(policy.name, clock.monotonic());
+      const result = await runPolicy(policy, options, this.#deps);
+      if (isAskedFirst(result.stopped?.guard, this.#deps)) this.#triggeredAt.delete(policy.name);
+      return result;
+    });
+  }
+
+  /**
+   * Runs the policies of ready campaigns.
+   *
+   * @param changed policies whose campaigns have just changed: they run at once
+   */
+  async continueCampaigns(changed: ReadonlySet<string>): Promise<void> {
+    const { byName, clock, ledger } = this.#deps;
+    const campaigns = await ledger.campaigns();
+    const now = clock.now();
+    const approved = await ledger.storedPlans(['approved'], now);
+    const due = new Set<string>(this.#openManual(approved, changed));
+    for (const { policy, state, until = 0 } of campaigns) {
+      const mayGoOn = state === 'ready' || (state === 'halted' && until <= now);
+      const found = byName.get(policy);
+      if (!mayGoOn || found === undefined || found.manual !== undefined || this.#turns.waiting(policy) > 0) continue;
+      // A policy that runs only manually needs a request for each step, or an approval of all steps.
+      if ('byHand' in found.when && grantOf(found, approved, now) === undefined) continue;
+      if (changed.has(policy) || !this.#isLately(this.#ranAt.get(policy))) due.add(policy);
+    }
+    for (const policy of due) this.#deps.runSoon(policy, { kind: 'campaign' });
+  }
+
+  /** Manual plans in progress whose next run is due: they have no schedule, and not all actions have a campaign. */
+  #openManual(approved: readonly StoredPlan[], changed: ReadonlySet<string>): readonly string[] {
+    return approved
+      .filter(({ plan }) => plan.manual !== undefined)
+      .map(({ plan }) => plan.policy)
+      .filter(
+        (name) =>
+          this.#deps.byName.has(name) &&
+          !this.#deps.manual.isUnderWay(name) &&
+          (changed.has(name) || !this.#isLately(this.#ranAt.get(name))),
+      );
+  }
+
+  /** Runs policies whose triggers were held, or arrived just before a crash. */
+  async reviewHolds(): Promise<void> {
+    const { policies, clock, ledger } = this.#deps;
+    const approved = await ledger.storedPlans(['approved'], clock.now());
+    const triggers = await pendingTriggers(policies, this.#deps);
+    for (const policy of policies) {
+      const pending = await reviewHold(policy, { pending: triggers.get(policy.name)?.[0], approved }, this.#deps);
+      if (pending === undefined || this.#turns.waiting(policy.name) > 0) continue;
+      // The hook that received a new trigger starts its run.
+      if (Math.abs(clock.now() - pending.at) < FRESH_MS) continue;
+      if (!this.#isLately(this.#triggeredAt.get(policy.name))) this.#deps.runSoon(policy.name, pending.trigger);
+    }
+  }
+
+  #isLately(at = -Infinity): boolean {
+    return this.#deps.clock.monotonic() - at < CONTINUE_MS;
+  }
+}
