@@ -121,7 +121,7 @@ class Truth {
   /** @param amount milliseconds, or a number */
   measure(series: string, amount: number): void {
     const name = series.split(' ')[0] as LogHistogram;
-    const bounds = [...catalog[name].buckets, Infinity];
+    const bounds = [...catalog[name].buckets!, Infinity];
     let shape = this.#histograms.get(series);
     if (shape === undefined) this.#histograms.set(series, (shape = { ms: 0, buckets: bounds.map(() => 0) }));
     const counted = Math.max(0, amount);

@@ -1,6 +1,6 @@
 /** Collects the observations of the log histograms during a commit. */
-import { catalog, type HistogramName } from '../catalog/catalog.ts';
-import type { logs } from '../catalog/logs.ts';
+import { specOf, type HistogramName } from '../catalog/catalog.ts';
+import type { logs } from '../catalog/messages.ts';
 import type { HistogramIncrement } from './totals.ts';
 
 /** Name of a histogram that is counted from the log. */
@@ -23,9 +23,9 @@ export class Gathered {
 
   constructor(metric: LogHistogram) {
     this.#metric = metric;
-    const { unit, buckets } = catalog[metric];
+    const { unit, buckets } = specOf(metric);
     this.#scale = unit === 'seconds' ? 1_000 : 1;
-    this.#bounds = buckets;
+    this.#bounds = buckets!;
     this.#buckets = this.#bounds.map(() => 0);
     this.#buckets.push(0);
     this.#exemplars = this.#buckets.map(() => undefined);

@@ -11,7 +11,7 @@ import { failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
-import { catalog, type CounterName } from '../catalog/catalog.ts';
+import { specOf, type CounterName } from '../catalog/catalog.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
 
@@ -24,7 +24,7 @@ type LeftCause = (typeof LEFT_CAUSES)[number];
 
 const LIFETIME = 'msgsvc_workflow_run_lifetime_seconds';
 /** Upper bounds of the buckets of a run's lifetime, in seconds. */
-const LIFETIME_BOUNDS = catalog[LIFETIME].buckets;
+const LIFETIME_BOUNDS = specOf(LIFETIME).buckets!;
 
 const HOUR_MS = 3_600_000;
 const REMEMBERED_MS = 24 * HOUR_MS;

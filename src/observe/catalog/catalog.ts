@@ -2,21 +2,52 @@
  * Table of all metrics. The registry, the documentation and the units in dashboards come from this table. Tests compare
  * dashboards and rules with it.
  */
-import { daemonCatalog } from './daemon.ts';
-import { serviceCatalog } from './service.ts';
-import { processCatalog } from './process.ts';
+import * as actions from './actions.ts';
+import * as collectors from './collectors.ts';
+import { daemon, processMetrics, storeFiles } from './daemon.ts';
+import * as messages from './messages.ts';
 import type { MetricSpec, MetricType } from './metric-spec.ts';
+import * as statistics from './statistics.ts';
 
+/** In the order of the documentation. */
 export const catalog = {
-  ...serviceCatalog,
-  ...daemonCatalog,
-  ...processCatalog,
+  ...messages.up,
+  ...messages.logs,
+  ...messages.openMessages,
+  ...messages.heldRuns,
+  ...messages.passedRuns,
+  ...messages.flowControl,
+  ...messages.flowControlTotals,
+  ...messages.urlGroups,
+  ...statistics.accountStats,
+  ...statistics.accountTotals,
+  ...statistics.accountLimits,
+  ...statistics.searchIndexes,
+  ...statistics.vectorStats,
+  ...statistics.vectorTotals,
+  ...messages.canaries,
+  ...collectors.collectors,
+  ...collectors.logReader,
+  ...collectors.logProgress,
+  ...collectors.entryMode,
+  ...collectors.statsReader,
+  ...collectors.statsPoints,
+  ...collectors.api,
+  ...actions.policies,
+  ...actions.hooks,
+  ...actions.callbacks,
+  ...actions.incidents,
+  ...actions.notifications,
+  ...actions.replicas,
+  ...daemon,
+  ...storeFiles,
+  ...processMetrics,
 } as const satisfies Readonly<Record<string, MetricSpec>>;
 
 export type MetricName = keyof typeof catalog;
 
 /** Name of a metric that the daemon writes itself. prom-client writes the metrics of the process. */
-type OwnMetricName = Exclude<MetricName, keyof typeof processCatalog>;
+type OwnMetricName = Exclude<MetricName, keyof typeof processMetrics>;
 
 type NamesOfType<T extends MetricType> = {
   [N in OwnMetricName]: (typeof catalog)[N]['type'] extends T ? N : never;
@@ -45,8 +76,8 @@ export function isMetricName(name: string): name is MetricName {
   return Object.hasOwn(catalog, name);
 }
 
-export function isProcessMetric(name: string): name is keyof typeof processCatalog {
-  return Object.hasOwn(processCatalog, name);
+export function isProcessMetric(name: string): name is keyof typeof processMetrics {
+  return Object.hasOwn(processMetrics, name);
 }
 
 /** Returns the exported label names in order. `account` comes first if the series belong to an account. */

@@ -1,6 +1,7 @@
 /**
- * Specification of a metric in the catalog. A family has the metrics of one source. They share the account label, the
- * collector that determines their freshness, and the heading in the documentation.
+ * Specification of a metric in the catalog. A family has the metrics of one source. What most of its metrics share is
+ * said once, in its head: the account label, the collector that determines their freshness, the heading in the
+ * documentation, labels, source and unit.
  */
 import type { CollectorName } from '#foundation/domain/observation.ts';
 
@@ -20,18 +21,15 @@ export type Unit =
   | 'items'
   | 'as served';
 
-/** Merge function for series that get the same labels because of a cardinality limit. */
-type Merge = 'sum' | 'min' | 'max';
-
-export interface MetricBody {
-  readonly type: MetricType;
+interface Options {
   /** Labels without `account`, which the family adds. */
-  readonly labels: readonly string[];
-  readonly unit: Unit;
+  readonly labels?: readonly string[];
+  /** Default: the unit that the name ends with, else that of the family. */
+  readonly unit?: Unit;
   /** Field of the service's response, or another source. */
-  readonly source: string;
-  readonly help: string;
-  readonly merge?: Merge;
+  readonly source?: string;
+  /** Merge function for series that get the same labels because of a cardinality limit. */
+  readonly merge?: 'sum' | 'min' | 'max';
   /** True if an exported label set stays at 0 for a day instead of disappearing. */
   readonly lingers?: true;
   /** True for a total in the store: the registry shows the committed value. */
@@ -45,7 +43,7 @@ export interface MetricBody {
   readonly buckets?: readonly number[];
 }
 
-export interface FamilyHead {
+interface FamilyHead extends Pick<Options, 'labels' | 'unit' | 'source' | 'mirrored'> {
   readonly heading: string;
   /** True if the series belong to an account and have `account` as first label. */
   readonly account: boolean;
@@ -53,46 +51,55 @@ export interface FamilyHead {
   readonly collector?: CollectorName;
 }
 
-export type MetricSpec = FamilyHead & MetricBody;
-
-type More = Pick<MetricBody, 'merge' | 'lingers' | 'mirrored' | 'debug' | 'buckets'>;
-
-export function gauge<const L extends readonly string[]>(
-  labels: L,
-  unit: Unit,
-  source: string,
-  help: string,
-  more: More = {},
-) {
-  return { type: 'gauge' as const, labels, unit, source, help, ...more };
+interface MetricBody extends Options {
+  readonly type: MetricType;
+  readonly help: string;
 }
 
-export function counter<const L extends readonly string[]>(
-  labels: L,
-  unit: Unit,
-  source: string,
-  help: string,
-  more: More = {},
-) {
-  return { type: 'counter' as const, labels, unit, source, help, ...more };
+export type MetricSpec = FamilyHead & MetricBody & Required<Pick<Options, 'labels' | 'unit' | 'source'>>;
+
+type LabelsOf<H, M> = M extends { readonly labels: infer L } ? L : H extends { readonly labels: infer L } ? L : [];
+
+type Metrics<H extends FamilyHead, M extends Readonly<Record<string, MetricBody>>> = {
+  readonly [N in keyof M]: MetricSpec & {
+    readonly type: M[N]['type'];
+    readonly account: H['account'];
+    readonly labels: LabelsOf<H, M[N]>;
+  };
+};
+
+const metric =
+  <T extends MetricType>(type: T) =>
+  <const O extends Options = {}>(help: string, options?: O) =>
+    ({ type, help, ...options }) as { readonly type: T; readonly help: string } & O;
+
+export const gauge = metric('gauge');
+export const counter = metric('counter');
+export const histogram = metric('histogram');
+
+/** Returns a gauge that is 0 or 1. */
+export function flag<const O extends Options = {}>(help: string, options?: O) {
+  return { ...gauge(help, options), unit: 'flag' as const };
 }
 
-export function histogram<const L extends readonly string[]>(
-  labels: L,
-  buckets: readonly number[],
-  source: string,
-  help: string,
-  more: Pick<MetricBody, 'mirrored' | 'debug'> & { readonly unit?: Unit } = {},
-) {
-  const { unit = 'seconds', ...rest } = more;
-  return { type: 'histogram' as const, labels, unit, source, help, buckets, ...rest };
+/** Returns a family, whose metrics follow. */
+export function family<const H extends FamilyHead>(head: H) {
+  const { labels = [], source = 'derived', unit = 'items' } = head;
+  return {
+    of<M extends Readonly<Record<string, MetricBody>>>(metrics: M): Metrics<H, M> {
+      const whole = Object.entries(metrics).map(([name, body]) => [
+        name,
+        { ...head, labels, source, unit: unitOf(name) ?? unit, ...body },
+      ]);
+      return Object.fromEntries(whole) as Metrics<H, M>;
+    },
+  };
 }
 
-/** Returns the metrics of one family, each with the family's head. */
-export function family<const H extends FamilyHead, M extends Readonly<Record<string, MetricBody>>>(
-  head: H,
-  metrics: M,
-): { readonly [N in keyof M]: M[N] & H } {
-  const whole = Object.fromEntries(Object.entries(metrics).map(([name, body]) => [name, { ...head, ...body }]));
-  return whole as { readonly [N in keyof M]: M[N] & H };
+/** Returns the unit that a name ends with. */
+function unitOf(name: string): Unit | undefined {
+  const [, unit] =
+    /_(timestamp_seconds|seconds|bytes|dollars|messages|runs|requests|info|ratio)(?:_total)?$/.exec(name) ?? [];
+  if (unit === 'timestamp_seconds') return 'timestamp';
+  return unit === 'ratio' ? 'as served' : (unit as Unit | undefined);
 }
