@@ -10,6 +10,8 @@ ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY emulator/package.json ./emulator/
+COPY src/foundation/package.json ./src/foundation/
 # Without the optional packages: they bring a Node for machines that lack one. Nothing here needs an install script.
 # A registry of one's own, with its credentials and certificates, comes as secrets of the build: they are in no layer.
 RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
@@ -18,7 +20,7 @@ RUN --mount=type=secret,id=npmrc,target=/run/secrets/npmrc \
     && npm ci --ignore-scripts --userconfig=/run/secrets/npmrc --cache=/tmp/npm
 COPY LICENSE ./
 COPY src ./src
-COPY emulator/openapi.yaml ./emulator/
+COPY emulator ./emulator
 COPY deploy/package ./deploy/package
 COPY deploy/image/root.ts deploy/image/sbom.ts deploy/image/licenses.ts deploy/image/symbols.ts deploy/image/health.ts \
   ./deploy/image/

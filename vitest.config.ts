@@ -62,9 +62,9 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'emulator/test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/soak/**'],
-          setupFiles: ['test/emulator/conformance-setup.ts'],
+          setupFiles: ['emulator/test/conformance-setup.ts'],
           unstubEnvs: true,
           // A limit on hanging, not on time: a busy machine is no failure.
           testTimeout: 120_000,

@@ -7,7 +7,7 @@
 import { startEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { addMessage, ENTRIES_OF_DELIVERY } from './filled-messages.ts';
+import { addMessage, ENTRIES_OF_DELIVERY } from '../emulator/bench/filled-messages.ts';
 import { accountsOf, type ServiceRequest, type ServiceResponse, type ServiceStart } from './replicas-settings.ts';
 
 const TICK_MS = 20;

@@ -1,10 +1,13 @@
 /** The rooms and their allowed imports, as data: what a file can import, and which modules it must not use. */
-import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { globSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAst } from 'vitest/node';
 
-const SRC = join(import.meta.dirname, '../src');
+const ROOT = join(import.meta.dirname, '..');
+
+/** Folders of the sources, by prefix of their paths here. */
+const SOURCES = { '': 'src', emulator: 'emulator/src' };
 
 /** Imports of each wing from other wings: whole wings, or rooms of them. */
 const WINGS: Readonly<Record<string, readonly string[]>> = {
@@ -298,9 +301,11 @@ function sourceFile(path: string, text: string): SourceFile {
 }
 
 function sourceFiles(): SourceFile[] {
-  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => sourceFile(path, readFileSync(join(SRC, path), 'utf8')));
+  return Object.entries(SOURCES).flatMap(([wing, folder]) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => sourceFile(join(wing, path), readFileSync(join(ROOT, folder, path), 'utf8'))),
+  );
 }
 
 /** An arrow between rooms as arrows from its wing, to the room and to its wing. */
@@ -535,9 +540,12 @@ describe('architecture', () => {
   test('tests mirror the wings and rooms', () => {
     const rooms = new Set([...Object.keys(ROOMS), ...Object.keys(WINGS), ROOT_WING]);
     const others = ['rules', 'dashboards', 'deploy', 'repository', 'system', 'soak', 'fixtures', 'support'];
-    const unknown = readdirSync(import.meta.dirname, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
-      .map((entry) => relative(import.meta.dirname, entry.parentPath))
+    const unknown = globSync(['test/**/*.test.ts', 'emulator/test/**/*.test.ts'], { cwd: ROOT })
+      .map((path) =>
+        dirname(path)
+          .replace(/^emulator\/test/, 'emulator')
+          .replace(/^test\/?/, ''),
+      )
       .filter((folder) => folder !== '' && !others.includes(wingOf(`${folder}/`)) && !rooms.has(folder));
     expect([...new Set(unknown)]).toEqual([]);
   });

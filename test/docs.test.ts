@@ -32,7 +32,7 @@ import { policySettings } from '#automate/policies/settings.ts';
 import { shellWords } from './operate/cli/shell-words.ts';
 import { opsd } from './operate/cli/terminal.ts';
 import { NOTIFICATION } from './operate/notifications/world.ts';
-import { RECORDS } from './emulator/interface-names.ts';
+import { RECORDS } from '../emulator/test/interface-names.ts';
 import { authority } from './support/certificates.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -378,7 +378,7 @@ function anchorsOf(text: string): string[] {
   return [...headings, ...[...text.matchAll(/<a id="([\w-]+)">/g)].map((match) => match[1]!)];
 }
 
-test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', ...PAGES])(
+test.each(['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'deploy/README.md', 'emulator/README.md', ...PAGES])(
   '%s links to files and anchors that exist',
   (file) => {
     const links = [...read(file).matchAll(/\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)/g)];
@@ -446,7 +446,7 @@ test.each(['README.md', ...PAGES.filter((page) => !/glossary|metrics\.md$/.test(
 
 test('docs/ARCHITECTURE.md names files and folders that exist', () => {
   const wings = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const tops = new Set(['docs', 'test', ...wings.map(({ name }) => name)]);
+  const tops = new Set(['docs', 'test', 'emulator', ...wings.map(({ name }) => name)]);
   const paths = [...read('docs/ARCHITECTURE.md').matchAll(/`([\w-]+\/[\w./-]*)`/g)].map((match) => match[1]!);
   const known = paths.filter((path) => tops.has(path.slice(0, path.indexOf('/'))));
   expect(known.length).toBeGreaterThan(30);

@@ -64,7 +64,7 @@ function visit(node: unknown, see: (node: Node) => void): void {
 if (import.meta.main) {
   const root = join(import.meta.dirname, '..');
   let slow = 0;
-  for (const path of globSync(join(root, 'src/**/*.ts')).sort()) {
+  for (const path of globSync(['src/**/*.ts', 'emulator/src/**/*.ts'].map((pattern) => join(root, pattern))).sort()) {
     for (const { line, pattern, why } of slowPatterns(readFileSync(path, 'utf8'))) {
       slow++;
       process.stderr.write(`${relative(root, path)}:${line}: /${pattern}/ may be slow: ${why}\n`);

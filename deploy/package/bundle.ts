@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
 
 const ROOT = join(import.meta.dirname, '../..');
-const LIBRARY = 'src/emulator/testing/start.ts';
+const LIBRARY = 'emulator/src/testing/start.ts';
 
 /** Packages that few configurations need, by the name of their part, which is loaded when it is first used. */
 const LOADED_WHEN_USED = [
@@ -59,6 +59,8 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     cwd: ROOT,
     input: { main: 'src/main.ts', library: LIBRARY },
     platform: 'node',
+    // The package of the emulator imports it by this name. A copy of the checkout can share the packages of another one.
+    resolve: { alias: { 'msgsvc-foundation': join(ROOT, 'src/foundation') } },
     plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), loadedByCalls(), ownOfProcess()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);

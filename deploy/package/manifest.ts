@@ -4,6 +4,7 @@
 const DEVELOPMENT = [
   'private',
   'imports',
+  'workspaces',
   'scripts',
   'dependencies',
   'devDependencies',

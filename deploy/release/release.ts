@@ -13,6 +13,7 @@ const USAGE = 'usage: node deploy/release/release.ts check|notes TAG\n';
 /** Texts of the files that name the version. */
 export interface ReleaseFiles {
   readonly manifest: string;
+  readonly emulator: string;
   readonly lock: string;
   readonly chart: string;
   readonly changelog: string;
@@ -22,6 +23,7 @@ export function releaseFiles(root = ROOT): ReleaseFiles {
   const read = (path: string): string => readFileSync(join(root, path), 'utf8');
   return {
     manifest: read('package.json'),
+    emulator: read('emulator/package.json'),
     lock: read('package-lock.json'),
     chart: read('deploy/helm/opsd/Chart.yaml'),
     changelog: read('CHANGELOG.md'),
@@ -29,11 +31,12 @@ export function releaseFiles(root = ROOT): ReleaseFiles {
 }
 
 /** Returns the versions by the places that name them. */
-export function versionsIn({ manifest, lock, chart }: ReleaseFiles): Readonly<Record<string, string>> {
+export function versionsIn({ manifest, emulator, lock, chart }: ReleaseFiles): Readonly<Record<string, string>> {
   const versionOf = (text: string): string => (JSON.parse(text) as { readonly version: string }).version;
   const key = (name: string): string => new RegExp(`^${name}: *"?([^"\\s]+)"?\\s*$`, 'm').exec(chart)?.[1] ?? 'missing';
   return {
     'package.json': versionOf(manifest),
+    'emulator/package.json': versionOf(emulator),
     'package-lock.json': versionOf(lock),
     'Chart.yaml, version': key('version'),
     'Chart.yaml, appVersion': key('appVersion'),

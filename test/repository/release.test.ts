@@ -36,6 +36,7 @@ const CHART = 'apiVersion: v2\nname: opsd\nversion: 1.1.0\nappVersion: "1.1.0"\n
 
 const FILES: ReleaseFiles = {
   manifest: '{ "version": "1.1.0" }',
+  emulator: '{ "version": "1.1.0" }',
   lock: '{ "version": "1.1.0" }',
   chart: CHART,
   changelog: CHANGELOG,
@@ -67,6 +68,7 @@ describe('a release', () => {
     ['a tag of another form', 'release-1', {}, 'tag release-1: must be'],
     ['a pre-release', 'v1.1.0-rc.1', {}, 'tag v1.1.0-rc.1: must be'],
     ['another package', 'v1.1.0', { manifest: '{ "version": "1.0.0" }' }, 'package.json: 1.0.0 is not 1.1.0'],
+    ['another emulator', 'v1.1.0', { emulator: '{ "version": "1.0.0" }' }, 'emulator/package.json: 1.0.0 is not 1.1.0'],
     ['another lock', 'v1.1.0', { lock: '{ "version": "1.0.0" }' }, 'package-lock.json: 1.0.0 is not 1.1.0'],
     [
       'another chart',

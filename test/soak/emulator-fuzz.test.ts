@@ -1,5 +1,5 @@
 /**
- * Runs the fuzzers of test/emulator for SOAK_SECONDS (default 180), from new seeds. The fuzzers alternate between alone
+ * Runs the fuzzers of emulator/test for SOAK_SECONDS (default 180), from new seeds. The fuzzers alternate between alone
  * and under load, with one emulator after the other. A failure names its seed.
  */
 import { setFlagsFromString } from 'node:v8';

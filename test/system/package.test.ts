@@ -412,9 +412,9 @@ function compile(args: readonly string[]): string {
 const EXAMPLE = /```ts (\S+)\n(.*?)```/gs;
 
 test('the examples of the documentation pass', async () => {
-  const text = readFileSync(join(ROOT, 'docs/emulator-api.md'), 'utf8');
-  const names = [...text.matchAll(EXAMPLE)].map(([, name, code]) => write(name!, code!));
-  expect(names).toEqual(['orders.ts', 'orders.test.ts', 'orders.node.ts']);
+  const texts = ['emulator/README.md', 'docs/emulator-api.md'].map((path) => readFileSync(join(ROOT, path), 'utf8'));
+  const names = [...texts.join('').matchAll(EXAMPLE)].map(([, name, code]) => write(name!, code!));
+  expect(names).toEqual(['first.test.ts', 'orders.ts', 'orders.test.ts', 'orders.node.ts']);
   // The user's own installation of vitest.
   symlinkSync(join(ROOT, 'node_modules/vitest'), join(installed.folder, 'node_modules/vitest'));
   const options = { cwd: installed.folder };
@@ -426,8 +426,8 @@ test('the examples of the documentation pass', async () => {
   const node = start(process.execPath, ['--test', '--test-reporter=tap', 'orders.node.ts'], options);
   expect((await vitest.ended).code, vitest.stdout() + vitest.stderr()).toBe(0);
   expect(JSON.parse(readFileSync(join(installed.folder, 'report.json'), 'utf8'))).toMatchObject({
-    numPassedTests: 3,
-    numTotalTests: 3,
+    numPassedTests: 4,
+    numTotalTests: 4,
   });
   expect((await node.ended).code, node.stdout() + node.stderr()).toBe(0);
   expect(node.stdout()).toMatch(/^# pass 2$/m);

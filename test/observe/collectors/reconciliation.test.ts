@@ -8,7 +8,7 @@ import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSeriesStore } from '#storage/series-store.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { ACCOUNT as ID, MANAGEMENT, START, TOKEN, world } from '../../emulator/world.ts';
+import { ACCOUNT as ID, MANAGEMENT, START, TOKEN, world } from '../../../emulator/test/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -13,7 +13,7 @@ import { seededRandom } from '#foundation/platform/random.ts';
 import { createSeriesStore } from '#storage/series-store.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { ACCOUNT as ID, MANAGEMENT, START, world } from '../../emulator/world.ts';
+import { ACCOUNT as ID, MANAGEMENT, START, world } from '../../../emulator/test/world.ts';
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { storedCounters } from '../../support/stored-totals.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
-import { TOKEN, world } from '../../emulator/world.ts';
+import { TOKEN, world } from '../../../emulator/test/world.ts';
 import { httpSink } from '../../support/http-sink.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { testClient } from '../../support/test-emulator.ts';

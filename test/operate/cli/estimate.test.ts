@@ -17,7 +17,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { context } from '../../observe/collectors/fake-context.ts';
-import { ACCOUNT, TOKEN, world, type World } from '../../emulator/world.ts';
+import { ACCOUNT, TOKEN, world, type World } from '../../../emulator/test/world.ts';
 import { publishEverything, world as metricsWorld } from '../../observe/metrics/world.ts';
 
 const MINUTE = 60_000;
