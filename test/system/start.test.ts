@@ -30,9 +30,7 @@ function traced(file: string): Record<string, string> {
 /** Returns the files of the program, relative to `src`, and the packages, without Node's own modules. */
 function loadedIn(file: string): { readonly files: readonly string[]; readonly packages: readonly string[] } {
   const urls = readFileSync(file, 'utf8').trim().split('\n').map(decodeURI);
-  const files = urls.flatMap(
-    (url) => /\/(?:src\/|(?=emulator\/src\/))(?!.*node_modules)(.+)$/.exec(url)?.[1] ?? [],
-  );
+  const files = urls.flatMap((url) => /\/(?:src\/|(?=emulator\/src\/))(?!.*node_modules)(.+)$/.exec(url)?.[1] ?? []);
   const packages = urls.flatMap((url) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
   return { files: [...new Set(files)].toSorted(), packages: [...new Set(packages)].toSorted() };
 }
