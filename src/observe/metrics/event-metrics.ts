@@ -1,12 +1,11 @@
 /** Counters and last values from the daemon's events. Children of one event are created together, with the value 0. */
 import { policyLabel } from '#foundation/domain/manual-plan.ts';
-import type { SpanRef } from '#foundation/domain/span-ref.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus, EventOf, OpsEvent } from '#foundation/events/events.ts';
 import { HOOK_REFUSALS } from '#foundation/events/hook-events.ts';
 import { NOTIFICATION_LOSSES } from '#foundation/events/notification-events.ts';
-import type { ApiHealth } from './api-health.ts';
+import type { PartDeps } from './daemon-parts.ts';
 import type { Families } from './families.ts';
+import { seconds } from './values.ts';
 
 /** First outcomes of a request. The later ones report what happened afterwards. */
 const FIRST_OUTCOMES = new Set(['accepted', 'rejected', 'unknown']);
@@ -19,32 +18,19 @@ const LATER_OUTCOMES = [
   'unresolvable',
 ];
 
-interface CountDeps {
-  readonly clock: Clock;
-  readonly families: Families;
-  readonly health: ApiHealth;
-  /** Returns the current span of an event. Undefined if there is none or it is not sampled. */
-  readonly currentSpan: () => SpanRef | undefined;
-}
+type CountDeps = Pick<PartDeps, 'clock' | 'families' | 'health' | 'currentSpan'>;
 
-export interface EventMetricsDeps extends CountDeps {
-  readonly events: EventBus;
-}
+type CountOf<T extends OpsEvent['type']> = (event: EventOf<T>, deps: CountDeps) => void;
 
-/**
- * Function that updates the metrics of an event. `kept`: the counter is in the store, see kept-counts.ts. `none`: the
- * event has no metric.
- */
-type CountOf<T extends OpsEvent['type']> = 'none' | 'kept' | ((event: EventOf<T>, deps: CountDeps) => void);
-
-export function countEvents({ events, ...deps }: EventMetricsDeps): Disposable {
+export function countEvents(events: EventBus, deps: CountDeps): Disposable {
   return events.subscribe((event) => {
-    const count = COUNTS[event.type] as CountOf<typeof event.type>;
-    if (typeof count === 'function') count(event, deps);
+    const count = COUNTS[event.type] as CountOf<typeof event.type> | undefined;
+    count?.(event, deps);
   });
 }
 
-const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
+/** Functions that update the metrics of an event. The store has the counters of others, see kept-counts.ts. */
+const COUNTS: { readonly [T in OpsEvent['type']]?: CountOf<T> } = {
   'api.request': countRequest,
   'api.retry': ({ account, api, operation }, { families }) =>
     families.add('opsd_api_request_retries_total', { account, api, operation }),
@@ -68,33 +54,20 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   },
   'collector.skipped': ({ account, collector, reason }, { families }) =>
     families.add('opsd_collector_runs_skipped_total', { account, collector, reason }),
-  'log.set_back': 'none',
-  'statistics.checked': 'none',
 
-  'telemetry.variable_ignored': 'none',
-  'series.refused': 'none',
   'spans.exported': ({ lagMs }, { families }) => {
     if (lagMs !== undefined) families.observe('opsd_spans_export_lag_seconds', {}, lagMs / 1_000);
   },
   'spans.queued': ({ spans, oldestAt }, { families }) => {
     families.set('opsd_spans_queued', {}, spans);
-    if (oldestAt === undefined) families.remove('opsd_spans_oldest_queued_timestamp_seconds', {});
-    else families.set('opsd_spans_oldest_queued_timestamp_seconds', {}, oldestAt / 1_000);
+    families.setOrRemove('opsd_spans_oldest_queued_timestamp_seconds', {}, seconds(oldestAt));
   },
-  'spans.dropped': 'kept',
-  'deliveries.written': 'kept',
-  'deliveries.dropped': 'kept',
   'deliveries.failing': (_event, { families }) => families.add('opsd_delivery_events_write_failures_total', {}),
 
   'policy.triggered': ({ account, policy, trigger }, { families }) =>
     families.add('opsd_policy_triggers_total', { account, policy, trigger: trigger.kind }),
   'policy.run': countRun,
   'action.outcome': countAction,
-  'archive.failed': 'none',
-  'campaign.changed': 'none',
-  'engine.paused': 'none',
-  'engine.unpaused': 'none',
-  'engine.recovered': 'none',
 
   'hook.answered': countHook,
   'alerts.received': ({ receiver, firing, resolved, dropped }, { families }) => {
@@ -104,7 +77,6 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   },
   'callback.received': ({ account, kind, codeClass }, { families }) =>
     families.add('opsd_callbacks_received_total', { account, kind, code_class: codeClass }),
-  'alert.unassigned': 'none',
 
   'canary.phase': ({ account, canary, phase, durationMs }, { families }) =>
     families.observe('msgsvc_canary_phase_seconds', { account, canary, phase }, durationMs / 1_000),
@@ -112,10 +84,7 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
     families.observe('msgsvc_canary_round_trip_seconds', { account, canary }, durationMs / 1_000),
   'canary.message': ({ account, canary, outcome }, { families }) =>
     families.add('msgsvc_canary_messages_total', { account, canary, outcome }),
-  // The verdict is a gauge of the current state.
-  'canary.verdict': 'none',
 
-  notification: 'none',
   'conditions.active': ({ bySeverity }, { families }) => {
     for (const [severity, count] of Object.entries(bySeverity)) {
       families.set('opsd_active_conditions', { severity }, count);
@@ -133,14 +102,8 @@ const COUNTS: { readonly [T in OpsEvent['type']]: CountOf<T> } = {
   },
 
   'schedule.rearmed': (_event, { families }) => families.add('opsd_schedule_rearms_total', {}),
-  'config.reloaded': 'none',
-  'config.reload_failed': 'none',
-  'web_config.changed': 'none',
   'store.failed': (_event, { families }) => families.add('opsd_state_save_failures_total', {}),
   'backup.failed': (_event, { families }) => families.add('opsd_backup_failures_total', {}),
-  // The leases themselves are read at each scrape.
-  'lease.taken': 'none',
-  'lease.ended': 'none',
 };
 
 function countRequest(event: EventOf<'api.request'>, { families, clock, health, currentSpan }: CountDeps): void {
@@ -150,7 +113,7 @@ function countRequest(event: EventOf<'api.request'>, { families, clock, health, 
   families.add('opsd_api_request_retries_total', labels, 0);
   families.add('opsd_api_requests_total', { ...labels, code: String(code) });
   families.add('opsd_api_response_bytes_total', labels, bytes);
-  families.observe('opsd_api_request_duration_seconds', labels, durationMs / 1_000, currentSpan());
+  families.observe('opsd_api_request_duration_seconds', labels, durationMs / 1_000, currentSpan?.());
   if (failure === undefined) {
     families.set('opsd_api_last_success_timestamp_seconds', { account, api }, clock.now() / 1_000);
   }
@@ -175,12 +138,9 @@ function countRun(event: EventOf<'policy.run'>, { families }: CountDeps): void {
 
 function setLeft({ account, policy, matched, backlog, drainMs }: EventOf<'policy.run'>, families: Families): void {
   // A run that was held before it read anything knows neither, which is not 0.
-  if (matched === undefined) families.remove('opsd_policy_matched_items', { account, policy });
-  else families.set('opsd_policy_matched_items', { account, policy }, matched);
-  if (backlog === undefined) families.remove('opsd_policy_backlog_items', { account, policy });
-  else families.set('opsd_policy_backlog_items', { account, policy }, backlog);
-  if (drainMs === undefined) families.remove('opsd_policy_drain_seconds', { account, policy });
-  else families.set('opsd_policy_drain_seconds', { account, policy }, drainMs / 1_000);
+  families.setOrRemove('opsd_policy_matched_items', { account, policy }, matched);
+  families.setOrRemove('opsd_policy_backlog_items', { account, policy }, backlog);
+  families.setOrRemove('opsd_policy_drain_seconds', { account, policy }, drainMs && drainMs / 1_000);
 }
 
 function countAction(event: EventOf<'action.outcome'>, { families }: CountDeps): void {

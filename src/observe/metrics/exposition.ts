@@ -3,6 +3,7 @@
  * to the event loop after each slice. All values are those at the start of the rendering. Scrapers that arrive during
  * it share the result.
  */
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 import { chunkText, CONTENT_TYPES, END, headerText, heldText } from './exposition-text.ts';
 import { gzipParts } from './gzip-parts.ts';
 import type { Chunk, Format, SeriesTable } from './series.ts';
@@ -43,7 +44,7 @@ export function createExposition({ tables, ...deps }: ExpositionDeps): Expositio
 
   async function render(format: Format, before: Promise<unknown>): Promise<ScrapeBody> {
     // Requests of the same turn share the rendering.
-    await turn();
+    await nextTurn();
     await before;
     const behind = Buffer.from(await deps.textBehind(format));
     deps.refresh();
@@ -91,7 +92,7 @@ async function renderParts(tables: readonly SeriesTable[], format: Format): Prom
   for (const { chunk, series } of claimed) {
     if (chunk.claim === undefined) continue;
     if (rendered >= SLICE_SERIES) {
-      await turn();
+      await nextTurn();
       rendered = 0;
     }
     rendered += series;
@@ -136,8 +137,4 @@ function pieces(parts: readonly Buffer[]): Buffer[] {
   }
   flush();
   return whole;
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,7 +10,8 @@ import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import type { CounterName, GaugeName, HistogramName, LabelsOf, MetricName } from '../catalog/catalog.ts';
 import { labelText } from './exposition-text.ts';
-import { FamilyTables, type FamilyTablesOptions, type HandedCounts, type Observations } from './family-tables.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import { FamilyTables, type FamilyTablesOptions, type Observations } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
 import type { SeriesTable } from './series.ts';
 import { makesSense } from './values.ts';
@@ -34,45 +35,6 @@ export const SOURCES = [
 ] as const;
 export type Source = (typeof SOURCES)[number];
 
-export interface Families {
-  set<N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number): void;
-  remove<N extends GaugeName>(metric: N, labels: LabelsOf<N>): void;
-  /** Adds `by`; 0 creates the child. */
-  add<N extends CounterName>(metric: N, labels: LabelsOf<N>, by?: number): void;
-  /** @param span span of the observation, for an exemplar */
-  observe<N extends HistogramName>(metric: N, labels: LabelsOf<N>, seconds: number, span?: SpanRef): void;
-  /** Collects samples of `source` for `exchange`. */
-  collect(source: Source): { readonly put: Put; readonly samples: Samples };
-  /** Replaces the gauges by exactly these samples, in one turn. */
-  exchange(metrics: readonly GaugeName[], samples: Samples): void;
-  /** Replaces samples by others, in one turn. All other series stay, and cost nothing. */
-  replace(before: Samples | undefined, after: Samples | undefined): void;
-  /** Counts a value that was not exported. */
-  refuse(source: Source): void;
-  /**
-   * Does the same as `add` and `observe` for metrics that are named by data and whose labels are already limited.
-   *
-   * @param restored true if the count is from before this process: it is not new, and its start of counting is unknown
-   */
-  mirror(metric: CounterName, labels: Readonly<Labels>, by: number, restored: boolean): void;
-  /** Resets a counter to 0. Its counting starts now. */
-  restart(metric: CounterName, labels: Readonly<Labels>): void;
-  mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void;
-  /** Removes the counters and histograms of a label value. */
-  drop(account: string, label: string, value: string): void;
-  /** Removes all series of an account, and admits no others of it. Its leases stay. */
-  withdraw(account: string): void;
-  /** Ends the start phase: counters that appear later are held at 0 for a while. */
-  hold(): void;
-  /** Releases the counters that were held long enough. */
-  releaseHeld(): void;
-  /** Returns the number of counters and histograms that are held at 0. */
-  heldCount(): number;
-  /** Returns the counts that only this process has: neither those in the store nor those of the process itself. */
-  handOver(): HandedCounts;
-  readonly tables: readonly SeriesTable[];
-}
-
 /** Samples by metric and exported labels. */
 export type Samples = Map<MetricName, Map<string, number>>;
 
@@ -80,95 +42,134 @@ export interface FamiliesDeps extends FamilyTablesOptions {
   readonly limiter: Pick<LabelLimiter, 'admit'>;
 }
 
-export function createFamilies({ limiter, ...options }: FamiliesDeps): Families {
-  const { clock } = options;
-  const tables = new FamilyTables(options);
+export class Families {
+  /** Series by exported labels. */
+  readonly tables: FamilyTables;
+  readonly exposed: readonly SeriesTable[];
+  readonly #limiter: Pick<LabelLimiter, 'admit'>;
+  readonly #clock: Clock;
 
-  function limited(table: SeriesTable, given: Readonly<Labels>): string {
+  constructor({ limiter, ...options }: FamiliesDeps) {
+    this.#limiter = limiter;
+    this.#clock = options.clock;
+    this.tables = new FamilyTables(options);
+    this.exposed = this.tables.exposed();
+  }
+
+  set<N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number): void {
+    const table = this.tables.of(metric);
+    if (!makesSense(table.spec, value)) return this.refuse('events');
+    this.tables.set(table, this.#limited(table, labels), value);
+  }
+
+  /** Sets a gauge, or removes it if there is no value. */
+  setOrRemove<N extends GaugeName>(metric: N, labels: LabelsOf<N>, value: number | undefined): void {
+    if (value !== undefined) return this.set(metric, labels, value);
+    const table = this.tables.of(metric);
+    const child = table.find(this.#limited(table, labels));
+    if (child !== undefined) this.tables.remove(table, child);
+  }
+
+  /** Adds `by`; 0 creates the child. */
+  add<N extends CounterName>(metric: N, labels: LabelsOf<N>, by = 1): void {
+    const table = this.tables.of(metric);
+    if (!makesSense(table.spec, by)) return this.refuse('events');
+    this.tables.count(table, this.#limited(table, labels), by);
+  }
+
+  /** @param span span of the observation, for an exemplar */
+  observe<N extends HistogramName>(metric: N, labels: LabelsOf<N>, seconds: number, span?: SpanRef): void {
+    const table = this.tables.of(metric);
+    if (!makesSense(table.spec, seconds)) return this.refuse('events');
+    this.tables.observe(table, this.#limited(table, labels), single(table, seconds, span, this.#clock.now()));
+  }
+
+  /** Counts a value that was not exported. */
+  refuse(source: Source): void {
+    this.tables.count(this.tables.of('opsd_invalid_values_total'), labelText('source', source), 1);
+  }
+
+  /** Counts a failed computation of the metrics of a source. */
+  fail(source: Source): void {
+    this.add('opsd_projection_failures_total', { source });
+  }
+
+  /**
+   * Does the same as `add` for metrics that are named by data and whose labels are already limited.
+   *
+   * @param restored true if the count is from before this process: it is not new, and its start of counting is unknown
+   */
+  mirror(metric: CounterName, labels: Readonly<Labels>, by: number, restored: boolean): void {
+    const table = this.tables.of(metric);
+    this.tables.count(table, textOf(table, labels), by, restored);
+  }
+
+  /** Does the same as `mirror` for observations. */
+  mirrorHistogram(metric: HistogramName, labels: Readonly<Labels>, added: Observations, restored: boolean): void {
+    const table = this.tables.of(metric);
+    this.tables.observe(table, textOf(table, labels), added, restored);
+  }
+
+  /** Resets a counter to 0. Its counting starts now. */
+  restart(metric: CounterName, labels: Readonly<Labels>): void {
+    const table = this.tables.of(metric);
+    this.tables.restart(table, textOf(table, labels));
+  }
+
+  /** Collects samples of `source` for `replace`. */
+  collect(source: Source): { readonly put: Put; readonly samples: Samples } {
+    const samples: Samples = new Map();
+    const put: Put = (metric, labels, value) => {
+      if (value === undefined) return;
+      const table = this.tables.of(metric);
+      if (!makesSense(table.spec, value)) this.refuse(source);
+      else merge(samples, table, this.#limited(table, labels), value);
+    };
+    return { put, samples };
+  }
+
+  /** Replaces samples by others, in one turn. All other series stay, and cost nothing. */
+  replace(before: Samples = new Map(), after: Samples = new Map()): void {
+    for (const [metric, ofMetric] of before) {
+      const table = this.tables.of(metric);
+      for (const labels of ofMetric.keys()) {
+        const child = after.get(metric)?.has(labels) === true ? undefined : table.find(labels);
+        if (child !== undefined) this.tables.remove(table, child);
+      }
+    }
+    for (const [metric, ofMetric] of after) {
+      for (const [labels, value] of ofMetric) this.tables.set(this.tables.of(metric), labels, value);
+    }
+  }
+
+  /**
+   * Returns a function that replaces gauges by those that `fill` puts, in one turn. A failure withholds them and is
+   * counted.
+   */
+  part(source: Source, fill: (put: Put) => void): () => void {
+    let shown: Samples | undefined;
+    return () => {
+      const { put, samples } = this.collect(source);
+      let next: Samples | undefined = samples;
+      try {
+        fill(put);
+      } catch {
+        next = undefined;
+        this.fail(source);
+      }
+      this.replace(shown, next);
+      shown = next;
+    };
+  }
+
+  #limited(table: SeriesTable, given: Readonly<Labels>): string {
     const account = given['account'] ?? '';
     let text = '';
     for (const name of table.labelNames) {
-      text += `${text === '' ? '' : ','}${labelText(name, limiter.admit(account, name, given[name] ?? ''))}`;
+      text += `${text === '' ? '' : ','}${labelText(name, this.#limiter.admit(account, name, given[name] ?? ''))}`;
     }
     return text;
   }
-
-  function refuse(source: Source): void {
-    tables.count(tables.of('opsd_invalid_values_total'), labelText('source', source), 1);
-  }
-
-  return {
-    tables: tables.exposed(),
-    refuse,
-    set(metric, labels, value) {
-      const table = tables.of(metric);
-      if (!makesSense(table.spec, value)) return refuse('events');
-      tables.set(table, limited(table, labels), value);
-    },
-    remove(metric, labels) {
-      const table = tables.of(metric);
-      const child = table.find(limited(table, labels));
-      if (child !== undefined) tables.remove(table, child);
-    },
-    add(metric, labels, by = 1) {
-      const table = tables.of(metric);
-      if (!makesSense(table.spec, by)) return refuse('events');
-      tables.count(table, limited(table, labels), by);
-    },
-    observe(metric, labels, seconds, span) {
-      const table = tables.of(metric);
-      if (!makesSense(table.spec, seconds)) return refuse('events');
-      tables.observe(table, limited(table, labels), single(table, seconds, span, clock.now()));
-    },
-    mirror(metric, labels, by, restored) {
-      const table = tables.of(metric);
-      tables.count(table, textOf(table, labels), by, restored);
-    },
-    restart(metric, labels) {
-      const table = tables.of(metric);
-      tables.restart(table, textOf(table, labels));
-    },
-    mirrorHistogram(metric, labels, added, restored) {
-      const table = tables.of(metric);
-      tables.observe(table, textOf(table, labels), added, restored);
-    },
-    collect(source) {
-      const samples: Samples = new Map();
-      const put: Put = (metric, labels, value) => {
-        if (value === undefined) return;
-        const table = tables.of(metric);
-        if (!makesSense(table.spec, value)) refuse(source);
-        else merge(samples, table, limited(table, labels), value);
-      };
-      return { put, samples };
-    },
-    exchange(metrics, samples) {
-      for (const metric of metrics) {
-        const table = tables.of(metric);
-        const ofMetric = samples.get(metric);
-        for (const child of table.children()) if (ofMetric?.has(child.labels) !== true) tables.remove(table, child);
-        for (const [labels, value] of ofMetric ?? []) tables.set(table, labels, value);
-      }
-    },
-    replace(before = new Map(), after = new Map()) {
-      for (const [metric, ofMetric] of before) {
-        const table = tables.of(metric);
-        for (const labels of ofMetric.keys()) {
-          const child = after.get(metric)?.has(labels) === true ? undefined : table.find(labels);
-          if (child !== undefined) tables.remove(table, child);
-        }
-      }
-      for (const [metric, ofMetric] of after) {
-        for (const [labels, value] of ofMetric) tables.set(tables.of(metric), labels, value);
-      }
-    },
-    drop: (account, label, value) => tables.drop(account, label, value),
-    withdraw: (account) => tables.withdraw(account),
-    hold: () => tables.held.start(),
-    releaseHeld: () => tables.held.releaseDue(),
-    heldCount: () => tables.held.size,
-    handOver: () => tables.handOver(),
-  };
 }
 
 function textOf(table: SeriesTable, labels: Readonly<Labels>): string {

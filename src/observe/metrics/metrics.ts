@@ -3,76 +3,22 @@
  * rendered again. A scrape neither calls the service nor reads the store. A failing source withholds its own metrics
  * and is counted; all others are served.
  */
-import type { SpanRef } from '#foundation/domain/span-ref.ts';
-import { createHash } from 'node:crypto';
-import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
-import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
-import type { AccountBudget } from '#foundation/domain/known-budget.ts';
-import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { LabelStore } from '../aggregation/label-store.ts';
-import type { TotalsStore } from '../aggregation/totals.ts';
 import type { ObservationBoard } from '../observations/board.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import type { Api, EventBus } from '#foundation/events/events.ts';
 import { createApiHealth } from './api-health.ts';
+import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
+import { daemonParts, sayOnce } from './daemon-parts.ts';
 import { countEvents } from './event-metrics.ts';
 import { createExposition, type ScrapeBody } from './exposition.ts';
-import { METRIC_NAMES, specOf, type MetricName } from '../catalog/catalog.ts';
-import { createFamilies, SOURCES, type Families, type Source } from './families.ts';
+import { Families, SOURCES } from './families.ts';
 import type { HandedCounts } from './family-tables.ts';
-import { sayLimits, type KnownLimits } from './known-limits.ts';
 import { createLabelLimiter, type ReadOf } from './label-limiter.ts';
 import type { LabelUse } from './label-places.ts';
 import { createMirror } from './mirror.ts';
-import { createProcessReader } from './process-metrics.ts';
+import { createProcessReader, type ProcessReader } from './process-metrics.ts';
 import { createProjections } from './projections.ts';
-import { createSelfMetrics } from './self.ts';
 import type { Format } from './series.ts';
-import type { MetricsSettings } from './settings.ts';
-import { createReadings, type Readings } from './readings.ts';
-import type { StoredMetrics } from './stored-metrics.ts';
-import { createStoreStats, type StoreReadings } from './store-stats.ts';
-
-export interface MetricsDeps extends Readings {
-  readonly board: ObservationBoard;
-  readonly events: EventBus;
-  readonly clock: Clock;
-  readonly settings: MetricsSettings;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly apis: readonly Api[];
-    readonly requestsPerDay: number;
-    readonly dlqRetentionMs?: number;
-    readonly limits?: KnownLimits;
-  }[];
-  /** Totals in the store, mirrored by the metrics. */
-  readonly totals: Pick<TotalsStore, 'follow'>;
-  /** Store of the places of label values. */
-  readonly labels: Pick<LabelStore, 'save' | 'evict'>;
-  readonly stored: StoredMetrics;
-  /** Returns the values of a label that the configuration of an account names. */
-  configured?(account: string, label: string): readonly string[];
-  /** Returns the span of a message's delivery for exemplars. Undefined if it is not traced. */
-  spanOf?(account: string, messageId: string): SpanRef | undefined;
-  /** Returns the daemon's own current span for exemplars. */
-  currentSpan?(): SpanRef | undefined;
-  usage(account: string, api: Api): { readonly usedToday: number; readonly allowedPerDay: number };
-  /** Policies of the configuration. */
-  readonly configuredPolicies: readonly Pick<PolicyStatus, 'account' | 'name'>[];
-  policies(): Promise<readonly PolicyStatus[]>;
-  engine(): Promise<EngineReadings>;
-  /** Returns the budgets of all accounts. */
-  budgets?(): Promise<ReadonlyMap<string, AccountBudget>>;
-  /** Returns the leases; absent if the daemon does not share its store. */
-  leases?(): LeaseReadings;
-  /** Returns the current readings of the store's files. */
-  store?(): StoreReadings;
-  readonly stateRestored: boolean;
-  readonly configHash: string;
-  /** Counts of earlier daemons in this process. */
-  readonly handed?: HandedCounts;
-  readonly build: { readonly version: string; readonly revision: string };
-}
+import type { MetricsDeps } from './sources.ts';
+import { createStoredParts } from './stored-parts.ts';
 
 export interface Metrics extends Disposable {
   /**
@@ -106,6 +52,8 @@ const LEVELS = ['debug', 'info', 'warn', 'error'];
 
 export function createMetrics(deps: MetricsDeps): Metrics {
   const { board, clock, events, settings, accounts } = deps;
+  /** Metrics whose rejected label sets are reported. */
+  const reported = new Set<string>();
   const limiter = createLabelLimiter({
     settings: settings.labels,
     store: deps.labels,
@@ -114,61 +62,51 @@ export function createMetrics(deps: MetricsDeps): Metrics {
     configured: (account, label) => deps.configured?.(account, label) ?? [],
     onOverflow: (label) => families.add('opsd_label_values_overflowed_total', { label }),
     totalsBy,
-    onEvicted: (account, label, value) => families.drop(account, label, value),
+    onEvicted: (account, label, value) => families.tables.drop(account, label, value),
   });
-  const families = createFamilies({
+  const families = new Families({
     limiter,
     clock,
     zeroForMs: settings.newSeriesZeroFor,
     maxSeries: settings.maxSeries,
     debug: settings.debug,
-    onRefused: createRefusals(() => families, deps),
+    onRefused(family) {
+      families.add('opsd_series_dropped_total', {});
+      if (!reported.has(family)) events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
+      reported.add(family);
+    },
     accounts: accounts.map(({ name }) => name),
-    ...(deps.handed !== undefined && { handed: deps.handed }),
+    handed: deps.handed,
   });
-  const health = createApiHealth(clock);
-  const onFailure = (source: Source): void => families.add('opsd_projection_failures_total', { source });
-  const ofProcess = createProcessReader(() => onFailure('process'));
-
-  const readings = createReadings(families, deps);
-  sayOnce(families, deps);
-  for (const label of limiter.labels) families.add('opsd_label_values_overflowed_total', { label }, 0);
+  const ofProcess = createProcessReader(() => families.fail('process'));
+  const all = { ...deps, families, limiter, health: createApiHealth(clock) };
+  sayOnce(all);
+  createZeroes(families, limiter.labels);
   // Values in the store get their places first, as before a restart.
-  const ofStore = { accounts, totals: deps.totals, feeds: deps.stored.totals, families, limiter };
-  const mirror = createMirror({
-    ...ofStore,
-    spanOf: (account, messageId) => deps.spanOf?.(account, messageId),
-    onFailure: () => onFailure('store'),
-  });
-  const projections = createProjections({ board, clock, settings, accounts, families, onFailure });
-  const self = createSelfMetrics({
-    ...deps,
-    families,
-    health,
-    configured: deps.configuredPolicies,
-    budgets: async () => (await deps.budgets?.()) ?? new Map(),
-    ...(deps.leases !== undefined && { leases: () => deps.leases!() }),
-    onFailure,
-  });
+  const mirror = createMirror(all);
+  const projections = createProjections(all);
+  const stored = createStoredParts(all);
   const parts: readonly (() => void)[] = [
     () => projections.refresh(),
-    () => self.refresh(),
-    ...(deps.store === undefined ? [] : [createStoreStats(families, () => deps.store!())]),
-    ...Object.values(readings),
+    ...daemonParts(all),
+    () => families.tables.held.releaseDue(),
+    families.part('process', (put) => {
+      const counts = seriesOf(families, ofProcess);
+      put(
+        'opsd_series',
+        {},
+        [...counts.values()].reduce((total, series) => total + series, 0),
+      );
+      if (settings.debug) for (const [family, series] of counts) put('opsd_series_by_family', { family }, series);
+    }),
   ];
-  const subscription = countEvents({
-    events,
-    clock,
-    families,
-    health,
-    currentSpan: () => deps.currentSpan?.(),
-  });
+  const subscription = countEvents(events, all);
   refresh();
-  families.hold();
+  families.tables.held.start();
   const exposition = createExposition({
-    tables: families.tables,
+    tables: families.exposed,
     refresh,
-    heldCounters: () => families.heldCount(),
+    heldCounters: () => families.tables.held.size,
     textBehind: (format) => ofProcess.read(format),
   });
 
@@ -177,62 +115,46 @@ export function createMetrics(deps: MetricsDeps): Metrics {
       try {
         part();
       } catch {
-        onFailure('process');
+        families.fail('process');
       }
     }
-    families.releaseHeld();
-    countSeries(families, { ofProcess: ofProcess.names, debug: settings.debug });
   }
 
   return {
     admit: (account, label, value, amount) => limiter.admit(account, label, value, amount),
     tidyLabels: () => limiter.tidy((account, collectors) => readOf(board, account, collectors)),
     labelUse: () => limiter.use(),
-    withdraw: (account) => families.withdraw(account),
+    withdraw: (account) => families.tables.withdraw(account),
     handOver() {
-      readings.takeAudit();
-      return families.handOver();
+      refresh();
+      return families.tables.handOver();
     },
-    readStore: async () => void (await Promise.all([mirror.refresh(), self.readStore()])),
+    readStore: async () => void (await Promise.all([mirror.refresh(), stored.read()])),
     render: (format) => exposition.render(format),
     [Symbol.dispose]() {
-      subscription[Symbol.dispose]();
-      projections[Symbol.dispose]();
-      self[Symbol.dispose]();
-      mirror[Symbol.dispose]();
+      for (const part of [subscription, projections, stored, mirror]) part[Symbol.dispose]();
     },
   };
 }
 
-/** Counts rejected label sets and reports the first one of each metric. */
-function createRefusals(families: () => Families, { events, settings }: MetricsDeps): (family: string) => void {
-  const reported = new Set<string>();
-  return (family) => {
-    families().add('opsd_series_dropped_total', {});
-    if (reported.has(family)) return;
-    reported.add(family);
-    events.emit({ type: 'series.refused', family, limit: settings.maxSeries });
-  };
+/** Creates counters of events that have not happened yet. */
+function createZeroes(families: Families, labels: readonly string[]): void {
+  for (const source of SOURCES) {
+    families.add('opsd_invalid_values_total', { source }, 0);
+    families.add('opsd_projection_failures_total', { source }, 0);
+  }
+  for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);
+  for (const label of labels) families.add('opsd_label_values_overflowed_total', { label }, 0);
 }
 
-/** Exports the number of series of the next scrape. */
-function countSeries(
-  families: Families,
-  { ofProcess, debug }: { readonly ofProcess: readonly string[]; readonly debug: boolean },
-): void {
-  const { put, samples } = families.collect('process');
-  let total = ofProcess.length;
-  for (const { name, series: known } of families.tables) {
-    let series = known;
-    if (name === 'opsd_series') series = 1;
-    // One series per metric, including this one.
-    else if (name === 'opsd_series_by_family') series = families.tables.length + ofProcess.length;
-    total += series;
-    if (debug) put('opsd_series_by_family', { family: name }, series);
-  }
-  if (debug) for (const family of ofProcess) put('opsd_series_by_family', { family }, 1);
-  put('opsd_series', {}, total);
-  families.exchange(['opsd_series', 'opsd_series_by_family'], samples);
+/** Returns the number of series of each metric in the next scrape. */
+function seriesOf({ exposed }: Families, ofProcess: ProcessReader): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { name, series } of exposed) counts.set(name, name === 'opsd_series' ? 1 : series);
+  for (const name of ofProcess.names) counts.set(name, 1);
+  // One series per metric, including this one.
+  if (counts.has('opsd_series_by_family')) counts.set('opsd_series_by_family', counts.size);
+  return counts;
 }
 
 /** Returns when the collectors of an account last succeeded, and their interval. */
@@ -252,25 +174,4 @@ function totalsBy(label: string): { readonly metric: MetricName; readonly index:
   return METRIC_NAMES.filter((metric) => specOf(metric).mirrored === true)
     .map((metric) => ({ metric, index: specOf(metric).labels.indexOf(label) }))
     .filter(({ index }) => index >= 0);
-}
-
-/** Sets metrics that do not change while the process runs, and zeros for events that have not happened yet. */
-function sayOnce(families: Families, deps: MetricsDeps): void {
-  const { version, revision } = deps.build;
-  families.set('opsd_build_info', { version, revision, node_version: process.version }, 1);
-  families.set('opsd_series_limit', {}, deps.settings.maxSeries);
-  families.set('opsd_state_restored', {}, deps.stateRestored ? 1 : 0);
-  families.set('opsd_config_hash', {}, numberOf(deps.configHash));
-  for (const source of SOURCES) {
-    families.add('opsd_invalid_values_total', { source }, 0);
-    families.add('opsd_projection_failures_total', { source }, 0);
-  }
-  for (const level of LEVELS) families.add('opsd_log_messages_total', { level }, 0);
-  for (const { name, limits } of deps.accounts) sayLimits(families, name, limits);
-}
-
-/** Returns 48 bits of a hash. These are the most hex digits that a sample holds exactly and an operator can compare. */
-function numberOf(hash: string): number {
-  const hex = /^[0-9a-f]{12}/i.test(hash) ? hash : createHash('sha256').update(hash).digest('hex');
-  return Number.parseInt(hex.slice(0, 12), 16);
 }

@@ -7,15 +7,7 @@ import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import { MESSAGE_STATES } from '#foundation/domain/log-entry.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { READER_COUNTERS } from '../aggregation/log-counts.ts';
-import {
-  OWN,
-  RETIRED,
-  type HistogramIncrement,
-  type HistogramValue,
-  type TotalsFeed,
-  type TotalsStore,
-} from '../aggregation/totals.ts';
-import type { Api } from '#foundation/events/events.ts';
+import { OWN, RETIRED, type HistogramIncrement, type HistogramValue, type TotalsFeed } from '../aggregation/totals.ts';
 import {
   isMetricName,
   METRIC_NAMES,
@@ -27,6 +19,7 @@ import {
 import type { Families } from './families.ts';
 import type { Observations } from './family-tables.ts';
 import type { LabelLimiter } from './label-limiter.ts';
+import type { MetricsDeps } from './sources.ts';
 import { makesSense } from './values.ts';
 
 /** Value of the code label for an attempt without a response. Prometheus treats an empty label as absent. */
@@ -46,17 +39,9 @@ const SPAN_DROPS = ['queue', 'budget', 'too_old', 'unreadable', 'rejected', 'fai
 /** Failures without a status. Those with one (`http`) appear together with it. */
 const REASONS_WITHOUT_CODE = FAILURE_REASONS.filter((reason) => reason !== 'http');
 
-export interface MirrorDeps {
-  readonly accounts: readonly { readonly name: string; readonly apis: readonly Api[] }[];
-  readonly totals: Pick<TotalsStore, 'follow'>;
-  /** Totals that were read before the start. The other accounts could not be read. */
-  readonly feeds: ReadonlyMap<string, TotalsFeed>;
+export interface MirrorDeps extends Pick<MetricsDeps, 'accounts' | 'totals' | 'stored' | 'spanOf'> {
   readonly families: Families;
   readonly limiter: LabelLimiter;
-  /** Returns the span of the delivery of a traced message; undefined if there is none. */
-  readonly spanOf: (account: string, messageId: string) => SpanRef | undefined;
-  /** Called when the store could not be read. `refresh` retries it. */
-  readonly onFailure: () => void;
 }
 
 export interface Mirror extends Disposable {
@@ -82,7 +67,7 @@ interface Added {
 type AddedHistogram = HistogramValue & Pick<HistogramIncrement, 'exemplars'>;
 
 export function createMirror(deps: MirrorDeps): Mirror {
-  const { families, totals, feeds } = deps;
+  const { families, totals, stored } = deps;
   const owned = new DisposableStack();
   let reading: Promise<void> | undefined;
   const accounts = new Set([OWN, ...deps.accounts.map(({ name }) => name)]);
@@ -93,33 +78,33 @@ export function createMirror(deps: MirrorDeps): Mirror {
   function add({ account, increments, histograms, reset = [] }: Added, restored: boolean): void {
     for (const row of reset) restart(deps, unknown, account, row);
     for (const { by, ...row } of increments) {
-      const labels = labelsOf(deps.limiter, account, row, 'counter');
-      if (labels === 'hidden') continue;
-      if (labels === undefined || !makesSense(specOf(row.metric as CounterName), by)) {
-        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
-        families.refuse('store');
-        continue;
-      }
-      createTogether(labels);
-      count(row.metric as CounterName, labels, by, restored);
+      const isValid = (): boolean => makesSense(specOf(row.metric as CounterName), by);
+      const labels = labelsFor(account, row, { type: 'counter', isValid, restored });
+      if (labels !== undefined) count(row.metric as CounterName, labels, by, restored);
     }
     for (const row of histograms) {
-      const labels = labelsOf(deps.limiter, account, row, 'histogram');
-      if (labels === 'hidden') continue;
-      if (labels === undefined || !fits(row)) {
-        if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
-        families.refuse('store');
-        continue;
-      }
-      if (unknown.has(keyOf(row.metric, labels))) continue;
-      createTogether(labels);
-      families.mirrorHistogram(
-        row.metric as HistogramName,
-        labels,
-        observations(row, (id) => deps.spanOf(account, id)),
-        restored,
-      );
+      const labels = labelsFor(account, row, { type: 'histogram', isValid: () => fits(row), restored });
+      if (labels === undefined || unknown.has(keyOf(row.metric, labels))) continue;
+      const added = observations(row, (id) => deps.spanOf?.(account, id));
+      families.mirrorHistogram(row.metric as HistogramName, labels, added, restored);
     }
+  }
+
+  /** Returns the labels of a row to export. Creates the counters that appear together with it. */
+  function labelsFor(
+    account: string,
+    row: Row,
+    { type, isValid, restored }: { type: 'counter' | 'histogram'; isValid: () => boolean; restored: boolean },
+  ): Labels | undefined {
+    const labels = labelsOf(deps.limiter, account, row, type);
+    if (labels === 'hidden') return undefined;
+    if (labels !== undefined && isValid()) {
+      createTogether(labels);
+      return labels;
+    }
+    if (labels !== undefined && restored) unknown.add(keyOf(row.metric, labels));
+    families.refuse('store');
+    return undefined;
   }
 
   function count(metric: CounterName, labels: Labels, by: number, restored: boolean): void {
@@ -151,7 +136,7 @@ export function createMirror(deps: MirrorDeps): Mirror {
         if (owned.disposed) feed[Symbol.dispose]();
         else start(account, owned.use(feed));
       } catch {
-        deps.onFailure();
+        families.fail('store');
       }
     }
   }
@@ -172,8 +157,8 @@ export function createMirror(deps: MirrorDeps): Mirror {
   }
 
   for (const account of accounts) {
-    const feed = feeds.get(account);
-    if (feed === undefined) deps.onFailure();
+    const feed = stored.totals.get(account);
+    if (feed === undefined) families.fail('store');
     else start(account, owned.use(feed));
   }
   return { refresh, [Symbol.dispose]: () => owned.dispose() };

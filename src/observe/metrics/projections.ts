@@ -4,32 +4,26 @@
  * checks the age of the gauges.
  */
 import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
-import type { ObservationBoard } from '../observations/board.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import { projectAccountStats } from './account-stats.ts';
 import { specOf, type MetricName } from '../catalog/catalog.ts';
 import type { Families, Put, Samples } from './families.ts';
-import { projectFlowControl } from './flow-control.ts';
-import { projectLogs } from './log-progress.ts';
-import type { Project } from './projection.ts';
-import { projectSearchIndexes } from './search-index.ts';
-import type { MetricsSettings } from './settings.ts';
-import { projectUrlGroups } from './url-group.ts';
-import { projectVectorStats } from './vector-stats.ts';
+import * as gauges from './resource-gauges.ts';
+import type { Project } from './resource-gauges.ts';
+import type { MetricsDeps } from './sources.ts';
 import { projectWorkflowDlq } from './workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
+import { nextTurn } from '#foundation/platform/next-turn.ts';
 
 /**
  * Projection of each collector. The log's projection has its open messages; its counts come from the store (mirror.ts).
  */
 const PROJECTIONS: { readonly [N in CollectorName]: Project<N> } = {
-  logs: projectLogs,
-  flowControl: projectFlowControl,
+  logs: gauges.logs,
+  flowControl: gauges.flowControl,
   workflowDlq: projectWorkflowDlq,
-  urlGroups: projectUrlGroups,
-  accountStats: projectAccountStats,
-  searchIndexes: projectSearchIndexes,
-  vectorStats: projectVectorStats,
+  urlGroups: gauges.urlGroups,
+  accountStats: gauges.accountStats,
+  searchIndexes: gauges.searchIndexes,
+  vectorStats: gauges.vectorStats,
 };
 
 /** Number of rows projected without yielding to the event loop: about a millisecond. */
@@ -38,13 +32,8 @@ const SLICE_ROWS = 2_048;
 /** Time that a removed label set stays at 0. */
 const LINGER_MS = 86_400_000;
 
-export interface ProjectionsDeps {
-  readonly board: ObservationBoard;
-  readonly clock: Clock;
-  readonly settings: MetricsSettings;
-  readonly accounts: readonly { readonly name: string; readonly dlqRetentionMs?: number }[];
+export interface ProjectionsDeps extends Pick<MetricsDeps, 'board' | 'clock' | 'settings' | 'accounts'> {
   readonly families: Families;
-  readonly onFailure: (source: CollectorName) => void;
 }
 
 export interface Projections extends Disposable {
@@ -77,10 +66,7 @@ interface Remembered {
 export function createProjections(deps: ProjectionsDeps): Projections {
   const { board, clock, families } = deps;
   const settings = new Map(
-    deps.accounts.map(({ name, dlqRetentionMs }) => [
-      name,
-      { ...deps.settings, ...(dlqRetentionMs !== undefined && { dlqRetentionMs }) },
-    ]),
+    deps.accounts.map(({ name, dlqRetentionMs }) => [name, { ...deps.settings, dlqRetentionMs }]),
   );
   /** Batches that are not projected yet: the latest of each collector and account. */
   const arrivals = new Map<string, Arrival>();
@@ -103,7 +89,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
    */
   async function work(): Promise<void> {
     // The publisher is not blocked.
-    await turn();
+    await nextTurn();
     let spent = 0;
     for (const [key, { batch, at }] of arrivals) {
       arrivals.delete(key);
@@ -113,7 +99,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
         for (const rows of stepsOf(batch, put)) {
           spent += rows;
           if (spent < SLICE_ROWS) continue;
-          await turn();
+          await nextTurn();
           if (isOver) return;
           spent = 0;
         }
@@ -121,7 +107,7 @@ export function createProjections(deps: ProjectionsDeps): Projections {
       } catch {
         // A gap is better than a wrong number: the samples so far are incomplete.
         isWhole = false;
-        deps.onFailure(batch.collector);
+        families.fail(batch.collector);
       }
       show({ ...batch, arrivedAt: at, samples: isWhole ? samples : undefined });
     }
@@ -174,8 +160,4 @@ export function createProjections(deps: ProjectionsDeps): Projections {
 
 function keyOf({ account, collector }: Pick<Batch, 'account' | 'collector'>): string {
   return `${collector}\0${account}`;
-}
-
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

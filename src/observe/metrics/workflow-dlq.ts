@@ -9,7 +9,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
-import type { Project } from './projection.ts';
+import type { Project } from './resource-gauges.ts';
 import { seconds } from './values.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 /** Metrics of canaries: the verdict and the last success from their states, counts and durations from events. */
 import { expect, test } from 'vitest';
 import { CANARY_OUTCOMES, CANARY_VERDICTS, type CanaryState } from '#foundation/domain/canary.ts';
-import type { MetricsDeps } from '#observe/metrics/metrics.ts';
+import type { MetricsDeps } from '#observe/metrics/sources.ts';
 import { NOW, seriesOf, world } from './world.ts';
 
 type State = Pick<CanaryState, 'account' | 'canary' | 'verdict' | 'lastSuccessAt'>;

@@ -5,7 +5,7 @@ import { Counter, Gauge, Histogram, Registry, type OpenMetricsContentType } from
 import { describe, expect, test } from 'vitest';
 import { labelNamesOf, METRIC_NAMES, specOf, type MetricName } from '#observe/catalog/catalog.ts';
 import { createExposition } from '#observe/metrics/exposition.ts';
-import { createFamilies } from '#observe/metrics/families.ts';
+import { Families } from '#observe/metrics/families.ts';
 import { gzipParts } from '#observe/metrics/gzip-parts.ts';
 import type { Format } from '#observe/metrics/series.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -16,7 +16,7 @@ const FORMATS = ['text', 'openmetrics'] as const satisfies readonly Format[];
 function bench() {
   const clock = new ManualClock(NOW);
   const limiter = { admit: (_account: string, _label: string, value: string) => value };
-  const families = createFamilies({
+  const families = new Families({
     limiter,
     clock,
     zeroForMs: 0,
@@ -25,14 +25,23 @@ function bench() {
     onRefused: () => undefined,
   });
   const exposition = createExposition({
-    tables: families.tables,
+    tables: families.exposed,
     refresh: () => undefined,
     heldCounters: () => 0,
     textBehind: async () => '',
   });
   const text = async (format: Format): Promise<string> =>
     Buffer.concat((await exposition.render(format)).parts).toString('utf8');
-  return { clock, families, exposition, text };
+  let shown: Iterable<readonly [string, number]> = [];
+  const replace = families.part('process', (put) => {
+    for (const [family, value] of shown) put(EXCHANGED, { family }, value);
+  });
+  /** Replaces the gauges of one metric. */
+  const exchange = (values: typeof shown): void => {
+    shown = values;
+    replace();
+  };
+  return { clock, families, exposition, text, exchange };
 }
 
 /** A write to both. */
@@ -116,7 +125,7 @@ describe('the text of a scrape', () => {
   test('matches that of prom-client for the same writes, in any order of writes and scrapes', async () => {
     await fc.assert(
       fc.asyncProperty(writes, async (all) => {
-        const { families, text } = bench();
+        const { families, text, exchange } = bench();
         const oracles = { text: oracle('text'), openmetrics: oracle('openmetrics') };
         for (const write of all) {
           for (const format of FORMATS) oracles[format].apply(write);
@@ -129,9 +138,7 @@ describe('the text of a scrape', () => {
           } else if (write.kind === 'set') {
             families.set(GAUGE, { account: 'a', credential: write.labels[0] }, NOW / 1_000 + write.value);
           } else if (write.kind === 'exchange') {
-            const { put, samples } = families.collect('process');
-            for (const [family, value] of write.values) put(EXCHANGED, { family }, value);
-            families.exchange([EXCHANGED], samples);
+            exchange(write.values);
           } else {
             expect(samplesOf(await text(write.format))).toEqual(await oracles[write.format].lines());
           }
@@ -143,12 +150,9 @@ describe('the text of a scrape', () => {
   });
 
   test('is consistent, however many writes occur during its rendering', async () => {
-    const { families, text } = bench();
-    const show = (value: number, count: number): void => {
-      const { put, samples } = families.collect('process');
-      for (let at = 0; at < count; at++) put(EXCHANGED, { family: `f${at}` }, value);
-      families.exchange([EXCHANGED], samples);
-    };
+    const { text, exchange } = bench();
+    const show = (value: number, count: number): void =>
+      exchange(Array.from({ length: count }, (_, at) => [`f${at}`, value] as const));
     const values = (rendered: string): Record<string, number> => {
       const found = rendered.matchAll(/^opsd_series_by_family\{.*\} (\d+)$/gm);
       return Object.fromEntries(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BudgetKnowledge } from '#foundation/domain/known-budget.ts';
-import type { KnownLimits } from '#observe/metrics/known-limits.ts';
+import type { KnownLimits } from '#observe/metrics/sources.ts';
 import { seriesOf, world } from './world.ts';
 
 async function shown(known: { readonly budget?: BudgetKnowledge; readonly limits?: KnownLimits }) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StoreReadings } from '#observe/metrics/store-stats.ts';
+import type { StoreReadings } from '#observe/metrics/sources.ts';
 import { NOW, seriesOf, world } from './world.ts';
 
 test('sizes and the newest backup of the store; unknown values are absent', async () => {

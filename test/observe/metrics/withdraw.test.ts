@@ -1,80 +1,61 @@
 /** Series of an account that another replica exports now. */
 import { expect, test, vi } from 'vitest';
-import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { createExposition } from '#observe/metrics/exposition.ts';
-import { createFamilies } from '#observe/metrics/families.ts';
 import { SeriesTable } from '#observe/metrics/series.ts';
-import { leasePart } from '#observe/metrics/self-leases.ts';
+import type { MetricsDeps } from '#observe/metrics/sources.ts';
+import { world } from './world.ts';
 
-function bench() {
-  const families = createFamilies({
-    limiter: { admit: (_account: string, _label: string, value: string) => value },
-    clock: new ManualClock(1_000),
-    zeroForMs: 0,
-    maxSeries: 100_000,
-    debug: true,
-    onRefused: () => undefined,
-  });
-  const leases = leasePart(families, () => ({
-    unowned: 0,
-    accounts: [
-      { account: 'a', isOwn: false, epoch: 3, takeovers: 1 },
-      { account: 'a.b', isOwn: true, epoch: 2, takeovers: 0 },
-    ],
-  }));
-  const exposition = createExposition({
-    tables: families.tables,
-    refresh() {
-      const { put, samples } = families.collect('store');
-      leases.fill(put);
-      families.exchange(leases.gauges, samples);
+const LEASES = {
+  unowned: 2,
+  accounts: [
+    { account: 'a', isOwn: false, epoch: 3, takeovers: 1 },
+    { account: 'a.b', isOwn: true, epoch: 2, takeovers: 0 },
+  ],
+};
+
+async function replica(names: readonly string[], deps: Partial<MetricsDeps> = { leases: () => LEASES }) {
+  const accounts = names.map((name) => ({ name, apis: ['message'] as const, requestsPerDay: 1 }));
+  const { metrics, events, totals, scrape } = await world({ accounts, collectors: ['logs'], deps });
+  return {
+    metrics,
+    write: async (account: string): Promise<void> => {
+      events.emit({ type: 'collector.finished', account, collector: 'logs', at: 0, durationMs: 1 });
+      await totals.add(account, [{ metric: 'msgsvc_log_events_total', labels: ['DELIVERED'], by: 5 }]);
     },
-    heldCounters: () => 0,
-    textBehind: async () => '',
-  });
-  const scrape = async (): Promise<string[]> => {
-    const text = Buffer.concat((await exposition.render('text')).parts).toString('utf8');
-    return text.split('\n').filter((line) => line.includes('account="') && !line.startsWith('#'));
+    /** Returns the lines of the next scrape with an account, or with this one. */
+    lines: async (account?: string): Promise<string[]> => {
+      const samples = [...(await scrape())].map(([series, value]) => `${series} ${value}`);
+      return samples.filter((line) => line.includes(account === undefined ? 'account=' : `account="${account}"`));
+    },
   };
-  const write = (account: string): void => {
-    families.set('msgsvc_up', { account, api: 'message' }, 1);
-    families.add('opsd_collector_runs_total', { account, collector: 'logs' });
-    families.mirror('msgsvc_log_events_total', { account, state: 'DELIVERED' }, 5, true);
-  };
-  return { families, scrape, write };
 }
 
 test('a withdrawn account keeps only its leases, whatever is written later', async () => {
-  const { families, scrape, write } = bench();
-  write('a');
-  write('a.b');
-  const before = await scrape();
-  families.withdraw('a');
+  const { metrics, write, lines } = await replica(['a', 'a.b']);
+  await write('a');
+  await write('a.b');
+  expect((await lines('a')).length).toBeGreaterThan(10);
+  metrics.withdraw('a');
   await Promise.resolve();
-  write('a');
-  write('a.b');
-  const ofA = (lines: readonly string[]) => lines.filter((line) => line.includes('account="a"'));
-  expect(ofA(before)).toHaveLength(6);
-  expect(ofA(await scrape())).toEqual([
+  await write('a');
+  await write('a.b');
+  expect(await lines('a')).toEqual([
     'opsd_lease_owner{account="a"} 0',
     'opsd_lease_epoch{account="a"} 3',
     'opsd_lease_takeovers_total{account="a"} 1',
   ]);
-  expect((await scrape()).filter((line) => line.includes('account="a.b"'))).toContain(
-    'msgsvc_log_events_total{account="a.b",state="DELIVERED"} 10',
-  );
+  expect(await lines('a.b')).toContain('msgsvc_log_events_total{account="a.b",state="DELIVERED"} 10');
 });
 
 test('accounts that are withdrawn in one turn need one walk over the series', async () => {
   const walksFor = async (accounts: readonly string[]): Promise<number> => {
-    const { families, scrape, write } = bench();
-    for (const account of accounts) write(account);
+    const { metrics, write, lines } = await replica(accounts, {});
+    for (const account of accounts) await write(account);
     const walks = vi.spyOn(SeriesTable.prototype, 'children');
-    for (const account of accounts) families.withdraw(account);
+    for (const account of accounts) metrics.withdraw(account);
     await Promise.resolve();
     const { length } = walks.mock.calls;
     walks.mockRestore();
-    expect((await scrape()).filter((line) => !line.startsWith('opsd_lease'))).toEqual([]);
+    expect(await lines()).toEqual([]);
     return length;
   };
   const one = await walksFor(['a']);
@@ -82,16 +63,12 @@ test('accounts that are withdrawn in one turn need one walk over the series', as
   expect(await walksFor(['a', 'b', 'c', 'd'])).toBe(one);
 });
 
-test('accounts without an owner are a number of the replica', () => {
-  const { families } = bench();
-  const { put, samples } = families.collect('store');
-  leasePart(families, () => ({ unowned: 2, accounts: [] })).fill(put);
-  expect(samples).toEqual(new Map([['opsd_accounts_unowned', new Map([['', 2]])]]));
+test('accounts without an owner are a number of the replica', async () => {
+  const { scrape } = await world({ deps: { leases: () => LEASES } });
+  expect((await scrape()).get('opsd_accounts_unowned')).toBe(2);
 });
 
-test('a daemon that does not share its store exports no leases', () => {
-  const { families } = bench();
-  const { put, samples } = families.collect('store');
-  leasePart(families, undefined).fill(put);
-  expect([...samples]).toEqual([]);
+test('a daemon that does not share its store exports no leases', async () => {
+  const { text } = await world();
+  expect(await text()).not.toMatch(/^opsd_(?:lease_|accounts_unowned).*\d$/m);
 });

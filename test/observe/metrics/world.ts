@@ -1,7 +1,8 @@
 /** The environment of the metrics: a board, a bus, a stopped clock, and totals. */
 import { keepCounts } from '#observe/metrics/kept-counts.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
-import { createMetrics, type Metrics, type MetricsDeps } from '#observe/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
+import type { MetricsDeps } from '#observe/metrics/sources.ts';
 import { metricsSettings } from '#observe/metrics/settings.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { Batch, CollectorName, Observations } from '#foundation/domain/observation.ts';
