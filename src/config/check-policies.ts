@@ -181,7 +181,7 @@ function expressionFault(
   const [what, help] = split(messageOf(result.message, place));
   // A premature end is marked after the last word, not on an empty line.
   const start = offsetInValue(source, place, Math.min(result.offset, String(place.value).trimEnd().length));
-  return { start, end: start + 1, path: pathText(path), message: what, ...(help === undefined ? {} : { help }) };
+  return { start, end: start + 1, path: pathText(path), message: what, help };
 }
 
 function messageOf(message: string, place: Place): string {

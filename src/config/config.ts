@@ -99,8 +99,8 @@ export function composeConfig(parts: ConfigParts): Config {
     hash,
     contents,
     security: {
-      ...(security.server !== undefined && { server: security.server }),
-      ...(security.hooks !== undefined && { hooks: security.hooks }),
+      server: security.server,
+      hooks: security.hooks,
     },
     policyPart,
   };
@@ -108,10 +108,7 @@ export function composeConfig(parts: ConfigParts): Config {
 
 function composeAccount(settings: AccountSettings, absolute: (path: string) => string): Account {
   const { url, token, tokenFile, messageApi, managementApi, ...account } = settings;
-  const short: MessageApiSettings | undefined =
-    url === undefined
-      ? undefined
-      : { url, ...(token === undefined ? {} : { token }), ...(tokenFile === undefined ? {} : { tokenFile }) };
+  const short: MessageApiSettings | undefined = url === undefined ? undefined : { url, token, tokenFile };
   const message = messageApi ?? short;
   const ofMessage = ['tokenFile', 'actionTokenFile', 'certFile', 'keyFile'] as const;
   const ofManagement = ['passwordFile', 'certFile', 'keyFile'] as const;

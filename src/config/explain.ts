@@ -31,7 +31,7 @@ export function explain(given: Given): Explanation {
       issue.code === 'invalid_value' && issue.values.length > 1
         ? `one of ${issue.values.map(String).join(', ')}`
         : describe(schema);
-    return { message: 'required key is missing', ...(about === undefined ? {} : { help: about }) };
+    return { message: 'required key is missing', help: about };
   }
   if (place?.value === null) {
     const fallback = shownDefault(schema);
@@ -45,7 +45,7 @@ export function explain(given: Given): Explanation {
   const expects = what?.startsWith('expected ') === true && place !== undefined;
   const message = `${what ?? ''}${expects ? `, got ${got(given)}` : ''}`;
   const help = advice ?? (place === undefined ? undefined : repair(given, message));
-  return { message, ...(help === undefined ? {} : { help }) };
+  return { message, help };
 }
 
 /** Standard message, if the room that owns the setting has none. */

@@ -16,5 +16,5 @@ export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] 
 
 export function unread(read: Extract<ReturnType<typeof readSource>, { ok: false }>): Problem {
   const { source, offset, message, help } = read;
-  return source.problem({ start: offset, end: offset + 1, path: '', message, ...(help === undefined ? {} : { help }) });
+  return source.problem({ start: offset, end: offset + 1, path: '', message, help });
 }

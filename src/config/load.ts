@@ -130,7 +130,7 @@ function load(source: SourceText, options: ParseOptions): LoadResult {
   problems.push(...security.problems);
   const part = found.faults.some(({ severity }) => severity !== 'warning') ? undefined : policyPart(main, policyTexts);
   if (problems.some((problem) => problem.severity === 'error') || defaulted === undefined) {
-    return { ok: false, problems, ...(part !== undefined && { policyPart: part }) };
+    return { ok: false, problems, policyPart: part };
   }
   const config = composeConfig({
     settings: defaulted.settings,

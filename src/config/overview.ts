@@ -36,8 +36,8 @@ export function overviewOf(config: Config): Overview {
   return {
     accounts: config.accounts.map(({ name, messageApi, managementApi }) => ({
       name,
-      ...(messageApi !== undefined && { messageApiUrl: messageApi.url }),
-      ...(managementApi !== undefined && { managementApiUrl: managementApi.url }),
+      messageApiUrl: messageApi?.url,
+      managementApiUrl: managementApi?.url,
     })),
     collectors: config.accounts.flatMap((account) => COLLECTOR_NAMES.map((name) => collectorOf(account, name))),
     policies: config.policies.map(({ settings, source }) => {

@@ -22,7 +22,7 @@ export function readSource(path: string, shown: string): ReadResult {
     source: new SourceText(shown, ''),
     offset: 0,
     message,
-    ...(help === undefined ? {} : { help }),
+    help,
   });
   let bytes: Buffer;
   try {

@@ -67,7 +67,7 @@ export class SourceText {
       message: redact(fault.message),
       ...(fault.help === undefined ? {} : { help: redact(fault.help) }),
       severity: fault.severity ?? 'error',
-      ...(excerpt === undefined ? {} : { excerpt }),
+      excerpt,
     };
   }
 

@@ -60,7 +60,7 @@ export function readWebConfig(path: string, options: WebConfigOptions): WebConfi
   const users = [...(placeAt(root, ['basic_auth_users'])?.entries ?? [])];
   const headers = Object.entries(value.http_server_config?.headers ?? {});
   const web: WebConfig = {
-    ...(tls !== undefined && { tls }),
+    tls,
     headers: Object.fromEntries(
       headers.flatMap(([name, text]) => (text === undefined || text === '' ? [] : [[name, text]])),
     ),

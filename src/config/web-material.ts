@@ -61,8 +61,8 @@ export class WebMaterial {
       end: at.end,
       path,
       message,
-      ...(help !== undefined && { help }),
-      ...(severity !== undefined && { severity }),
+      help,
+      severity,
     });
   }
 }

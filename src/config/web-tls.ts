@@ -63,7 +63,7 @@ export function readWebTls(section: Section, material: WebMaterial): WebTls | un
     cert: cert!.text,
     certFile: cert!.file,
     key: Secret.of(key!.text),
-    ...(clientCa !== undefined && { clientCa: clientCa.text }),
+    clientCa: clientCa?.text,
     clientAuth,
     ...(sans !== null && sans !== undefined && { allowedSans: sans }),
     minVersion,

@@ -202,5 +202,5 @@ function unsupported(warning: YAMLError): Fault {
 }
 
 function fault(start: number, message: string, help?: string): Fault {
-  return { start, end: start + 1, path: '', message, ...(help === undefined ? {} : { help }) };
+  return { start, end: start + 1, path: '', message, help };
 }

@@ -61,21 +61,12 @@ export function serviceError(place: Place, failure: Failure): ServiceError {
   const unsure = failure.effect === 'possible' && place.method !== 'GET';
   const parts = [
     failure.what,
-    ...(failure.retryAfterMs === undefined
-      ? []
-      : [`it requests a wait of ${Math.ceil(failure.retryAfterMs / 1_000)} s`]),
+    failure.retryAfterMs !== undefined && `it requests a wait of ${Math.ceil(failure.retryAfterMs / 1_000)} s`,
     failure.advice ?? ADVICE[failure.code],
-    ...(unsure ? ['it may have taken effect: check before you send it again'] : []),
+    unsure && 'it may have taken effect: check before you send it again',
   ];
-  const { code, effect, status, retryAfterMs, cause } = failure;
-  return new ServiceError(`${place.operation} (${place.method} ${place.url}): ${parts.join('; ')}`, {
-    code,
-    effect,
-    operation: place.operation,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-    ...(cause !== undefined && { cause }),
-  });
+  const message = `${place.operation} (${place.method} ${place.url}): ${parts.filter(Boolean).join('; ')}`;
+  return new ServiceError(message, { ...failure, operation: place.operation });
 }
 
 /** Creates the error for a response that is not a 2xx. `text` is the service's error text. */
@@ -91,8 +82,8 @@ export function statusError(
     what: `the service answered ${status}${said}`,
     effect: effectOfStatus(status),
     status,
-    ...(status === 407 && { advice: PROXY_ADVICE }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    advice: status === 407 ? PROXY_ADVICE : undefined,
+    retryAfterMs,
   });
 }
 
@@ -115,8 +106,8 @@ export function exchangeError(
     what: sent ? what : `${what}; the request was not sent`,
     // A rejection is valid once its status is known, even if its text was cut off.
     effect: sent && (status === undefined || effectOfStatus(status) === 'possible') ? 'possible' : 'none',
-    ...(advice !== undefined && { advice }),
-    ...(status !== undefined && { status }),
+    advice,
+    status,
     // A parser error contains the raw response, and the error of a tunnel contains the proxy's text.
     ...(!(cause instanceof Error && 'rawPacket' in cause) && codeOf(cause) !== NO_TUNNEL && { cause }),
   });

@@ -237,8 +237,8 @@ export class ApiConnection implements AsyncDisposable {
         code,
         durationMs,
         bytes,
-        ...(failure !== undefined && { failure }),
-        ...(servedAt !== undefined && { clockSkewMs: skewOf(clock.now() - servedAt, durationMs) }),
+        failure,
+        clockSkewMs: servedAt === undefined ? undefined : skewOf(clock.now() - servedAt, durationMs),
       });
     };
 
@@ -266,7 +266,7 @@ export class ApiConnection implements AsyncDisposable {
     try {
       const parsed = this.#understand(call, place, { answer, rateLimits });
       finish(answer.status, answer.bytes);
-      return { ...parsed, ...(servedAt !== undefined && { servedAt }) };
+      return { ...parsed, servedAt };
     } catch (error) {
       if (error instanceof ServiceError) finish(answer.status, answer.bytes, error.code);
       throw error;
@@ -341,7 +341,7 @@ export class ApiConnection implements AsyncDisposable {
         ...call.headers,
         authorization,
       },
-      ...(call.body !== undefined && { body: call.body }),
+      body: call.body,
     };
   }
 

@@ -68,7 +68,7 @@ async function* rowsOf<T>(
 ): AsyncGenerator<T> {
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const answer: Page<T> = await read({ count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) });
+    const answer: Page<T> = await read({ count: PAGE_SIZE, cursor });
     yield* answer.value;
     cursor = answer.cursor;
     if (cursor === undefined) return;

@@ -132,5 +132,5 @@ function checkDeletion(selection: { readonly dlqIds: NonEmpty<string> } | DlqFil
 
 function pageOf<T>(parsed: Parsed<{ readonly rows: readonly T[]; readonly cursor?: string }>): Page<T> {
   const { value, ...rest } = parsed;
-  return { ...rest, value: value.rows, ...(value.cursor !== undefined && { cursor: value.cursor }) };
+  return { ...rest, value: value.rows, cursor: value.cursor };
 }

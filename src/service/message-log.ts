@@ -15,14 +15,14 @@ export function readerOf(
   messageId: string,
   signal: AbortSignal,
 ): (state?: LogQuery['state']) => Promise<readonly LogEntry[]> {
-  return (state) => entriesOf(api, { messageId, ...(state !== undefined && { state }) }, signal);
+  return (state) => entriesOf(api, { messageId, state }, signal);
 }
 
 async function entriesOf(api: LogReader, query: LogQuery, signal: AbortSignal): Promise<LogEntry[]> {
   const entries: LogEntry[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const asked = { ...query, count: PAGE_SIZE, ...(cursor !== undefined && { cursor }) };
+    const asked = { ...query, count: PAGE_SIZE, cursor };
     const answer = await api.listLogs(asked, { signal });
     // The service may have ignored the filter.
     entries.push(...answer.value.filter(({ messageId }) => messageId === query.messageId));

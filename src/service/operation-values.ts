@@ -35,19 +35,23 @@ export function readValues(operation: Operation, given: Readonly<Record<string, 
 }
 
 /**
- * Reads the values of a call by the daemon itself. A list must be one: the text of a command line could become several
- * values.
+ * Reads the values of a call by the daemon itself. Undefined values are absent, except filters of a bulk call: it would
+ * act on more. A list must be one: the text of a command line could become several values.
  *
  * @throws {InvalidRequestError} as `readValues`
  */
 export function callValues(operation: Operation, given: object): OperationValues {
+  const values: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) {
-    const kind = Object.hasOwn(operation.keys, key) ? operation.keys[key]!.kind : undefined;
-    if (kind !== undefined && LISTS.has(kind) && !Array.isArray(value)) {
+    const spec = Object.hasOwn(operation.keys, key) ? operation.keys[key] : undefined;
+    const isFilter = operation.bulk !== undefined && spec?.in === 'query' && key !== 'cursor';
+    if (value === undefined && !isFilter) continue;
+    if (spec !== undefined && LISTS.has(spec.kind) && !Array.isArray(value)) {
       throw new InvalidRequestError(operation.name, `${key} must be a list`);
     }
+    values[key] = value;
   }
-  return readValues(operation, given as Readonly<Record<string, unknown>>);
+  return readValues(operation, values);
 }
 
 function checkKey(

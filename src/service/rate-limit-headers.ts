@@ -36,7 +36,7 @@ export function readRateLimits(headers: AnswerHeaders, now: number): RateLimits 
   const retryAfterMs = retryAfter(first(headers['retry-after']), now) ?? longestReset(windows);
   return {
     remaining: windows.flatMap(({ window, remaining }) => (remaining === undefined ? [] : { window, remaining })),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    retryAfterMs,
   };
 }
 

@@ -38,7 +38,7 @@ export function requestOf(operation: Operation, values: OperationValues, names: 
     path: path + buildQuery(name, query),
     shownPath,
     headers,
-    ...(body !== undefined && { body }),
+    body,
     hidden,
   };
 }

@@ -25,9 +25,8 @@ export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ServiceErrorCode;
   readonly operation: string;
-  // Declared, not defined, so that absent members do not exist.
-  declare readonly status?: number;
-  declare readonly retryAfterMs?: number;
+  readonly status?: number;
+  readonly retryAfterMs?: number;
   readonly effect: RequestEffect;
 
   constructor(message: string, details: ServiceErrorDetails) {
@@ -35,8 +34,8 @@ export class ServiceError extends Error {
     this.code = details.code;
     this.operation = details.operation;
     this.effect = details.effect;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

@@ -78,7 +78,7 @@ describe('a valid configuration', () => {
     });
     expect(config.accounts[0]).not.toHaveProperty('url');
     expect(config.accounts[0]).not.toHaveProperty('token');
-    expect(config.accounts[0]).not.toHaveProperty('managementApi');
+    expect(config.accounts[0]!.managementApi).toBeUndefined();
     expect(config).toMatchObject({
       version: 1,
       server: { listen: { host: '127.0.0.1', port: 10_777 } },

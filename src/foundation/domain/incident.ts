@@ -165,9 +165,9 @@ export function merged(incident: Incident, other: Incident): Incident {
     now: { workflow: incident.now.workflow + other.now.workflow, message: incident.now.message + other.now.message },
     ever: incident.ever + other.ever,
     expired: incident.expired + other.expired,
-    ...(rate !== undefined && { rate }),
-    ...(deliveries !== undefined && { deliveries }),
-    ...(acknowledged !== undefined && { acknowledged }),
+    rate,
+    deliveries,
+    acknowledged,
     campaigns: withCampaigns(incident.campaigns, other.campaigns),
     aliases: [...incident.aliases, other.id, ...other.aliases].slice(-MOST_REMEMBERED),
   };

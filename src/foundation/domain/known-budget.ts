@@ -109,7 +109,7 @@ export function knownBudget(
   return {
     knownUsd: dollarsOf(asserted),
     origin: 'configuration',
-    ...(assertedAt !== undefined && { assertedAt }),
+    assertedAt,
     maxAgeMs,
   };
 }

@@ -215,11 +215,11 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
     policy,
     account,
     outcome,
-    ...(matched !== undefined && { matched }),
+    matched,
     acted,
-    ...(backlog !== undefined && { backlog }),
+    backlog,
     ...(stopped !== undefined && { guard: stopped.guard, reason: stopped.reason }),
-    ...(error !== undefined && { error }),
+    error,
   };
   const isNews = lasting.isNews(`policy ${policy}`, `${outcome} ${stopped?.guard ?? ''} ${matched !== 0}`);
   const level = LEVEL_OF_RUN[outcome];
@@ -230,7 +230,7 @@ function runLine(event: EventOf<'policy.run'>, lasting: Lasting): LogLine {
 
 /** Returns the line of a hook's response. Strangers call an open address all day, so only configured hooks are news. */
 function hookLine({ hook, name, code, refused }: EventOf<'hook.answered'>, lasting: Lasting): LogLine {
-  const fields = { hook, ...(name !== undefined && { name }), code, ...(refused !== undefined && { refused }) };
+  const fields = { hook, name, code, refused };
   const thing = `hook ${hook} ${name}`;
   if (refused === undefined && name !== undefined) lasting.end(thing);
   else if (name !== undefined && refused !== 'method' && lasting.isNews(thing, String(refused))) {

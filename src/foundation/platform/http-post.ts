@@ -75,7 +75,7 @@ export function createHttpPost({ clock, timeoutMs, tls }: HttpPostOptions): Http
         status: answer.status,
         contentType: answer.headers['content-type'] ?? '',
         body: answer.body,
-        ...(retryAfterMs !== undefined && { retryAfterMs }),
+        retryAfterMs,
       };
     },
     [Symbol.dispose]() {

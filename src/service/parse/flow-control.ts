@@ -1,11 +1,11 @@
 /** Parses a flow-control key (interface 2.6). */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
-import { compact, objectOf, optionalBoolean, optionalCount, parseJson, requireCount, requireText } from './reader.ts';
+import { objectOf, optionalBoolean, optionalCount, parseJson, requireCount, requireText } from './reader.ts';
 import { optionalSecondsTime } from './time.ts';
 
 export function parseFlowControl(body: Buffer): FlowControlKey {
   const row = objectOf(parseJson(body), 'answer');
-  return compact<FlowControlKey>({
+  return {
     flowControlKey: requireText(row, 'flowControlKey'),
     waitListSize: requireCount(row, 'waitListSize'),
     parallelismMax: optionalCount(row, 'parallelismMax'),
@@ -17,5 +17,5 @@ export function parseFlowControl(body: Buffer): FlowControlKey {
     isPinnedParallelism: optionalBoolean(row, 'isPinnedParallelism'),
     isPinnedRate: optionalBoolean(row, 'isPinnedRate'),
     isPaused: optionalBoolean(row, 'isPaused'),
-  });
+  };
 }

@@ -47,7 +47,7 @@ export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): LogP
   const invalid: InvalidLogRow[] = [];
   const onDropped = (row: unknown): void => void invalid.push(...invalidRow(row));
   const rows = rowsOf(drops, page[what], { what, parse: (row) => parseEntry(row, names), onDropped });
-  return { rows, invalid, ...(cursor !== undefined && { cursor }) };
+  return { rows, invalid, cursor };
 }
 
 /** Returns the identity of an invalid row. A row without id and time cannot be distinguished from others. */
@@ -56,7 +56,7 @@ function invalidRow(row: unknown): InvalidLogRow[] {
   const { messageId } = row as { readonly messageId?: unknown };
   const time = new Drops().field(() => optionalTime(row as JsonObject, 'time'));
   if (time === undefined && (messageId === undefined || messageId === null)) return [];
-  return [{ identity: hash('sha256', JSON.stringify(row)), ...(time !== undefined && { time }) }];
+  return [{ identity: hash('sha256', JSON.stringify(row)), time }];
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

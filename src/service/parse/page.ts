@@ -14,7 +14,7 @@ type SourceReviver = (key: string, value: unknown, context: { readonly source?: 
 export function parsePage(body: Buffer): RawPage {
   const page = objectOf(parseJson(body), 'answer');
   const cursor = cursorOf(page, body);
-  return { page, ...(cursor !== undefined && { cursor }) };
+  return { page, cursor };
 }
 
 /** Returns the cursor. Cursors may exceed 2^53, so a numeric one is parsed again as text. */

@@ -1,6 +1,6 @@
 /** Parses the response to a publish (interface 2.2): one result, or one for each endpoint of a URL Group. */
 import type { PublishResult } from '../api.ts';
-import { compact, objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
+import { objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
 
 /** Parses an object, a list of them, or `{messages: [list]}`, with status 200 or 202. */
 export function parsePublish(body: Buffer): readonly PublishResult[] {
@@ -12,9 +12,9 @@ export function parsePublish(body: Buffer): readonly PublishResult[] {
 
 function parseResult(value: unknown): PublishResult {
   const row = objectOf(value, 'message');
-  return compact<PublishResult>({
+  return {
     messageId: requireText(row, 'messageId'),
     deduplicated: optionalBoolean(row, 'deduplicated') ?? false,
     url: optionalText(row, 'url'),
-  });
+  };
 }

@@ -57,18 +57,6 @@ export class Drops {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The members of T, each stated; optional ones may be undefined. */
-export type Draft<T> = { [K in keyof Required<T>]: T[K] };
-
-/** Returns the draft without its undefined members. */
-export function compact<T extends object>(draft: Draft<T>): T {
-  const result: Record<string, unknown> = {};
-  for (const key in draft) {
-    if (draft[key] !== undefined) result[key] = draft[key];
-  }
-  return result as T;
-}
-
 /** @throws {MalformedAnswer} */
 export function parseJson(body: Buffer): unknown {
   const exceeded = exceededJsonBound(body, JSON_BOUNDS);

@@ -2,7 +2,6 @@
 import type { SearchIndex } from '#foundation/domain/search-index.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
-  compact,
   objectOf,
   optionalBoolean,
   optionalCount,
@@ -24,7 +23,7 @@ export function parseSearchIndex(
   const row = objectOf(parseJson(body), 'answer');
   const count = (field: string): number | undefined => drops.field(() => optionalCount(row, field));
   const limit = (field: string): number | undefined => drops.field(() => optionalLimit(row, field));
-  return compact<SearchIndex>({
+  return {
     index: asked ?? requireText(row, 'id'),
     name: requireText(row, 'name'),
     plan: requireText(row, 'type'),
@@ -42,7 +41,7 @@ export function parseSearchIndex(
     inputEnrichmentEnabled: drops.field(() => optionalBoolean(row, 'input_enrichment_enabled')),
     hasIntegration: drops.field(() => isSet(row, names.integrationEmailField)),
     throughput: pointsOf(drops, row, 'throughput_vector'),
-  });
+  };
 }
 
 /** Returns undefined if the record does not have the field. */

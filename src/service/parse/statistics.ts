@@ -13,7 +13,6 @@ import {
 } from '#foundation/domain/statistics.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
-  compact,
   MalformedAnswer,
   objectOf,
   optionalAmount,
@@ -35,24 +34,22 @@ export function parseAccountStats(body: Buffer, drops: Drops, names: WireNames):
     pointsOf(drops, row, field, largest);
   const series = (field: string): readonly NamedSeries[] | undefined =>
     listOf(drops, row, { field, parse: (item) => parseSeries(item, drops, largestPoint) });
-  return notEmpty(
-    compact<AccountStats>({
-      days: drops.field(() => optionalTexts(row, 'days')),
-      dlqMessages: drops.field(() => optionalCount(row, 'dlq_message_count')),
-      monthBillingUsd: drops.field(() => optionalAmount(row, 'total_monthly_billing', LARGEST.dollars)),
-      dailyBillings: points('daily_billings', LARGEST.dollars),
-      dailyBandwidths: bandwidthsOf(drops, row, { field: 'daily_bandwidths', names }),
-      dailyRequests: listOf(drops, row, {
-        field: 'daily_requests',
-        parse: (item) => parseRequestsPoint(item, largestPoint),
-      }),
-      used: points('daily_used', largestPoint),
-      usedWorkflow: points('daily_used_workflow', largestPoint),
-      bandwidthUsed: bandwidthsOf(drops, row, { field: 'daily_bandwidth_used', names }),
-      messages: series(names.dailyMessagesField),
-      workflowMessages: series('daily_workflow_messages'),
+  return notEmpty({
+    days: drops.field(() => optionalTexts(row, 'days')),
+    dlqMessages: drops.field(() => optionalCount(row, 'dlq_message_count')),
+    monthBillingUsd: drops.field(() => optionalAmount(row, 'total_monthly_billing', LARGEST.dollars)),
+    dailyBillings: points('daily_billings', LARGEST.dollars),
+    dailyBandwidths: bandwidthsOf(drops, row, { field: 'daily_bandwidths', names }),
+    dailyRequests: listOf(drops, row, {
+      field: 'daily_requests',
+      parse: (item) => parseRequestsPoint(item, largestPoint),
     }),
-  );
+    used: points('daily_used', largestPoint),
+    usedWorkflow: points('daily_used_workflow', largestPoint),
+    bandwidthUsed: bandwidthsOf(drops, row, { field: 'daily_bandwidth_used', names }),
+    messages: series(names.dailyMessagesField),
+    workflowMessages: series('daily_workflow_messages'),
+  });
 }
 
 /** Parses the statistics of an index. `index` is the requested id. */
@@ -65,7 +62,7 @@ export function parseVectorStats(
   const count = (field: string, largest?: number): number | undefined =>
     drops.field(() => optionalCount(row, field, largest));
   const points = (field: string): readonly DataPoint[] | undefined => pointsOf(drops, row, field);
-  const scalars = compact<Omit<VectorStats, 'index' | 'latencyMean' | 'latencyP99' | 'throughput'>>({
+  const scalars: Omit<VectorStats, 'index' | 'latencyMean' | 'latencyP99' | 'throughput'> = {
     vectors: count('current_vector_count'),
     pendingVectors: count('pending_index_count'),
     storageBytes: count('storage_usage', LARGEST.bytes),
@@ -79,26 +76,26 @@ export function parseVectorStats(
     monthCostUsd: drops.field(() => optionalAmount(row, 'monthly_cost', LARGEST.dollars)),
     dailyBandwidths: bandwidthsOf(drops, row, { field: 'daily_bandwidths', names }),
     dataSize: points('data_size'),
-  });
+  };
   return {
     index,
     ...notEmpty(scalars),
-    latencyMean: compact<VectorStats['latencyMean']>({
+    latencyMean: {
       query: points('query_latency_mean'),
       update: points('update_latency_mean'),
       embed: points('embeds_latency_mean'),
       rerank: points('rerank_latency_mean'),
-    }),
-    latencyP99: compact<VectorStats['latencyP99']>({
+    },
+    latencyP99: {
       query: points('query_latency_99'),
       update: points('update_latency_99'),
       embed: points('embeds_latency_99'),
       rerank: points('rerank_latency_99'),
-    }),
-    throughput: compact<VectorStats['throughput']>({
+    },
+    throughput: {
       query: points('query_throughput'),
       update: points('update_throughput'),
-    }),
+    },
   };
 }
 
@@ -137,11 +134,11 @@ function parsePoint(row: JsonObject, largest: number): DataPoint {
 }
 
 function parseRequestsPoint(row: JsonObject, largest: number): RequestsPoint {
-  return compact<RequestsPoint>({
+  return {
     ...parsePoint(row, largest),
     workflowMessages: optionalAmount(row, 'workflow_message', largest),
     workflowRuns: optionalAmount(row, 'workflow_run', largest),
-  });
+  };
 }
 
 function parseSeries(row: JsonObject, drops: Drops, largest: number): NamedSeries {
@@ -162,6 +159,7 @@ function optionalTexts(row: JsonObject, field: string): readonly string[] | unde
  * look like one without values.
  */
 function notEmpty<T extends object>(stats: T): T {
-  if (Object.keys(stats).length === 0) throw new MalformedAnswer('it has none of the statistics');
+  if (Object.values(stats).every((value) => value === undefined))
+    throw new MalformedAnswer('it has none of the statistics');
   return stats;
 }

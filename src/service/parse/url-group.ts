@@ -1,15 +1,6 @@
 /** Parses URL Groups (interface 2.1). */
 import type { UrlGroup } from '#foundation/domain/url-group.ts';
-import {
-  compact,
-  LONGEST_TEXT,
-  optionalText,
-  parseJson,
-  requireText,
-  rowsOf,
-  type Drops,
-  type JsonObject,
-} from './reader.ts';
+import { LONGEST_TEXT, optionalText, parseJson, requireText, rowsOf, type Drops, type JsonObject } from './reader.ts';
 import { optionalTime } from './time.ts';
 
 export function parseUrlGroups(body: Buffer, drops: Drops): readonly UrlGroup[] {
@@ -17,17 +8,16 @@ export function parseUrlGroups(body: Buffer, drops: Drops): readonly UrlGroup[] 
 }
 
 function parseGroup(row: JsonObject, drops: Drops): UrlGroup {
-  return compact<UrlGroup>({
+  return {
     name: requireText(row, 'name'),
     createdAt: optionalTime(row, 'createdAt'),
     updatedAt: optionalTime(row, 'updatedAt'),
     endpoints: rowsOf(drops, row['endpoints'] ?? null, {
       what: 'endpoints',
-      parse: (endpoint) =>
-        compact<UrlGroup['endpoints'][number]>({
-          name: optionalText(endpoint, 'name'),
-          url: requireText(endpoint, 'url', LONGEST_TEXT),
-        }),
+      parse: (endpoint) => ({
+        name: optionalText(endpoint, 'name'),
+        url: requireText(endpoint, 'url', LONGEST_TEXT),
+      }),
     }),
-  });
+  };
 }

@@ -7,7 +7,6 @@ import type { WireNames } from '../wire-names.ts';
 import { labelsOf } from './labels.ts';
 import { parsePage } from './page.ts';
 import {
-  compact,
   LONGEST_TEXT,
   MalformedAnswer,
   objectOf,
@@ -57,7 +56,7 @@ function parseRows<Row>(body: Buffer, drops: Drops, parse: (row: JsonObject) => 
   const { page, cursor } = parsePage(body);
   if (page['messages'] === undefined) throw new MalformedAnswer('the field messages is missing');
   const rows = rowsOf(drops, page['messages'], { what: 'messages', parse });
-  return { rows, ...(cursor !== undefined && { cursor }) };
+  return { rows, cursor };
 }
 
 /** Parses the result of a resume completely or not at all: an unreadable run makes the response malformed. */
@@ -66,7 +65,7 @@ export function parseResume(body: Buffer): ResumeAnswer {
   const list = page['workflowRuns'];
   if (!Array.isArray(list)) throw new MalformedAnswer('workflowRuns is not a list');
   const runs = Array.from(list, (run) => parseRun(objectOf(run, 'workflowRuns')));
-  return { runs, ...(cursor !== undefined && { cursor }) };
+  return { runs, cursor };
 }
 
 export function parseTrigger(body: Buffer): WorkflowRun {
@@ -76,19 +75,19 @@ export function parseTrigger(body: Buffer): WorkflowRun {
 /** Parses the response to both bulk deletes. */
 export function parseDelete(body: Buffer): DeleteAnswer {
   const { page, cursor } = parsePage(body);
-  return { deleted: requireCount(page, 'deleted'), ...(cursor !== undefined && { cursor }) };
+  return { deleted: requireCount(page, 'deleted'), cursor };
 }
 
 function parseRun(row: JsonObject): WorkflowRun {
-  return compact<WorkflowRun>({
+  return {
     workflowRunId: requireText(row, 'workflowRunId'),
     workflowCreatedAt: optionalTime(row, 'workflowCreatedAt'),
-  });
+  };
 }
 
 function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
   const headers = storedHeaders(row['header'], names);
-  return compact<WorkflowDlqEntry>({
+  return {
     dlqId: requireText(row, 'dlqId'),
     workflowRunId: requireText(row, 'workflowRunId'),
     workflowUrl: requireText(row, 'workflowUrl', LONGEST_TEXT),
@@ -105,7 +104,7 @@ function parseEntry(row: JsonObject, names: WireNames): WorkflowDlqEntry {
     failureFunctionState: failureFunctionState(row),
     responseStatus: optionalStatus(row, 'responseStatus'),
     responseText: responseText(row),
-  });
+  };
 }
 
 const FINGERPRINT_LENGTH = 24;
