@@ -3,6 +3,8 @@
  * views of the API. The floor of each search is a plain loop over the same rows, in the same run. Reports medians, ratios,
  * the longest time without a turn of the event loop during the first grouping, and the memory of the grouping.
  */
+import { searchDeadLetters } from '#operate/contract/dead-letters.ts';
+import { readQuery } from '#operate/http/query.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +79,8 @@ const again = listing();
 print('grouping without a change', await median(async () => publish([...again])));
 const floor = await median(() => again.filter(({ labels }) => labels.includes('label-7')).length);
 print('floor: a loop over all rows', floor);
-const search = (query: string) => () => json(200, deadLetterList(deps, new URLSearchParams(query)));
+const search = (query: string) => () =>
+  json(200, deadLetterList(deps, readQuery(new URLSearchParams(query), searchDeadLetters.query)));
 const biggest = watch.all().toSorted((a, b) => b.ever - a.ever)[0]!;
 const middle = String(rows[ENTRIES / 2]!.createdAt);
 for (const [name, query] of [
@@ -90,7 +93,7 @@ for (const [name, query] of [
 ] as const) {
   print(name, await median(search(query)), floor);
 }
-print('list of incidents', await median(() => json(200, incidentList(deps, new URLSearchParams()))), floor);
+print('list of incidents', await median(() => json(200, incidentList(deps, { limit: 50 }))), floor);
 print(
   `incident with ${biggest.ever} members`,
   await median(async () => json(200, { a: await incidentDetail(deps, biggest) })),

@@ -163,6 +163,8 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operate/situation': [DOMAIN],
   // Operations of the service that operators send by name.
   'operate/operations': [DOMAIN, PLATFORM, 'service', 'automate/ledger', 'operate/http'],
+  // Each resource and each route of the API, stated once.
+  'operate/contract': [DOMAIN, 'automate/ledger', 'operate/http', 'operate/situation'],
   'operate/api': [
     DOMAIN,
     PLATFORM,
@@ -176,6 +178,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/http',
     'operate/operations',
     'operate/situation',
+    'operate/contract',
   ],
   // What the replicas show of the accounts of the others.
   'operate/views': [
@@ -185,10 +188,19 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'observe/observations',
     'observe/incidents',
     'automate/ledger',
+    'operate/contract',
     'operate/api',
   ],
   // The memo of redacted texts.
-  'operate/pages': [DOMAIN, PLATFORM, 'automate/ledger', 'operate/http', 'operate/api', 'operate/situation'],
+  'operate/pages': [
+    DOMAIN,
+    PLATFORM,
+    'automate/ledger',
+    'operate/http',
+    'operate/contract',
+    'operate/api',
+    'operate/situation',
+  ],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
   'operate/cli': [
@@ -202,7 +214,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/control',
     'emulator/sample',
     'emulator/http',
-    'operate/api',
+    'operate/contract',
     'automate/ledger',
     'automate/policytest',
     'observe/catalog',

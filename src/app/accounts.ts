@@ -5,7 +5,7 @@ import { AnswerMemory } from '#service/answer-memory.ts';
 import { createClient, type AccountClient, type ClientOptions } from '#service/create-client.ts';
 import type { Holds } from '#service/holds.ts';
 import { loadUse } from '#service/kept-use.ts';
-import type { ApiUsage } from '#operate/api/status-views.ts';
+import type { ApiUsage } from '#operate/contract/status.ts';
 import type { CollectorTarget } from '#observe/collectors/index.ts';
 import type { Account, Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

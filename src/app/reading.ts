@@ -3,13 +3,14 @@ import { configLines, shownConfig } from '#config/shown-config.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
-import type { ReadingPorts, ValueCount } from '#operate/api/reading-ports.ts';
+import type { ReadingPorts } from '#operate/api/reading-ports.ts';
 import { allPolicies } from './all-policies.ts';
 import type { Generation } from './generation.ts';
 import { accountBudgets } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
 import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
+import type { ValueCount } from '#operate/contract/readings.ts';
 
 export function readingPorts(
   generation: Generation,

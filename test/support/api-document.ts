@@ -1,5 +1,5 @@
 /** Compares responses of a daemon with the document of its API. */
-import type { ApiDocument } from '#operate/api/openapi/document.ts';
+import type { ApiDocument } from '#operate/contract/document.ts';
 import { problems, type Schemas } from './json-schema.ts';
 
 export interface Described {

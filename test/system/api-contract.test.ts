@@ -1,7 +1,7 @@
 /** The API's document against the responses of a real daemon over the emulator, from the first read to an applied plan. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ApiDocument } from '#operate/api/openapi/document.ts';
+import type { ApiDocument } from '#operate/contract/document.ts';
 import { documentProblems } from '../support/api-document.ts';
 import { daemonWorld } from '../support/daemon-world.ts';
 import { publish, TEST_TOKEN } from '../support/service.ts';

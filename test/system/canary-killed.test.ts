@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import type { CanaryPhase, CanaryRound } from '#foundation/domain/canary.ts';
 import type { RoundRecord } from '#observe/canary/store.ts';
-import type { CanariesView } from '#operate/api/canaries.ts';
+import type { CanariesView } from '#operate/contract/readings.ts';
 import { addressOf } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { faultProxy, type Passed } from '../support/fault-proxy.ts';

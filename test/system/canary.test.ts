@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
-import type { CanariesView } from '#operate/api/canaries.ts';
+import type { CanariesView } from '#operate/contract/readings.ts';
 import { freePort } from '../support/free-port.ts';
 import { emulatorProgram, opsd } from '../support/program.ts';
 import { TEST_TOKEN } from '../support/service.ts';

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { SourceView } from '#operate/api/status-views.ts';
+import type { SourceView } from '#operate/contract/status.ts';
 import { addressOf } from '../support/daemon-world.ts';
 import { HARMS } from './hostile-service.ts';
 import { httpSink } from '../support/http-sink.ts';

@@ -22,7 +22,7 @@ import type { Route, RouteContext } from '../http/route.ts';
 import type { Performed } from '../operations/perform.ts';
 import type { AskedOperation } from '../operations/ports.ts';
 import type { ReadingPorts } from './reading-ports.ts';
-import type { AccountLease, ApiUsage, LabelView } from './status-views.ts';
+import type { AccountLease, ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Parts of the ledger that the API shows. */
 export interface LedgerReader

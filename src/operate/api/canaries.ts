@@ -1,18 +1,7 @@
 /** Canaries: their verdicts, who must act, and their last messages. */
 import type { CanaryState, CanaryVerdict } from '#foundation/domain/canary.ts';
+import type { CanariesView } from '../contract/readings.ts';
 import type { ApiDeps } from './api-deps.ts';
-
-/** One canary: `/api/v1/canaries`. */
-export interface CanaryView extends CanaryState {
-  /** Next step for this verdict; absent if none is needed. */
-  readonly next?: string;
-}
-
-export interface CanariesView {
-  readonly at: number;
-  /** Failing canaries first, then in the order of the configuration. */
-  readonly canaries: readonly CanaryView[];
-}
 
 /** Meaning of a verdict, and the next step. */
 interface VerdictHelp {
@@ -56,10 +45,7 @@ export const VERDICT_HELP: Readonly<Record<CanaryVerdict, VerdictHelp>> = {
 
 export function readCanaries(deps: Pick<ApiDeps, 'clock' | 'canaries'>, account?: string): CanariesView {
   const states = deps.canaries.states().filter((state) => account === undefined || state.account === account);
-  const views = states.map((state): CanaryView => {
-    const { next } = VERDICT_HELP[state.verdict];
-    return { ...state, ...(next !== undefined && { next }) };
-  });
+  const views = states.map((state) => ({ ...state, next: VERDICT_HELP[state.verdict].next }));
   return { at: deps.clock.now(), canaries: views.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a))) };
 }
 

@@ -3,21 +3,19 @@
  * failure callbacks. Sends no request. The order is newest first, and a page continues after the last row of the
  * previous one, so arrivals and departures in between neither repeat nor hide other rows.
  */
-import { z } from 'zod';
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { DEAD_LETTER_QUEUES, type DeadLetterQueue } from '#foundation/domain/incident.ts';
-import { FAILURE_CAUSES, failureCause } from '#foundation/domain/reason.ts';
+import { failureCause, type FailureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import {
-  boundedText,
-  cursorParameter,
-  limitParameter,
-  pastOf,
-  pastParameter,
-  readQuery,
-  textParameter,
-} from '../http/query.ts';
+  DEAD_LETTER_FILTERS,
+  type DeadLetterFilter,
+  type QueueStatus,
+  type searchDeadLetters,
+} from '../contract/dead-letters.ts';
+import type { QueryOf } from '../contract/route.ts';
+import { pastOf } from '../http/query.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { knownAccount } from './known-account.ts';
@@ -30,16 +28,6 @@ export type FoundDeadLetter = { readonly account: string; readonly at: number } 
   | { readonly queue: 'message'; readonly row: DeadLetter }
 );
 
-/** State of the daemon's data about one queue of one account. */
-export interface QueueStatus {
-  readonly account: string;
-  readonly queue: DeadLetterQueue;
-  /** Epoch milliseconds of the last complete reading. Absent if there was none. */
-  readonly readAt?: number;
-  /** Reason why the list may be incomplete or outdated. */
-  readonly problem?: string;
-}
-
 export interface DeadLetterPage {
   readonly total: number;
   readonly found: readonly FoundDeadLetter[];
@@ -47,54 +35,10 @@ export interface DeadLetterPage {
   readonly queues: readonly QueueStatus[];
 }
 
-/** Filters as the service names them. Values of one filter are alternatives; all filters must match. */
-const DEAD_LETTER_FILTERS = [
-  'dlqId',
-  'label',
-  'workflowUrl',
-  'workflowRunId',
-  'flowControlKey',
-  'failureFunctionState',
-  'callerIp',
-  'messageId',
-  'url',
-  'topicName',
-  'scheduleId',
-  'responseStatus',
-] as const;
-type Filter = (typeof DEAD_LETTER_FILTERS)[number];
+type DeadLetterQuery = QueryOf<typeof searchDeadLetters>;
 
-function valuesParameter(description: string) {
-  return z.array(boundedText(1_000)).exactOptional().describe(description);
-}
-
-const filterParameters = Object.fromEntries(
-  DEAD_LETTER_FILTERS.map((name) => [name, valuesParameter(`Only dead letters with one of these values of ${name}.`)]),
-) as Record<Filter, ReturnType<typeof valuesParameter>>;
-
-export const deadLetterQuery = z.strictObject({
-  account: textParameter('Only dead letters of this account.'),
-  queue: z
-    .enum(DEAD_LETTER_QUEUES, `must be ${DEAD_LETTER_QUEUES.join(' or ')}`)
-    .exactOptional()
-    .describe('Only this queue.'),
-  ...filterParameters,
-  incident: textParameter('Only members of this incident.'),
-  cause: z
-    .array(z.enum(FAILURE_CAUSES, `must be one of ${FAILURE_CAUSES.join(', ')}`))
-    .exactOptional()
-    .describe('Only dead letters with one of these causes.'),
-  since: pastParameter('Only failures since this time'),
-  fromDate: pastParameter('Only failures since this time, inclusive'),
-  toDate: pastParameter('Only failures until this time, inclusive'),
-  limit: limitParameter({ standard: 50, max: 500 }),
-  cursor: cursorParameter(),
-});
-type DeadLetterQuery = z.output<typeof deadLetterQuery>;
-
-/** @throws {HttpError} 400 for an unknown parameter: a typo must not list everything */
-export function searchDeadLetters(deps: DeadLetterDeps, parameters: URLSearchParams): DeadLetterPage {
-  const query = readQuery(parameters, deadLetterQuery);
+/** @throws {HttpError} 400 for an unknown cursor, 404 for an unknown account */
+export function pageOfDeadLetters(deps: DeadLetterDeps, query: DeadLetterQuery): DeadLetterPage {
   const { limit } = query;
   const accounts = accountsOf(deps, query.account);
   const queues = DEAD_LETTER_QUEUES.filter((queue) => (query.queue ?? queue) === queue);
@@ -114,7 +58,7 @@ export function searchDeadLetters(deps: DeadLetterDeps, parameters: URLSearchPar
     total,
     found: page,
     queues: queueStatuses(deps, accounts, queues),
-    ...(isMore && { cursor: cursorAt(page.at(-1)!) }),
+    cursor: isMore ? cursorAt(page.at(-1)!) : undefined,
   };
 }
 
@@ -213,16 +157,16 @@ function matcher(deps: DeadLetterDeps, query: DeadLetterQuery): (found: FoundDea
   };
 }
 
-export function causeOf(found: FoundDeadLetter): string {
+export function causeOf(found: FoundDeadLetter): FailureCause {
   return found.queue === 'workflow'
     ? failureCause(found.row.responseStatus, found.row.responseText)
     : failureCause(found.row.status, undefined);
 }
 
 /** A filter on a field that a row does not have never matches. */
-function meets({ row }: FoundDeadLetter, name: Filter, wanted: ReadonlySet<string>): boolean {
+function meets({ row }: FoundDeadLetter, name: DeadLetterFilter, wanted: ReadonlySet<string>): boolean {
   if (name === 'label') return sharedLabel(row.labels, [...wanted]) !== undefined;
-  const fields = row as Partial<Readonly<Record<Filter | 'status', string | number>>>;
+  const fields = row as Partial<Readonly<Record<DeadLetterFilter | 'status', string | number>>>;
   const value = name === 'responseStatus' ? (fields['responseStatus'] ?? fields['status']) : fields[name];
   if (value === undefined) return false;
   const text = String(value);
@@ -302,5 +246,5 @@ function statusOf({ board, incidents }: DeadLetterDeps, account: string, queue: 
       : board.isStale(account, 'workflowDlq')
         ? `the last reading is too old${failure}`
         : undefined);
-  return { account, queue, ...(readAt !== undefined && { readAt }), ...(problem !== undefined && { problem }) };
+  return { account, queue, readAt, problem };
 }

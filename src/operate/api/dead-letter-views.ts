@@ -1,72 +1,21 @@
 /** Dead letters as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
-import type { DeadLetterQueue } from '#foundation/domain/incident.ts';
 import { incidentReason } from '#foundation/domain/incident-reason.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import { redact, redactData } from '#foundation/domain/redact.ts';
+import type { DeadLetterList, DeadLetterSample, DeadLetterView, searchDeadLetters } from '../contract/dead-letters.ts';
+import type { QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
 import {
   causeOf,
   findDeadLetters,
-  searchDeadLetters,
+  pageOfDeadLetters,
   type DeadLetterDeps,
-  type DeadLetterPage,
   type FoundDeadLetter,
-  type QueueStatus,
 } from './dead-letter-query.ts';
 
-export interface DeadLetterView {
-  /** The dlqId. */
-  readonly id: string;
-  readonly account: string;
-  readonly queue: DeadLetterQueue;
-  readonly failedAt: number;
-  /** Absent if the retention is not configured. */
-  readonly expiresAt?: number;
-  /** Absent if the dead letter is not grouped yet. */
-  readonly incident?: string;
-  readonly cause: string;
-  /** Normalized reason, as in its incident. */
-  readonly reason: string;
-  readonly responseStatus?: number;
-  /** Workflow DLQ only: start of the last response body. */
-  readonly responseText?: string;
-  readonly url?: string;
-  /** Labels without the daemon's own stamps. */
-  readonly labels: readonly string[];
-  readonly workflowUrl?: string;
-  readonly workflowRunId?: string;
-  readonly workflowCreatedAt?: number;
-  readonly method?: string;
-  readonly flowControlKey?: string;
-  readonly callerIp?: string;
-  readonly failureFunctionState?: string;
-  readonly maxRetries?: number;
-  readonly messageId?: string;
-  readonly createdAt?: number;
-  readonly topicName?: string;
-  readonly scheduleId?: string;
-  readonly retried?: number;
-}
-
-export interface DeadLetterList {
-  readonly at: number;
-  /** Number of all dead letters that match. */
-  readonly total: number;
-  readonly deadLetters: readonly DeadLetterView[];
-  /** Cursor of the next page; absent at the end. */
-  readonly cursor?: string;
-  readonly queues: readonly QueueStatus[];
-}
-
-export function deadLetterList(deps: DeadLetterDeps, query: URLSearchParams): DeadLetterList {
-  const { total, found, cursor, queues }: DeadLetterPage = searchDeadLetters(deps, query);
-  return {
-    at: deps.clock.now(),
-    total,
-    deadLetters: found.map((one) => deadLetterView(deps, one)),
-    ...(cursor !== undefined && { cursor }),
-    queues,
-  };
+export function deadLetterList(deps: DeadLetterDeps, query: QueryOf<typeof searchDeadLetters>): DeadLetterList {
+  const { found, ...page } = pageOfDeadLetters(deps, query);
+  return { at: deps.clock.now(), deadLetters: found.map((one) => deadLetterView(deps, one)), ...page };
 }
 
 export function deadLetterView(deps: DeadLetterDeps, found: FoundDeadLetter): DeadLetterView {
@@ -78,35 +27,17 @@ export function deadLetterView(deps: DeadLetterDeps, found: FoundDeadLetter): De
     account,
     queue,
     failedAt,
-    ...(retention !== undefined && { expiresAt: failedAt + retention }),
-    ...(incident !== undefined && { incident }),
+    expiresAt: retention === undefined ? undefined : failedAt + retention,
+    incident,
     cause: causeOf(found),
     labels: row.labels.filter((label) => !isStamp(label)),
   };
   if (found.queue === 'message') {
     const { account: _account, dlqId: _id, learnedAt: _at, status, labels: _labels, ...rest } = found.row;
-    return {
-      ...common,
-      reason: incidentReason(status, undefined),
-      ...(status !== undefined && { responseStatus: status }),
-      ...rest,
-    };
+    return { ...common, reason: incidentReason(status, undefined), responseStatus: status, ...rest };
   }
   const { dlqId: _id, createdAt: _at, timesIn: _unit, fingerprint: _print, labels: _labels, ...rest } = found.row;
   return { ...common, reason: incidentReason(rest.responseStatus, rest.responseText), ...rest };
-}
-
-/** Body and headers of a dead letter, redacted. */
-export interface DeadLetterSample {
-  /** Headers by name, with credentials masked. */
-  readonly headers?: unknown;
-  readonly body?: string;
-  readonly responseHeaders?: unknown;
-  readonly responseBody?: string;
-  /** True if a body was cut. */
-  readonly isCut?: true;
-  /** Reason why there is no sample, and how to get it. */
-  readonly problem?: string;
 }
 
 const SAMPLE_LENGTH = 4_096;
@@ -150,11 +81,11 @@ function sampleOf(row: Readonly<Record<string, unknown>>): DeadLetterSample {
   const responseBody = textOf(row, 'responseBody');
   const isCut = [body, responseBody].some((text) => text !== undefined && text.length > SAMPLE_LENGTH);
   return {
-    ...(row['header'] !== undefined && { headers: redactData(row['header']) }),
-    ...(body !== undefined && { body: shown(body) }),
-    ...(row['responseHeader'] !== undefined && { responseHeaders: redactData(row['responseHeader']) }),
-    ...(responseBody !== undefined && { responseBody: shown(responseBody) }),
-    ...(isCut && { isCut }),
+    headers: redactData(row['header']),
+    body: body && shown(body),
+    responseHeaders: redactData(row['responseHeader']),
+    responseBody: responseBody && shown(responseBody),
+    isCut: isCut || undefined,
   };
 }
 

@@ -1,138 +1,29 @@
 /** Incidents as the API and the pages show them. Field names are stable. Times are epoch milliseconds. */
-import { z } from 'zod';
-import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { FailureRate } from '#foundation/domain/failure-rate.ts';
 import {
   DEAD_LETTER_QUEUES,
   INCIDENT_STATES,
   isLowerBound,
   isSinceKnown,
   membersNow,
-  type Acknowledgment,
-  type DeadLetterQueue,
   type FailingDeliveries,
   type Incident,
   type IncidentState,
 } from '#foundation/domain/incident.ts';
-import type { Selection } from '#foundation/domain/selection.ts';
 import { isStamp } from '#foundation/domain/lineage.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
-import type { IncidentMark } from '#observe/incidents/incident-store.ts';
 import { incidentTitle } from '#observe/incidents/incident-reports.ts';
-import { cursorParameter, limitParameter, readQuery, textParameter } from '../http/query.ts';
+import type { IncidentDetail, IncidentList, IncidentView, listIncidents } from '../contract/incidents.ts';
+import type { QueryOf } from '../contract/route.ts';
 import { HttpError } from '../http/reply.ts';
 import { commandOfAction, incidentNextStep, type NextStep } from '../situation/next-step.ts';
 import type { ApiDeps } from './api-deps.ts';
-import { accountsOf, queueStatuses, rowsOf, type FoundDeadLetter, type QueueStatus } from './dead-letter-query.ts';
-import { deadLetterView, type DeadLetterView } from './dead-letter-views.ts';
-import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
+import { accountsOf, queueStatuses, rowsOf, type FoundDeadLetter } from './dead-letter-query.ts';
+import { deadLetterView } from './dead-letter-views.ts';
+import { storedPlanView } from './stored-plans.ts';
 
 export type IncidentDeps = Pick<ApiDeps, 'clock' | 'board' | 'accounts' | 'incidents' | 'policies' | 'ledger'>;
-
-/** One incident of the list: `/api/v1/incidents`. */
-export interface IncidentView {
-  readonly id: string;
-  readonly account: string;
-  readonly state: IncidentState;
-  /** Fault in a few words. */
-  readonly title: string;
-  readonly kind: Incident['kind'];
-  /** Label of the workflow, or host of the destination. */
-  readonly place: string;
-  readonly reason: string;
-  readonly cause: string;
-  readonly firstAt: number;
-  /** False if deliveries may have failed before `firstAt`, because older attempts are not known. */
-  readonly isSinceKnown: boolean;
-  readonly lastAt: number;
-  readonly openedAt: number;
-  readonly resolvedAt?: number;
-  readonly members: {
-    readonly now: number;
-    readonly ever: number;
-    readonly expired: number;
-    readonly workflow: number;
-    readonly message: number;
-    /** True if there may be more than these numbers: no operation lists the message DLQ. */
-    readonly isLowerBound: boolean;
-  };
-  readonly deliveries?: Omit<FailingDeliveries, 'earlier' | 'isSinceKnown'>;
-  /** Members over time, at most 24 steps. */
-  readonly rate?: FailureRate;
-  /** Absent if the retention is not configured, or without members. */
-  readonly firstExpiresAt?: number;
-  readonly acknowledged?: Acknowledgment;
-}
-
-/** A policy that acts on failures of this kind. */
-interface IncidentPolicyView extends Pick<
-  PolicyStatus,
-  'name' | 'action' | 'mode' | 'effectiveMode' | 'reducedBy' | 'held' | 'schedule' | 'nextRunAt'
-> {
-  /** Number of members that it selects. */
-  readonly selects: number;
-}
-
-interface IncidentCampaignView extends Pick<
-  Campaign,
-  'id' | 'policy' | 'group' | 'state' | 'step' | 'size' | 'judged' | 'verified' | 'until' | 'reason'
-> {
-  readonly begunAt: number;
-}
-
-/** One incident with everything about it: `/api/v1/incidents/{id}`. */
-export interface IncidentDetail extends IncidentView {
-  /** Former ids of the incident. */
-  readonly aliases: readonly string[];
-  /** Most frequent labels and flow-control keys of the members, at most 20 each. */
-  readonly labels: readonly Count[];
-  readonly flowControlKeys: readonly Count[];
-  /** Deliveries to the members' most frequent destination in the last 15 minutes. Absent if unknown. */
-  readonly destination?: { readonly host: string; readonly delivered: number; readonly attempts: number };
-  /** Newest member. `/api/v1/dead-letters/{id}?body=true` reads its body and headers. */
-  readonly sample?: DeadLetterView;
-  readonly policies: readonly IncidentPolicyView[];
-  /** Stored plans about members, with their number of members. */
-  readonly plans: readonly (StoredPlanView & { readonly members: number })[];
-  readonly campaigns: readonly IncidentCampaignView[];
-  /** Ids of campaigns that ended. */
-  readonly endedCampaigns: readonly string[];
-  /** Changes of the daemon's configuration and version, from an hour before the first failure on. */
-  readonly marks: readonly IncidentMark[];
-  /** Ids of the members by queue, oldest first, at most 1,000 each. */
-  readonly memberIds: MemberIds;
-  /** Selection of a manual plan that resumes these runs; absent without runs. */
-  readonly selection?: Required<Pick<Selection, 'account' | 'action' | 'queue' | 'ids'>>;
-  /** Next step, and the command for it. */
-  readonly next: { readonly text: string; readonly command?: string };
-}
-
-type MemberIds = Readonly<Record<DeadLetterQueue, readonly string[]>>;
-
-interface Count {
-  readonly name: string;
-  readonly count: number;
-}
-
-export interface IncidentList {
-  readonly at: number;
-  readonly total: number;
-  readonly incidents: readonly IncidentView[];
-  readonly cursor?: string;
-  readonly queues: readonly QueueStatus[];
-}
-
-export const incidentQuery = z.strictObject({
-  account: textParameter('Only incidents of this account.'),
-  state: z
-    .array(z.enum(INCIDENT_STATES, `must be one of ${INCIDENT_STATES.join(', ')}`))
-    .exactOptional()
-    .describe('Only incidents in one of these states; default: all.'),
-  limit: limitParameter({ standard: 50, max: 500 }),
-  cursor: cursorParameter(),
-});
 
 const MOST_COUNTS = 20;
 /** A manual plan takes as many ids. */
@@ -140,8 +31,8 @@ const MOST_IDS = 1_000;
 const MARKS_BEFORE_MS = 3_600_000;
 
 /** Incidents, unresolved ones first, then the newest first. @throws {HttpError} 400, 404 */
-export function incidentList(deps: IncidentDeps, parameters: URLSearchParams): IncidentList {
-  const { account: wanted, state: states = INCIDENT_STATES, limit, cursor } = readQuery(parameters, incidentQuery);
+export function incidentList(deps: IncidentDeps, query: QueryOf<typeof listIncidents>): IncidentList {
+  const { account: wanted, state: states = INCIDENT_STATES, limit, cursor } = query;
   const accounts = accountsOf(deps, wanted);
   const matching = deps.incidents
     .all()
@@ -158,7 +49,7 @@ export function incidentList(deps: IncidentDeps, parameters: URLSearchParams): I
     at: deps.clock.now(),
     total: matching.length,
     incidents: page.map((incident) => incidentView(deps, incident)),
-    ...(isMore && { cursor: page.at(-1)!.id }),
+    cursor: isMore ? page.at(-1)!.id : undefined,
     queues: queueStatuses(deps, accounts),
   };
 }
@@ -186,10 +77,10 @@ export function incidentView(deps: Pick<IncidentDeps, 'incidents'>, incident: In
   return {
     ...rest,
     isSinceKnown: isSinceKnown(incident),
-    ...(deliveries !== undefined && { deliveries: shownDeliveries(deliveries) }),
+    deliveries: deliveries && shownDeliveries(deliveries),
     title: incidentTitle(incident),
     members: { now: membersNow(incident), ever, expired, ...now, isLowerBound: isLowerBound(incident) },
-    ...(firstExpiresAt !== undefined && { firstExpiresAt }),
+    firstExpiresAt,
   };
 }
 
@@ -247,9 +138,7 @@ export async function readIncident(
   const memberIds = { workflow: oldestOf(ids.workflow), message: oldestOf(ids.message) };
   const host = kind === 'destination' ? place : mostFrequent(members.map(hostOf))[0]?.name;
   const attempts = host === undefined ? undefined : deps.incidents.attempts(account, host);
-  const destination = attempts && {
-    destination: { host: host!, delivered: attempts.delivered, attempts: attempts.all },
-  };
+  const destination = attempts && { host: host!, delivered: attempts.delivered, attempts: attempts.all };
   const plans = plansOf(stored, incident, members);
   const deadLetters = members.flatMap((one) => (one.queue === 'message' ? one.row : []));
   const selected =
@@ -265,8 +154,8 @@ export async function readIncident(
     flowControlKeys: mostFrequent(
       members.flatMap((one) => (one.queue === 'workflow' ? (one.row.flowControlKey ?? []) : [])),
     ),
-    ...destination,
-    ...(members[0] !== undefined && { sample: deadLetterView(deps, members[0]) }),
+    destination,
+    sample: members[0] && deadLetterView(deps, members[0]),
     policies,
     plans,
     campaigns,
@@ -275,11 +164,12 @@ export async function readIncident(
       .marks()
       .filter(({ at }) => at >= firstAt - MARKS_BEFORE_MS && at <= (incident.resolvedAt ?? Infinity)),
     memberIds,
-    ...(memberIds.workflow.length > 0 && {
-      selection: { account, action: 'resume' as const, queue: 'workflow' as const, ids: memberIds.workflow },
-    }),
+    selection:
+      memberIds.workflow.length > 0
+        ? { account, action: 'resume', queue: 'workflow', ids: memberIds.workflow }
+        : undefined,
     next: shownStep(
-      incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns, ...destination }),
+      incidentNextStep({ incident, membersNow: membersNow(incident), policies, plans, campaigns, destination }),
     ),
   };
   return { detail, policies: statuses };
@@ -302,7 +192,7 @@ function hostOf({ row }: FoundDeadLetter): string {
   return URL.parse(url)?.host ?? url;
 }
 
-function mostFrequent(names: readonly string[]): Count[] {
+function mostFrequent(names: readonly string[]): IncidentDetail['labels'] {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts]
@@ -330,7 +220,7 @@ function policiesOf(
   statuses: readonly PolicyStatus[],
   { account }: Incident,
   counts: ReadonlyMap<string, number>,
-): IncidentPolicyView[] {
+): IncidentDetail['policies'] {
   return statuses.flatMap((policy) => {
     const selects = policy.account === account ? (counts.get(policy.name) ?? 0) : 0;
     if (selects === 0) return [];
@@ -343,9 +233,9 @@ function policiesOf(
         effectiveMode,
         schedule,
         selects,
-        ...(reducedBy !== undefined && { reducedBy }),
-        ...(held !== undefined && { held }),
-        ...(nextRunAt !== undefined && { nextRunAt }),
+        reducedBy,
+        held,
+        nextRunAt,
       },
     ];
   });
@@ -356,7 +246,7 @@ function campaignsOf(
   statuses: readonly PolicyStatus[],
   incident: Incident,
   selecting: ReadonlySet<string>,
-): IncidentCampaignView[] {
+): IncidentDetail['campaigns'] {
   const { account: own, place } = incident;
   const isOfPlace = (group: string) => workflowLabel(group) === place || group === place.split('/', 1)[0];
   return statuses
@@ -373,11 +263,11 @@ function campaignsOf(
       judged,
       verified,
       begunAt,
-      ...(until !== undefined && { until }),
-      ...(reason !== undefined && { reason }),
+      until,
+      reason,
     }));
 }
 
 function shownStep({ text, action }: NextStep): IncidentDetail['next'] {
-  return { text, ...(action !== undefined && { command: commandOfAction(action) }) };
+  return { text, command: action && commandOfAction(action) };
 }

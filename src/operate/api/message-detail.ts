@@ -7,40 +7,11 @@ import { workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
 import { entriesOfRun, failedRunById } from '#service/failed-run.ts';
 import { readerOf } from '#service/message-log.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
+import type { MessageDetail, MessageView, WorkflowRunView } from '../contract/messages.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { ReadLimitError, type LogApi } from './live-reads.ts';
-import { ledgerEvents, messageView, ordered, type MessageView, type TimelineEvent } from './message-timeline.ts';
-
-/** One workflow run: `/api/v1/messages/{id}`. */
-export interface WorkflowRunView {
-  readonly account: string;
-  readonly workflowRunId: string;
-  readonly traceId: string;
-  readonly workflowUrl?: string;
-  readonly dlqId?: string;
-  readonly createdAt?: number;
-  /** Time when the run failed and entered the workflow DLQ. */
-  readonly failedAt?: number;
-  readonly responseStatus?: number;
-  readonly labels: readonly string[];
-  readonly flowControlKey?: string;
-  readonly failureFunctionState?: string;
-  /** Run that the daemon resumed as this one. */
-  readonly resumedFrom?: string;
-  /** Runs that the daemon resumed this one as, oldest first. */
-  readonly resumedAs: readonly { readonly workflowRunId: string; readonly at: number; readonly outcome: string }[];
-  /** Messages of the run in the log, oldest first. */
-  readonly messages: readonly MessageView[];
-  /** Events of the run itself; each message has its own. */
-  readonly timeline: readonly TimelineEvent[];
-  readonly unknown: readonly string[];
-}
-
-export type MessageDetail = { readonly at: number; readonly account: string } & (
-  | { readonly message: MessageView; readonly run?: never }
-  | { readonly run: WorkflowRunView; readonly message?: never }
-);
+import { ledgerEvents, messageView, ordered } from './message-timeline.ts';
 
 export type MessageDetailDeps = Pick<ApiDeps, 'clock' | 'board' | 'ledger' | 'liveReads'>;
 

@@ -3,82 +3,13 @@
  * absent, and `unknown` says so.
  */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { MessageState, Postponement } from '#foundation/domain/log-entry.ts';
+import type { MessageState } from '#foundation/domain/log-entry.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import type { MessageFacts } from '#observe/tracing/log-trace.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
+import type { AttemptView, MessageView, TimelineEvent } from '../contract/messages.ts';
 import { actionView } from './run-views.ts';
-import type { ActionView } from './status-views.ts';
-
-/** Attempt to deliver the message. Durations are exact differences of the service's times. */
-export interface AttemptView {
-  /** 1 for the first. */
-  readonly number: number;
-  /** Due time; absent if unknown. */
-  readonly dueAt?: number;
-  /** Time when a worker took the message; absent if the log has no such entry. */
-  readonly startedAt?: number;
-  /** Absent while the attempt is in progress. */
-  readonly endedAt?: number;
-  /** Time from due to start. */
-  readonly waitedMs?: number;
-  /** Time from start to end. */
-  readonly durationMs?: number;
-  readonly outcome: 'delivered' | 'failed' | 'in_progress';
-  /** Status of the response; absent if there was none. */
-  readonly responseStatus?: number;
-  /** Class of the failure. */
-  readonly failure?: string;
-  /** Text of the failure from the service. */
-  readonly error?: string;
-  /** Time of the next attempt that the service announced. */
-  readonly nextDeliveryAt?: number;
-}
-
-/** Event of a timeline. `sinceMs` is the time since the event before it. */
-export type TimelineEvent = { readonly at: number; readonly sinceMs?: number } & (
-  | { readonly kind: 'created' | 'due' | 'cancel_requested' }
-  | { readonly kind: 'attempt'; readonly attempt: AttemptView }
-  | { readonly kind: 'ended'; readonly outcome: string }
-  /** A failure callback of the message reached the daemon. */
-  | { readonly kind: 'failure_callback'; readonly responseStatus?: number }
-  /** The daemon acted on the message or its run. */
-  | { readonly kind: 'action'; readonly action: ActionView }
-);
-
-/** One message: `/api/v1/messages/{id}`. */
-export interface MessageView {
-  readonly account: string;
-  readonly messageId: string;
-  readonly traceId: string;
-  /** State of the newest entry; absent if the log has no entry of the message. */
-  readonly state?: MessageState;
-  /** True if no entry ends the message. */
-  readonly isOpen: boolean;
-  readonly createdAt?: number;
-  readonly endedAt?: number;
-  /** `delivered`, `failed` or `cancelled`; absent while the message is open. */
-  readonly outcome?: string;
-  /** Time from creation to end. */
-  readonly totalMs?: number;
-  /** `snapshot` if the log has one entry for the message instead of one for each change. */
-  readonly entryMode?: 'transitions' | 'snapshot';
-  readonly url?: string;
-  readonly topicName?: string;
-  readonly endpointName?: string;
-  readonly queueName?: string;
-  readonly scheduleId?: string;
-  readonly method?: string;
-  readonly maxRetries?: number;
-  readonly labels: readonly string[];
-  readonly flowControlKey?: string;
-  readonly workflowRunId?: string;
-  readonly postponedBy?: Postponement;
-  readonly timeline: readonly TimelineEvent[];
-  /** Facts that the log does not have, in sentences. */
-  readonly unknown: readonly string[];
-}
 
 export interface LedgerFacts {
   readonly deadLetter?: DeadLetter | undefined;

@@ -4,34 +4,9 @@ import { STATE_ORDER, type LogEntry, type MessageState } from '#foundation/domai
 import type { Clock } from '#foundation/platform/clock.ts';
 import { traceIdOf } from '#observe/tracing/trace-ids.ts';
 import type { LogQuery } from '#service/api.ts';
+import type { MessageRow, MessagesView } from '../contract/messages.ts';
 import { HttpError } from '../http/reply.ts';
 import type { LiveReads } from './live-reads.ts';
-
-/** One message: `/api/v1/messages`. Fields have the service's names; what the entries do not have is absent. */
-export interface MessageRow extends Omit<LogEntry, 'time' | 'traceparent' | 'hasResponse'> {
-  readonly account: string;
-  /** Time of the newest entry that was read and matches; `state` and the response are of this entry. */
-  readonly at: number;
-  readonly traceId: string;
-  /** True if an earlier page of this search had an older entry of the message. */
-  readonly isUpdate?: true;
-}
-
-export interface MessagesView {
-  readonly at: number;
-  readonly account: string;
-  readonly messages: readonly MessageRow[];
-  /** Continues the search with the same filters; absent at its end. */
-  readonly cursor?: string;
-  readonly read: {
-    readonly pages: number;
-    readonly entries: number;
-    /** Invalid entries, which were dropped. */
-    readonly dropped: number;
-    /** Entries that do not match the filters, although the service returned them. They are left out. */
-    readonly mismatched: number;
-  };
-}
 
 /** Filters of the log. */
 export type LogFilters = Omit<LogQuery, 'cursor' | 'count'>;
@@ -53,7 +28,7 @@ export interface MessageSearchDeps {
 }
 
 /** @throws {HttpError} as `LiveReads.read` does, and 400 for an invalid cursor */
-export async function searchMessages(
+export async function searchLog(
   { clock, liveReads, searches }: MessageSearchDeps,
   account: string,
   { filters, limit, cursor: given }: MessageSearch,
@@ -68,7 +43,7 @@ export async function searchMessages(
     const read = { pages: 0, entries: 0, dropped: 0, mismatched: 0 };
     let cursor = from;
     do {
-      const page = await api.listLogs({ ...filters, count, ...(cursor !== undefined && { cursor }) }, { signal });
+      const page = await api.listLogs({ ...filters, count, cursor }, { signal });
       const matching = page.value.filter((entry) => isMatch(entry, filters));
       read.pages += 1;
       read.entries += page.value.length;
@@ -82,7 +57,7 @@ export async function searchMessages(
       at: clock.now(),
       account,
       messages: fresh.sort((a, b) => b.at - a.at),
-      ...(cursor !== undefined && { cursor: formatCursor({ id, call: call + 1, cursor }) }),
+      cursor: cursor && formatCursor({ id, call: call + 1, cursor }),
       read,
     };
   });
@@ -100,7 +75,7 @@ function takeEntry(
   const row: MessageRow = {
     account,
     ...entry,
-    ...(state !== undefined && { state }),
+    state,
     at: time,
     traceId: traceIdOf(account, entry.messageId),
   };
@@ -181,7 +156,7 @@ class SeenMessages {
       found !== undefined && found.call < call ? found.at : found?.call === call ? found.before : undefined;
     if (before !== undefined && before >= row.at) return [];
     this.#newest.delete(row.messageId);
-    this.#newest.set(row.messageId, { at: row.at, call, ...(before !== undefined && { before }) });
+    this.#newest.set(row.messageId, { at: row.at, call, before });
     for (const messageId of this.#newest.keys()) {
       if (this.#newest.size <= MOST_SEEN) break;
       this.#newest.delete(messageId);

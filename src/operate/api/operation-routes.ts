@@ -1,6 +1,7 @@
 /** Route of the service's operations, by the interface's names. docs/api.md documents it. */
 import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
+import { callOperation } from '../contract/control.ts';
 import { allow } from '../http/access.ts';
 import { readBytes } from '../http/body.ts';
 import { parseBounded } from '../http/bounded-json.ts';
@@ -8,10 +9,9 @@ import { HttpError, type Reply } from '../http/reply.ts';
 import { leastRole } from '../operations/perform.ts';
 import { OperationError } from '../operations/operation-error.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
+import { implementWhole } from './implement.ts';
 
-export const OPERATION_ROUTES: readonly ApiRoute[] = [
-  { path: '/api/v1/operations/{id}', method: 'POST', handle: operation },
-];
+export const OPERATION_ROUTES: readonly ApiRoute[] = [implementWhole(callOperation, operation)];
 
 /** Header with facts for the operator that are not in the response, each URI-encoded. */
 const NOTE_HEADER = 'Opsd-Note';

@@ -7,53 +7,9 @@ import type { Condition, EngineCommands } from '#automate/ledger/commands.ts';
 import type { Pauses } from '#automate/ledger/pauses.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import type { PlanPeriod, Reports } from '#automate/ledger/reports.ts';
+import type { PlanProgress } from '../contract/plans.ts';
 
-type ProgressState =
-  | 'draft'
-  | 'running'
-  | 'settling'
-  | 'held'
-  | 'paused'
-  | 'finished'
-  | 'cancelled'
-  | 'rejected'
-  | 'replaced'
-  | 'expired';
-
-interface Counts {
-  /** Requests with an effect, or whose effect is unknown. */
-  readonly sent: number;
-  readonly verified: number;
-  readonly failedAgain: number;
-  /** Provably without effect; they may be sent again. */
-  readonly rejected: number;
-  readonly unknown: number;
-}
-
-/** Progress of a plan: `/api/v1/plans/{id}`. */
-export interface PlanProgress extends Counts {
-  readonly state: ProgressState;
-  /** Entries of the plan that are not sent; absent for a prune, which lists none. */
-  readonly left?: number;
-  /** Number of messages that the service says it deleted; for prunes only. */
-  readonly deleted?: number;
-  /** Largest current step of its campaigns. */
-  readonly step?: number;
-  /** Epoch milliseconds when the last step that settles is judged at the earliest. */
-  readonly settlesAt?: number;
-  /** Reason why it does not continue. */
-  readonly held?: Denial;
-  readonly campaigns: readonly (Counts & {
-    readonly group: string;
-    /** `ended` if nothing is left to do in the group. */
-    readonly state: Campaign['state'];
-    readonly step: number;
-    readonly until?: number;
-    readonly reason?: string;
-  })[];
-  /** True if nothing more will be sent, and every outcome is known. */
-  readonly finished: boolean;
-}
+type EffectCounts = Pick<PlanProgress, 'sent' | 'verified' | 'failedAgain' | 'rejected' | 'unknown'>;
 
 interface ProgressDeps {
   readonly ledger: Pick<Reports, 'actionsOf'> & Pick<Campaigns, 'campaigns'> & Pick<Pauses, 'pauses'>;
@@ -90,11 +46,11 @@ export async function planProgress(
   return {
     state,
     ...counts,
-    ...(!isPrune && { left: targets.filter((target) => !taken.has(target)).length }),
-    ...(isPrune && { deleted: actions.reduce((sum, { done = 0 }) => sum + done, 0) }),
-    ...(live.length > 0 && { step: Math.max(...live.map(({ step }) => step)) }),
-    ...(until.length > 0 && { settlesAt: Math.max(...until) }),
-    ...(held !== undefined && { held }),
+    left: isPrune ? undefined : targets.filter((target) => !taken.has(target)).length,
+    deleted: isPrune ? actions.reduce((sum, { done = 0 }) => sum + done, 0) : undefined,
+    step: live.length > 0 ? Math.max(...live.map(({ step }) => step)) : undefined,
+    settlesAt: until.length > 0 ? Math.max(...until) : undefined,
+    held,
     campaigns: plan.action === 'workflow-dlq.resume' ? groupsOf(actions, live) : [],
     finished: stored.state !== 'approved' && stored.state !== 'draft' && !isOpen,
   };
@@ -136,8 +92,8 @@ function groupsOf(actions: readonly ActionRecord[], live: readonly Campaign[]): 
       state,
       step: step ?? Math.max(0, ...own.map(stepOf)),
       ...countsOf(own),
-      ...(until !== undefined && { until }),
-      ...(reason !== undefined && { reason }),
+      until,
+      reason,
     };
   });
 }
@@ -146,7 +102,7 @@ function stepOf({ proposal }: ActionRecord): number {
   return proposal.action === 'workflow-dlq.resume' ? (proposal.campaign?.step ?? 0) : 0;
 }
 
-function countsOf(actions: readonly ActionRecord[]): Counts {
+function countsOf(actions: readonly ActionRecord[]): EffectCounts {
   const of = (...outcomes: readonly ActionRecord['outcome'][]): number =>
     actions.filter(({ outcome }) => outcomes.includes(outcome)).length;
   const rejected = of('rejected', 'confirmed_not_applied');

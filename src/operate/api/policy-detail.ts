@@ -1,37 +1,10 @@
 /** One policy with what happened to it: its runs, its stored plans, what holds it, and the change of its scope. */
-import type { Pause } from '#automate/ledger/pauses.ts';
-import type { Condition } from '#automate/ledger/commands.ts';
+import type { PolicyDetail, PolicyVersions } from '../contract/policies.ts';
 import type { ApiDeps } from './api-deps.ts';
 import type { PolicyScopes, Scope } from './reading-ports.ts';
 import { statusOf, type StatusDeps } from './status.ts';
 import { presentOutages, readStored, runViews } from './stored-status.ts';
-import type { PolicyView, RunView } from './status-views.ts';
-import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
-
-/** Scope in the running configuration, and at the last run. The store has no older versions. */
-export interface PolicyVersions {
-  readonly present: Scope;
-  /** Absent if the policy has not run yet. */
-  readonly atLastRun?: Scope;
-  /** Paths that differ, in order; absent if the policy has not run yet. */
-  readonly changed?: readonly string[];
-}
-
-/** `/api/v1/policies/{id}`. */
-export interface PolicyDetail {
-  readonly at: number;
-  readonly policy: PolicyView;
-  /** Last runs, newest first. */
-  readonly runs: readonly RunView[];
-  /** Plans that can still be used, newest first. */
-  readonly plans: readonly StoredPlanView[];
-  /** Active conditions of the policy. */
-  readonly conditions: readonly Condition[];
-  /** Pauses of the engine, of the policy, and of its groups. */
-  readonly pauses: readonly Pause[];
-  /** Absent if the policy is not in the running configuration. */
-  readonly versions?: PolicyVersions;
-}
+import { storedPlanView } from './stored-plans.ts';
 
 const MOST_RUNS = 20;
 const MOST_PLANS = 20;
@@ -68,7 +41,7 @@ export async function readPolicyDetail(
       .map((plan) => storedPlanView(plan, conditions)),
     conditions: conditions.filter((condition) => condition.policy === name),
     pauses: pauses.filter(({ scope }) => isPaused(scope, name)),
-    ...(scopes !== undefined && { versions: versionsOf(scopes) }),
+    versions: scopes && versionsOf(scopes),
   };
 }
 

@@ -4,6 +4,8 @@ import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import type { PolicyMemory } from '#automate/ledger/runs.ts';
+import type { ValueCount } from '../contract/readings.ts';
+import type { ConfigurationView } from '../contract/status.ts';
 import type { LiveReads } from './live-reads.ts';
 import type { MessageSearches } from './messages.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -18,7 +20,7 @@ export interface ReadingPorts {
   /** Searches of the log that a cursor can continue. */
   readonly searches: MessageSearches;
   /** Configuration of the running daemon, without secrets. */
-  configuration(): RunningConfiguration;
+  configuration(): Omit<ConfigurationView, 'at'>;
   /** Scopes of a policy; undefined if it is not in the running configuration. */
   policyScopes(policy: string, ledger: Pick<PolicyMemory, 'policyVersions'>): Promise<PolicyScopes | undefined>;
   /** Runs the policy tests beside the file of a policy; undefined if there are none. */
@@ -50,37 +52,6 @@ interface SpendPort {
 export interface DimensionCounts {
   readonly name: string;
   readonly counts: readonly ValueCount[];
-}
-
-/** Log entries of one value of the configured dimension, since the store began to count. */
-export interface ValueCount {
-  readonly value: string;
-  /** Entries by state. */
-  readonly states: Readonly<Record<string, number>>;
-}
-
-export interface RunningConfiguration {
-  /** Hash of the running configuration. */
-  readonly hash: string;
-  /** Absolute paths of its files: the configuration, then the policy files. */
-  readonly files: readonly string[];
-  /** Settings in use, with all defaults and without secrets. Durations are milliseconds. */
-  readonly settings: Readonly<Record<string, unknown>>;
-  /** The same settings as lines of YAML. */
-  readonly yaml: readonly string[];
-  /** Place of each policy: `file:line`. */
-  readonly policies: readonly { readonly name: string; readonly source: string }[];
-  /** Absent if the daemon was not started from a file. */
-  readonly reload?: {
-    /** True if the last load succeeded. */
-    readonly ok: boolean;
-    /** Time of the last successful load. */
-    readonly goodAt: number;
-    /** Problems of the failed load, one on each line, with file, line, and column. */
-    readonly problems: readonly string[];
-    /** True if all policies are in audit because the changed configuration is invalid. */
-    readonly auditOnly: boolean;
-  };
 }
 
 /** Scope of a policy: the settings that decide what it is allowed to act on. */

@@ -1,7 +1,7 @@
 /** Views of runs and actions for the API and the pages. */
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import type { ActionView, RunView } from './status-views.ts';
+import type { ActionView, RunView } from '../contract/policies.ts';
 
 export function runView(run: RunRecord): RunView {
   const { id, policy, account, planId, trigger, at, finishedAt, outcome, matched, acted, backlog, detail } = run;
@@ -9,39 +9,37 @@ export function runView(run: RunRecord): RunView {
     id,
     policy,
     account,
-    ...(planId !== undefined && { planId }),
+    planId,
     trigger: trigger.kind,
     at,
-    ...(finishedAt !== undefined && { finishedAt }),
+    finishedAt,
     outcome: outcome ?? 'running',
-    ...(matched !== undefined && { matched }),
+    matched,
     acted,
-    ...(backlog !== undefined && { backlog }),
-    ...(detail !== undefined && { detail }),
+    backlog,
+    detail,
   };
 }
 
 export function actionView(record: ActionRecord): ActionView {
-  const { proposal } = record;
+  const { id, at, runId, outcome = 'pending', outcomeAt, detail, newRunId, done, proposal } = record;
   const { policy, account, action, target, items } = proposal;
   return {
-    id: record.id,
-    at: record.at,
-    runId: record.runId,
+    id,
+    at,
+    runId,
     policy,
     account,
     action,
     target,
     items,
-    ...('workflowRunId' in proposal && {
-      workflowRunId: proposal.workflowRunId,
-      workflowUrl: proposal.workflowUrl,
-    }),
-    ...('attempt' in proposal && { attempt: proposal.attempt }),
-    outcome: record.outcome ?? ('pending' as const),
-    ...(record.outcomeAt !== undefined && { outcomeAt: record.outcomeAt }),
-    ...(record.detail !== undefined && { detail: record.detail }),
-    ...(record.newRunId !== undefined && { newRunId: record.newRunId }),
-    ...(record.done !== undefined && { done: record.done }),
+    workflowRunId: 'workflowRunId' in proposal ? proposal.workflowRunId : undefined,
+    workflowUrl: 'workflowUrl' in proposal ? proposal.workflowUrl : undefined,
+    attempt: 'attempt' in proposal ? proposal.attempt : undefined,
+    outcome,
+    outcomeAt,
+    detail,
+    newRunId,
+    done,
   };
 }

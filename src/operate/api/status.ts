@@ -5,8 +5,15 @@ import type { BoardReader, CollectorStatus } from '#observe/observations/board.t
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { outageViews } from '../situation/outages.ts';
 import type { ApiDeps } from './api-deps.ts';
-import { NOT_READ, presentOutages, readStored, type AccountOutages, type StoredFacts } from './stored-status.ts';
-import type { ReconciliationView, SourceState, SourceView, Status } from './status-views.ts';
+import {
+  NOT_READ,
+  presentOutages,
+  readStored,
+  type AccountOutages,
+  type Status,
+  type StoredFacts,
+} from './stored-status.ts';
+import type { ReconciliationView, SourceView } from '../contract/status.ts';
 import { judge } from './verdict.ts';
 
 /** Part of `ApiDeps` that a status needs. */
@@ -54,7 +61,7 @@ export function statusOf(deps: StatusDeps, outages: readonly AccountOutages[], s
   const facts = {
     at,
     version: deps.version,
-    ...(deps.configHash !== undefined && { configHash: deps.configHash }),
+    configHash: deps.configHash,
     startedAt: deps.startedAt,
     healthy: health.healthy,
     healthDetail: health.detail,
@@ -71,7 +78,7 @@ export function statusOf(deps: StatusDeps, outages: readonly AccountOutages[], s
     policies: stored.policies,
     actions: stored.actions,
     unknownOutcomes: stored.unknown,
-    ...(stored.error !== undefined && { storeError: stored.error }),
+    storeError: stored.error,
   };
   return { ...facts, verdict: judge(facts, deps.canaries.states()) };
 }
@@ -97,10 +104,10 @@ export function readLeases({
   return {
     accounts: accounts.map((account) => {
       const lease = owners?.get(account.name);
-      return { ...account, usage: apiUsage?.(account.name) ?? [], ...(lease !== undefined && { lease }) };
+      return { ...account, usage: apiUsage?.(account.name) ?? [], lease };
     }),
-    ...(replica !== undefined && { replica: replica.name }),
-    ...(leaseError !== undefined && { leaseError }),
+    replica: replica?.name,
+    leaseError,
   };
 }
 
@@ -126,12 +133,14 @@ function sourceView(board: BoardReader, status: CollectorStatus): SourceView {
   return {
     ...status,
     state: sourceState(status, board.isStale(status.account, status.collector)),
-    ...(batch !== undefined && { rows: batch.rows.length, dropped: batch.dropped }),
-    ...(countedUntilAt !== undefined && { countedUntilAt, ...lag }),
+    rows: batch?.rows.length,
+    dropped: batch?.dropped,
+    countedUntilAt,
+    ...lag,
   };
 }
 
-function sourceState(status: CollectorStatus, stale: boolean): SourceState {
+function sourceState(status: CollectorStatus, stale: boolean): SourceView['state'] {
   if (status.off !== undefined) return 'off';
   if (status.runs === 0) return 'pending';
   if (stale && status.lastSuccessAt !== undefined) return 'stale';

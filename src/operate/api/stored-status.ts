@@ -7,8 +7,10 @@ import type { RunRecord } from '#automate/ledger/reports.ts';
 import { hostOf } from '../situation/outages.ts';
 import type { ApiDeps, LedgerReader } from './api-deps.ts';
 import { actionView, runView } from './run-views.ts';
-import type { ActionView, PolicyView, RunView } from './status-views.ts';
-import { storedPlanView, type StoredPlanView } from './stored-plans.ts';
+import type { ActionView, PolicyView, RunView } from '../contract/policies.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
+import type { SourceView, StatusFacts } from '../contract/status.ts';
+import { storedPlanView } from './stored-plans.ts';
 
 export interface StoredFacts {
   readonly policies: readonly PolicyView[];
@@ -22,6 +24,11 @@ export interface StoredFacts {
   readonly selecting: ReadonlyMap<readonly WorkflowDlqEntry[], ReadonlySet<string>>;
   /** Reason why the store was not read. */
   readonly error?: string;
+}
+
+/** Complete status, with the lists that have their own address. */
+export interface Status extends StatusFacts, Pick<StoredFacts, 'plans' | 'approvals' | 'policies' | 'actions'> {
+  readonly sources: readonly SourceView[];
 }
 
 /** Facts of a store that was not read. */
@@ -58,8 +65,8 @@ export function presentOutages({
       account,
       isKnown: found !== undefined,
       outages: found ?? [],
-      ...(entries && { runs: Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl)) }),
-      ...(dlqRetentionMs !== undefined && { dlqRetentionMs }),
+      runs: entries && Map.groupBy(entries, ({ url, workflowUrl }) => hostOf(url ?? workflowUrl)),
+      dlqRetentionMs,
     };
   });
 }

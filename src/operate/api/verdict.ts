@@ -5,8 +5,10 @@ import type { CanaryState } from '#foundation/domain/canary.ts';
 import { canaryAnchor, isFailing } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
-import { VERDICT_LEVELS, type Problem, type Verdict, type VerdictLevel } from './verdict-level.ts';
-import type { PolicyView, ReconciliationView, SourceView, Status } from './status-views.ts';
+import { VERDICT_LEVELS, type Problem, type Verdict, type VerdictLevel } from '../contract/status.ts';
+import type { ReconciliationView, SourceView } from '../contract/status.ts';
+import type { Status } from './stored-status.ts';
+import type { PolicyView } from '../contract/policies.ts';
 
 /** @param canaries states of all canaries */
 export function judge(status: Omit<Status, 'verdict'>, canaries: readonly CanaryState[] = []): Verdict {

@@ -3,22 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { readBytes } from './body.ts';
 import { parseBounded } from './bounded-json.ts';
-import { boundedText } from './query.ts';
 import { HttpError } from './reply.ts';
 
-const MAX_REASON = 500;
 /** Maximum size: commands have only a name and a few options. */
 const MAX_BODY_BYTES = 65_536;
-
-/** Text of an operator, recorded in the audit log. */
-export function reasonField() {
-  return boundedText(MAX_REASON).regex(/\S/, 'must not be empty').trim();
-}
-
-export function nameField(what: string) {
-  const printable = /^\P{Cc}+$/u;
-  return z.string(`must be ${what}`).regex(printable, `must be ${what}`);
-}
 
 /** @param form format of the body, for the error */
 export async function readJson<S extends z.ZodType>(

@@ -1,5 +1,4 @@
 /** Route, and the context of its handler. */
-import type { z } from 'zod';
 import type { Access, Caller } from './access.ts';
 import type { Asked } from './http-listener.ts';
 import type { Reply } from './reply.ts';
@@ -21,9 +20,6 @@ export interface Route<Deps> {
   readonly isPublic?: true;
   /** True for routes with forms: their handler checks the form token. */
   readonly hasForm?: true;
-  /** Schema of the query and of the body, for the API's document. */
-  readonly query?: () => z.ZodObject;
-  readonly body?: () => z.ZodType;
   readonly handle: (context: RouteContext<Deps>) => Reply | Promise<Reply>;
 }
 

@@ -1,6 +1,7 @@
 /** Table of actions, newest first. Pure. */
 import { formatCount } from '../api/format.ts';
-import type { ActionView, Status } from '../api/status-views.ts';
+import type { Status } from '../api/stored-status.ts';
+import type { ActionView } from '../contract/policies.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
 import { idText, moment, state, sub, type Tone } from './page-parts.ts';

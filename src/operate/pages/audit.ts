@@ -1,9 +1,9 @@
 /** Page of the audit log: search, and the verification of its chain. */
-import type { AuditRecordView, AuditView } from '../api/audit.ts';
+import { searchAudit, type AuditRecordView, type AuditView } from '../contract/audit.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { duration, facts, idText, moment, section, state } from './page-parts.ts';
@@ -11,7 +11,7 @@ import { table } from './table.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
   const { query } = context;
-  const view = await searchedAudit({ ...context, query: filtersOf(query) });
+  const view = await searchedAudit({ ...context, query: readFilters(query, searchAudit) });
   return showPage(context, {
     title: 'Audit',
     section: '/audit',
@@ -56,6 +56,7 @@ function detailsOf(details: AuditRecordView['details']): string | undefined {
 }
 
 export async function verifyPage(context: PageContext): Promise<Reply> {
+  context.mayTakeLong();
   const { isIntact, records: count, finding, head, isTorn, tookMs } = await verifiedAudit(context);
   const [tone, word] = isIntact
     ? (['ok', 'The chain is intact.'] as const)

@@ -7,7 +7,7 @@ import {
   type CanaryVerdict,
   type CanaryVia,
 } from '#foundation/domain/canary.ts';
-import { canaryAnchor, isFailing, readCanaries, VERDICT_HELP, type CanaryView } from '../api/canaries.ts';
+import { canaryAnchor, isFailing, readCanaries, VERDICT_HELP } from '../api/canaries.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
@@ -17,6 +17,7 @@ import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
 import { clipped, duration, idLink, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { messagePath } from './paths.ts';
 import { table } from './table.ts';
+import type { CanaryView } from '../contract/readings.ts';
 
 /** Number of messages of a canary. The API has more. */
 const SHOWN = 10;

@@ -1,14 +1,15 @@
 /** Page of the running configuration, without secrets. */
-import { readConfiguration, type ConfigurationView } from '../api/configuration.ts';
 import type { Reply } from '../http/reply.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { policyLink } from './page-policies.ts';
 import { blockText, facts, idText, moment, section, state } from './page-parts.ts';
 import { table } from './table.ts';
+import type { ConfigurationView } from '../contract/status.ts';
 
 export function configurationPage(context: PageContext): Reply {
-  const view = readConfiguration(context.deps);
+  const { deps } = context;
+  const view = { at: deps.clock.now(), ...deps.configuration() };
   return showPage(context, {
     title: 'Configuration',
     section: '/configuration',

@@ -1,6 +1,7 @@
 /** Selection on the page of the dead letters: checked ones, or all that match the filters of its address. */
 import type { Selection } from '#foundation/domain/selection.ts';
-import { deadLetterQuery, searchDeadLetters, type FoundDeadLetter } from '../api/dead-letter-query.ts';
+import { pageOfDeadLetters, type FoundDeadLetter } from '../api/dead-letter-query.ts';
+import { searchDeadLetters } from '../contract/dead-letters.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { pastOf, readQuery } from '../http/query.ts';
@@ -86,7 +87,7 @@ function filtersOnly({ deps }: PageContext, query: URLSearchParams): Omit<Select
     queue: _queue,
     responseStatus,
     ...rest
-  } = readQuery(query, deadLetterQuery);
+  } = readQuery(query, searchDeadLetters.query);
   if ([incident, cause, dlqId, messageId].some((value) => value !== undefined)) {
     const message = `More than ${MOST_IDS} match, so only filters of the service can select them: remove incident, cause and ids.`;
     throw new HttpError(400, 'bad_selection', message);
@@ -108,7 +109,7 @@ function matching({ deps }: PageContext, query: URLSearchParams): FoundDeadLette
   const page = new URLSearchParams(query);
   page.set('limit', String(PAGE));
   for (;;) {
-    const { found, cursor } = searchDeadLetters(deps, page);
+    const { found, cursor } = pageOfDeadLetters(deps, readQuery(page, searchDeadLetters.query));
     all.push(...found);
     if (cursor === undefined || all.length > MOST_IDS) return all;
     page.set('cursor', cursor);

@@ -1,11 +1,5 @@
 /** Page of one dead letter, with its actions; operators can read its body. */
-import {
-  deadLetterSample,
-  deadLetterView,
-  findDeadLetter,
-  type DeadLetterSample,
-  type DeadLetterView,
-} from '../api/dead-letter-views.ts';
+import { deadLetterSample, deadLetterView, findDeadLetter } from '../api/dead-letter-views.ts';
 import { formatCount } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
 import { fromLedger } from '../api/from-store.ts';
@@ -18,6 +12,7 @@ import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { blockText, facts, idLink, moment, section } from './page-parts.ts';
 import { deadLetterPath, incidentPath, messagePath } from './paths.ts';
+import type { DeadLetterSample, DeadLetterView } from '../contract/dead-letters.ts';
 
 /** Reading the body sends a request and shows personal data, so it needs the role operator. */
 export async function deadLetterPage(context: PageContext): Promise<Reply> {

@@ -2,22 +2,23 @@
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { deadLetterList, type DeadLetterList, type DeadLetterView } from '../api/dead-letter-views.ts';
+import { deadLetterList } from '../api/dead-letter-views.ts';
 import { mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
-import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { html, type Html } from './html.ts';
 import { queueProblems } from './incidents.ts';
 import { idLink, moment, reasonInput, section, sub } from './page-parts.ts';
 import { deadLetterPath, incidentPath } from './paths.ts';
 import { table } from './table.ts';
+import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../contract/dead-letters.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   await deps.incidents.settled();
-  const list = deadLetterList(deps, filtersOf(query));
+  const list = deadLetterList(deps, readFilters(query, searchDeadLetters));
   const accounts = deps.accounts.map(({ name }) => name);
   const isChoosable = mayUse(context, 'operator') && list.total > 0;
   const listing = html`${rows(list, isChoosable)} ${isChoosable && decision(context, list)}`;

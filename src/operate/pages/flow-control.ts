@@ -1,6 +1,6 @@
 /** Page of the flow-control keys, the tightest first, with their waiting messages over time. */
 import { formatCount } from '../api/format.ts';
-import { readFlowControl, type FlowControlKeyView, type FlowControlView } from '../api/flow-control.ts';
+import { readFlowControl } from '../api/flow-control.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf } from './frame/filters.ts';
@@ -9,6 +9,7 @@ import { html, type Html, type HtmlValue } from './html.ts';
 import { moment, section, state, sub } from './page-parts.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
+import type { FlowControlKeyView, FlowControlView } from '../contract/readings.ts';
 
 /** Maximum number of listed keys. */
 const MOST_KEYS = 200;

@@ -3,8 +3,8 @@ import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
-import { acknowledgeIncident } from '../api/incident-routes.ts';
-import { findIncident, incidentDetail, readIncident, type IncidentDetail } from '../api/incident-views.ts';
+import { acknowledge } from '../api/incident-routes.ts';
+import { findIncident, incidentDetail, readIncident } from '../api/incident-views.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
@@ -32,6 +32,7 @@ import {
 } from './page-parts.ts';
 import { deadLetterPath, incidentPath, planPath } from './paths.ts';
 import { table } from './table.ts';
+import type { IncidentDetail } from '../contract/incidents.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {
   const { deps, id, signal } = context;
@@ -234,7 +235,7 @@ export async function changeIncident(context: PageContext): Promise<Reply> {
   const act = buttonOf(form, ACTS);
   const reason = reasonOf(form);
   if (act === 'acknowledge') {
-    await acknowledgeIncident(deps, id, { by: caller.by, note: reason });
+    await acknowledge(deps, id, { by: caller.by, note: reason });
     return goTo(incidentPath(id));
   }
   await deps.incidents.settled();

@@ -1,20 +1,21 @@
 /** Page of the incidents, and their table, which the first page has too. */
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
-import { incidentList, type IncidentList, type IncidentView } from '../api/incident-views.ts';
+import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { clipped, moment, section, state, sub, type Tone } from './page-parts.ts';
 import { incidentPath } from './paths.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
+import { listIncidents, type IncidentList, type IncidentView } from '../contract/incidents.ts';
 
 export async function incidentsPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
   await deps.incidents.settled();
-  const list = incidentList(deps, filtersOf(query));
+  const list = incidentList(deps, readFilters(query, listIncidents));
   const accounts = deps.accounts.map(({ name }) => name);
   return showPage(context, {
     title: 'Incidents',

@@ -1,7 +1,7 @@
 /** Part of the page about labels whose values overflow into `other`. Pure. */
 import { formatCount } from '../api/format.ts';
 import { html, type Html } from './html.ts';
-import type { LabelView } from '../api/status-views.ts';
+import type { LabelView } from '../contract/status.ts';
 import { table } from './table.ts';
 import { idText } from './page-parts.ts';
 

@@ -1,6 +1,6 @@
 /** Manual plan from a page: the selection is checked, the plan is saved, and its page is shown. */
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
-import { refused } from '../api/refusals.ts';
+import { refused } from '../api/implement.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { goTo, type PageContext } from './frame/page.ts';
 import { planPath } from './paths.ts';

@@ -1,10 +1,16 @@
 /** Page of one message or workflow run: its timeline. */
 import { formatCount } from '../api/format.ts';
-import type { MessageDetail, WorkflowRunView } from '../api/message-detail.ts';
+import {
+  getMessage,
+  type AttemptView,
+  type MessageDetail,
+  type MessageView,
+  type TimelineEvent,
+  type WorkflowRunView,
+} from '../contract/messages.ts';
 import { foundMessage } from '../api/message-routes.ts';
-import type { AttemptView, MessageView, TimelineEvent } from '../api/message-timeline.ts';
 import type { Reply } from '../http/reply.ts';
-import { filtersOf } from './frame/filters.ts';
+import { readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { duration, facts, idLink, idText, moment, section, state, sub, time, type Tone } from './page-parts.ts';
@@ -12,7 +18,8 @@ import { deadLetterPath, messagePath } from './paths.ts';
 import { table } from './table.ts';
 
 export async function messagePage(context: PageContext): Promise<Reply> {
-  const detail = await foundMessage({ ...context, query: filtersOf(context.query) });
+  context.mayTakeLong();
+  const detail = await foundMessage({ ...context, query: readFilters(context.query, getMessage) });
   const { message, run } = detail;
   return showPage(context, {
     title: message === undefined ? `Run ${run.workflowRunId}` : `Message ${message.messageId}`,

@@ -2,7 +2,8 @@
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { searchedMessages } from '../api/message-routes.ts';
-import type { MessageRow, MessagesView } from '../api/messages.ts';
+import { searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
+import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
@@ -18,7 +19,11 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
   // The form has been sent, possibly without a filter.
   const isAsked = filters.size > 0 || query.has('messageId');
   const isClear = accounts.length === 1 || filters.has('account');
-  const found = isAsked && isClear ? await searchedMessages({ ...context, query: filters }) : undefined;
+  if (isAsked) context.mayTakeLong();
+  const found =
+    isAsked && isClear
+      ? await searchedMessages({ ...context, query: readQuery(filters, searchMessages.query) })
+      : undefined;
   return showPage(context, {
     title: 'Messages',
     section: '/messages',

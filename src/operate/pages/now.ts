@@ -2,11 +2,11 @@
  * First page: problems, active conditions and pending plans, then the repairs in progress and the last actions. Words
  * show all states; color and shape only repeat them.
  */
+import type { IncidentState } from '#foundation/domain/incident.ts';
 import { formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import { readStatus } from '../api/status.ts';
-import type { Status } from '../api/status-views.ts';
-import type { Problem, VerdictLevel } from '../api/verdict-level.ts';
+import type { Problem, VerdictLevel } from '../contract/status.ts';
 import { INCIDENTS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { actions } from './actions-table.ts';
@@ -19,6 +19,7 @@ import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from './paths.ts';
 import { outageAnchor } from '../situation/outages.ts';
+import type { Status } from '../api/stored-status.ts';
 
 const ACTIONS = 10;
 
@@ -37,7 +38,7 @@ export async function nowPage(context: PageContext): Promise<Reply> {
   });
 }
 
-const UNRESOLVED = 'state=open&state=recovering&state=acknowledged&limit=5';
+const UNRESOLVED: IncidentState[] = ['open', 'recovering', 'acknowledged'];
 
 /** Status without the conditions that report incidents. */
 function besidesIncidents(status: Status): Status {
@@ -46,7 +47,7 @@ function besidesIncidents(status: Status): Status {
 
 /** @returns undefined without unresolved incidents: the verdict then says that all is well */
 function openIncidents({ deps }: PageContext): Html | undefined {
-  const list = incidentList(deps, new URLSearchParams(UNRESOLVED));
+  const list = incidentList(deps, { state: UNRESOLVED, limit: 5 });
   if (list.total === 0) return undefined;
   const more = list.total - list.incidents.length;
   return section(

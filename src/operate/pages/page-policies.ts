@@ -8,8 +8,9 @@ import { commandOf, type PageContext } from './frame/page.ts';
 import { html, type Html, type HtmlValue } from './html.ts';
 import { planPath, policyPath } from './paths.ts';
 import { clipped, idLink, long, moment, state, sub, time, type Tone } from './page-parts.ts';
-import type { PolicyView, Status } from '../api/status-views.ts';
-import type { StoredPlanView } from '../api/stored-plans.ts';
+import type { Status } from '../api/stored-status.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
+import type { PolicyView } from '../contract/policies.ts';
 import { table } from './table.ts';
 import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
 

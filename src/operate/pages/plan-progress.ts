@@ -1,7 +1,6 @@
 /** Progress of a plan: what was sent, with which outcomes, and what it waits for. Pure. */
 import { formatCount } from '../api/format.ts';
-import type { PlanProgress } from '../api/plan-progress.ts';
-import type { StoredPlanDetail } from '../api/stored-plans.ts';
+import type { PlanProgress, StoredPlanDetail } from '../contract/plans.ts';
 import { html, type Html } from './html.ts';
 import { moment, section, state, sub, type Tone } from './page-parts.ts';
 import { table } from './table.ts';

@@ -1,8 +1,8 @@
 /** Page of one stored plan, with its decision. */
 import type { Pause } from '#automate/ledger/pauses.ts';
 import { fromLedger } from '../api/from-store.ts';
-import { refused } from '../api/refusals.ts';
-import { readPlan, type StoredPlanDetail } from '../api/stored-plans.ts';
+import { refused } from '../api/implement.ts';
+import { readPlan } from '../api/stored-plans.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
@@ -18,6 +18,7 @@ import { planPath } from './paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
 import { progressPart } from './plan-progress.ts';
+import type { StoredPlanDetail } from '../contract/plans.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {
   const { deps, id } = context;

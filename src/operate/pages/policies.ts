@@ -3,7 +3,7 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { runNumbersText } from '#foundation/domain/run-text.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readStatus } from '../api/status.ts';
-import type { PolicyView } from '../api/status-views.ts';
+import type { PolicyView } from '../contract/policies.ts';
 import { policyAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';

@@ -1,12 +1,11 @@
 /** Page of one policy: mode, what holds it, its plans and runs; with the dry run, the pause and its end. */
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { requirePolicy } from '../api/command-routes.ts';
-import { refused } from '../api/refusals.ts';
+import { refused } from '../api/implement.ts';
 import { counted, formatCount } from '../api/format.ts';
-import type { PolicyDetail } from '../api/policy-detail.ts';
+import type { PolicyDetail, RunView } from '../contract/policies.ts';
 import type { PolicyTestResults } from '../api/reading-ports.ts';
 import { requestedPolicy } from '../api/reading-routes.ts';
-import type { RunView } from '../api/status-views.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';

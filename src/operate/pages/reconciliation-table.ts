@@ -1,7 +1,7 @@
 /** Part of the page that compares the counts of log and statistics for the same hour. Pure. */
 import { formatCount, formatTime, machineTime } from '../api/format.ts';
 import { html, type Html } from './html.ts';
-import type { ReconciliationView, SourceView } from '../api/status-views.ts';
+import type { ReconciliationView, SourceView } from '../contract/status.ts';
 import { table } from './table.ts';
 import { reconciliationAnchor } from '../api/verdict.ts';
 

@@ -1,7 +1,7 @@
 /** Page of the sources: data from the service, the comparison of log and statistics, accounts, and labels. */
 import { counted, formatAge, formatCount, formatSpan } from '../api/format.ts';
 import { readLeases, readSources } from '../api/status.ts';
-import type { AccountView, SourceState, SourceView } from '../api/status-views.ts';
+import type { AccountView, SourceView } from '../contract/status.ts';
 import { sourceAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { showPage, withCommands, type PageContext } from './frame/page.ts';
@@ -23,7 +23,7 @@ export function sourcesPage(context: PageContext): Reply {
   });
 }
 
-const SOURCE_TONE: Readonly<Record<SourceState, Tone>> = {
+const SOURCE_TONE: Readonly<Record<SourceView['state'], Tone>> = {
   ok: 'ok',
   failing: 'attention',
   stale: 'trouble',

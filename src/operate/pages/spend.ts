@@ -2,7 +2,7 @@
 import { formatCount, formatTime } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { knownAccount } from '../api/known-account.ts';
-import { readSpend, type AccountSpend } from '../api/spend.ts';
+import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
 import { filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
@@ -10,6 +10,7 @@ import { html, type Html, type HtmlValue } from './html.ts';
 import { clipped, facts, moment, section, state, sub } from './page-parts.ts';
 import { bars } from './spark.ts';
 import { table } from './table.ts';
+import type { AccountSpend } from '../contract/readings.ts';
 
 /** Maximum number of shown days. */
 const MOST_DAYS = 31;

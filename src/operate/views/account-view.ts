@@ -8,7 +8,7 @@ import type { Condition } from '#automate/ledger/commands.ts';
 import type { SharedMember } from '#observe/incidents/incident-set.ts';
 import type { CollectorStatus } from '#observe/observations/board.ts';
 import type { SharedAttempts } from '#observe/observations/recent-attempts.ts';
-import type { ApiUsage, LabelView } from '../api/status-views.ts';
+import type { ApiUsage, LabelView } from '../contract/status.ts';
 
 /** Facts of an account that are short. */
 export interface AccountFacts {

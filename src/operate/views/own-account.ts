@@ -7,7 +7,7 @@ import type { Condition } from '#automate/ledger/commands.ts';
 import type { IncidentSet } from '#observe/incidents/incident-set.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
-import type { ApiUsage, LabelView } from '../api/status-views.ts';
+import type { ApiUsage, LabelView } from '../contract/status.ts';
 import type { AccountView, ListName, SharedCollector, SharedList } from './account-view.ts';
 
 /** Window of the attempts that an incident shows. */

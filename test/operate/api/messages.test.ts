@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { LiveReads, type LogApi } from '#operate/api/live-reads.ts';
-import type { MessageDetail } from '#operate/api/message-detail.ts';
-import { MessageSearches, searchMessages, type MessagesView } from '#operate/api/messages.ts';
+import type { MessageDetail, MessagesView } from '#operate/contract/messages.ts';
+import { MessageSearches, searchLog } from '#operate/api/messages.ts';
 import type { LogQuery } from '#service/api.ts';
 import { ServiceError } from '#service/service-error.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -173,9 +173,9 @@ describe('/api/v1/messages', () => {
         let cursor: string | undefined;
         do {
           const search = { filters: {}, limit, ...(cursor !== undefined && { cursor }) };
-          const page = await searchMessages({ clock, liveReads, searches }, 'production', search, STILL);
+          const page = await searchLog({ clock, liveReads, searches }, 'production', search, STILL);
           // A repeated call returns the same rows.
-          const again = await searchMessages({ clock, liveReads, searches }, 'production', search, STILL);
+          const again = await searchLog({ clock, liveReads, searches }, 'production', search, STILL);
           if (cursor !== undefined) expect(again.messages).toEqual(page.messages);
           expect(page.messages.length).toBeLessThanOrEqual(limit);
           for (const { messageId, at, isUpdate } of page.messages) {

@@ -3,13 +3,16 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apiDocument } from '#operate/api/openapi/document.ts';
+import { apiDocument } from '#operate/contract/document.ts';
 import { API_ROUTES } from '#operate/api/routes.ts';
+import { GROUPS } from '#operate/contract/index.ts';
+import { methodOf, pathOf, type ContractRoute } from '#operate/contract/route.ts';
 import { checkBody } from '#operate/http/json-body.ts';
 import { pastOf, readQuery } from '#operate/http/query.ts';
 import { ask, NOW, serving, world } from '../http/world.ts';
 
-const DOCUMENT = apiDocument(API_ROUTES, '0.0.0');
+const DOCUMENT = apiDocument('0.0.0');
+const ROUTES = GROUPS.flatMap(({ routes }): readonly ContractRoute[] => routes);
 const ajv = new Ajv2020({ strict: true });
 
 /** Texts near the borders of what the parameters accept. */
@@ -140,10 +143,10 @@ function isAccepted(parse: () => unknown): boolean {
   }
 }
 
-const PARAMETERS = API_ROUTES.flatMap((route) =>
-  (DOCUMENT.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
+const PARAMETERS = ROUTES.flatMap((route) =>
+  (DOCUMENT.paths[pathOf(route)]?.[methodOf(route).toLowerCase()]?.parameters ?? [])
     .filter((parameter) => parameter.in === 'query')
-    .map(({ name, schema }) => ({ where: `${route.path}?${name}`, name, schema, query: route.query!() })),
+    .map(({ name, schema }) => ({ where: `${pathOf(route)}?${name}`, name, schema, query: route.query })),
 );
 
 describe('the document and the parser agree', () => {
@@ -160,9 +163,10 @@ describe('the document and the parser agree', () => {
     fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: isList ? 22 : 1 }), agrees));
   });
 
-  const BODIES = API_ROUTES.filter(({ body }) => body !== undefined).flatMap(({ path, body }) => {
+  const BODIES = ROUTES.filter(({ body }) => body !== undefined).flatMap(({ key, body }) => {
+    const path = pathOf({ key });
     const schema = DOCUMENT.paths[path]!['post']!.requestBody!.content['application/json'].schema as Body;
-    return (schema.anyOf ?? [schema]).map((form) => ({ path, schema, form, body: body!() }));
+    return (schema.anyOf ?? [schema]).map((form) => ({ path, schema, form, body: body! }));
   });
 
   test.each(BODIES)('on the body of $path', ({ schema, form, body }) => {

@@ -5,12 +5,9 @@ import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-readin
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
 import { verifyAuditLog } from '#operate/api/audit.ts';
-import type { CanariesView } from '#operate/api/canaries.ts';
-import type { FlowControlView } from '#operate/api/flow-control.ts';
-import type { PolicyDetail } from '#operate/api/policy-detail.ts';
-import { API_ROUTES } from '#operate/api/routes.ts';
-import type { SpendView } from '#operate/api/spend.ts';
-import { apiDocument } from '#operate/api/openapi/document.ts';
+import type { PolicyDetail } from '#operate/contract/policies.ts';
+import type { CanariesView, FlowControlView, SpendView } from '#operate/contract/readings.ts';
+import { apiDocument } from '#operate/contract/document.ts';
 import { documentProblems } from '../../support/api-document.ts';
 import { allCanaries, canaryState } from '../../support/canaries.ts';
 import { ask, engine, ledger, NOW, RESUME_BILLING, serving, storedPlan, world, type World } from '../http/world.ts';
@@ -134,7 +131,7 @@ describe('/api/v1/canaries', () => {
     const deps = world({ accounts: ACCOUNTS, canaries: { states: () => allCanaries(NOW, (plain) => plain) } });
     const path = '/api/v1/canaries';
     const body = JSON.stringify(await get<CanariesView>(deps, path));
-    expect(documentProblems(apiDocument(API_ROUTES, '0.1.0'), { method: 'GET', path, status: 200, body })).toEqual([]);
+    expect(documentProblems(apiDocument('0.1.0'), { method: 'GET', path, status: 200, body })).toEqual([]);
   });
 });
 

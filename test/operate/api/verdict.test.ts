@@ -4,7 +4,7 @@ import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import { readStatus } from '#operate/api/status.ts';
-import type { AccountLease } from '#operate/api/status-views.ts';
+import type { AccountLease } from '#operate/contract/status.ts';
 import { canaryState } from '../../support/canaries.ts';
 import { action, engine, ledger, NOW, plan, RESUME_BILLING, storedPlan, world, type World } from '../http/world.ts';
 

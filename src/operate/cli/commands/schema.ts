@@ -15,9 +15,8 @@ export const schemaCommand: Command = {
     if (values['api'] === true) {
       if (values['test'] === true)
         throw new UsageError('--api and --test print different documents; remove one of them');
-      const { apiDocument } = await import('../../api/openapi/document.ts');
-      const { API_ROUTES } = await import('../../api/routes.ts');
-      writeDocument(io, apiDocument(API_ROUTES, packageVersion()));
+      const { apiDocument } = await import('../../contract/document.ts');
+      writeDocument(io, apiDocument(packageVersion()));
       return EXIT.ok;
     }
     const { configJsonSchema, policyTestJsonSchema } = await import('#config/json-schema.ts');

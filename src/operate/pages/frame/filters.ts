@@ -1,9 +1,16 @@
 /** Form of filters. They are in the address of the page, so that it can be shared. */
+import type { ContractRoute, QueryOf } from '../../contract/route.ts';
+import { readQuery } from '../../http/query.ts';
 import { html, type Html } from '../html.ts';
 
 /** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
 export function filtersOf(query: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...query].filter(([name, value]) => value !== '' && name !== 'refresh'));
+}
+
+/** Parameters of a page as the query of the API's route. @throws {HttpError} 400 */
+export function readFilters<R extends ContractRoute>(query: URLSearchParams, { query: schema }: R): QueryOf<R> {
+  return readQuery(filtersOf(query), schema) as QueryOf<R>;
 }
 
 /** Address of the next page of a list. */

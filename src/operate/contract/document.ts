@@ -1,16 +1,8 @@
-/**
- * OpenAPI 3.1 document of the API. Paths, queries and bodies are those of the routes, with the schemas that the routes
- * use. Responses are in the table of operations.
- */
+/** OpenAPI 3.1 document of the API: the routes of the contract, and the named schemas that they use. */
 import { z } from 'zod';
-import type { ApiRoute } from '../api-deps.ts';
-import { objectOf, ref, text, type JsonSchema } from './json-schema.ts';
-import { OPERATIONS, type Operation } from './operations.ts';
-import { INCIDENT_SCHEMAS } from './incident-schemas.ts';
-import { PLAN_SCHEMAS } from './plan-schemas.ts';
-import { READING_SCHEMAS } from './reading-schemas.ts';
-import { STATUS_SCHEMAS } from './status-schemas.ts';
-import { TAGS, tagOf } from './tags.ts';
+import { GROUPS } from './index.ts';
+import { methodOf, pathOf, type ContractRoute } from './route.ts';
+import { DEFINITION, named, object, text, type Schema } from './schema.ts';
 
 interface Parameter {
   readonly name: string;
@@ -22,7 +14,7 @@ interface Parameter {
 
 interface Response {
   readonly description: string;
-  readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
 interface OperationObject {
@@ -46,7 +38,7 @@ export interface ApiDocument {
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, Response>>;
     readonly securitySchemes: Readonly<Record<string, object>>;
   };
@@ -54,18 +46,10 @@ export interface ApiDocument {
 
 const ERROR = 'Error';
 
-const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
-  ...STATUS_SCHEMAS,
-  ...PLAN_SCHEMAS,
-  ...READING_SCHEMAS,
-  ...INCIDENT_SCHEMAS,
-  Error: objectOf<{ error: unknown }>({
-    error: objectOf<{ code: string; message: string }>({
-      code: text('Stable code.'),
-      message: text('The reason, and what to do.'),
-    }),
-  }),
-};
+const error = named(
+  ERROR,
+  object({ error: object({ code: text('Stable code.'), message: text('The reason, and what to do.') }) }),
+);
 
 /** Errors of the connection, before the request has an operation: a line of text. */
 const TEXT_ERRORS: Readonly<Record<number, string>> = {
@@ -86,13 +70,16 @@ const ERRORS: Readonly<Record<number, string>> = {
   503: 'The store or the service is unavailable, or the daemon is busy or stopping.',
 };
 
-export function apiDocument(routes: readonly ApiRoute[], version: string): ApiDocument {
+export function apiDocument(version: string): ApiDocument {
   const paths: Record<string, Record<string, OperationObject>> = {};
-  for (const route of routes) {
-    const operation = OPERATIONS[`${route.method} ${route.path}`];
-    if (operation === undefined) continue;
-    const path = route.path.replace('{id}', `{${operation.parameter ?? 'id'}}`);
-    (paths[path] ??= {})[route.method.toLowerCase()] = operationObject(route, operation);
+  const schemas = new Map<string, Schema>();
+  collect(error, schemas);
+  for (const { name, routes } of GROUPS) {
+    for (const route of routes as readonly ContractRoute[]) {
+      const path = pathOf(route).replace('{id}', `{${route.parameter ?? 'id'}}`);
+      (paths[path] ??= {})[methodOf(route).toLowerCase()] = operationObject(route, name);
+      collect(route.answer, schemas);
+    }
   }
   return {
     openapi: '3.1.0',
@@ -104,13 +91,13 @@ export function apiDocument(routes: readonly ApiRoute[], version: string): ApiDo
         'never happened. New versions add fields and do not rename them.',
     },
     servers: [{ url: '/' }],
-    tags: TAGS,
+    tags: GROUPS.map(({ name, description }) => ({ name, description })),
     security: [{}, { token: [] }, { user: [] }],
     paths,
     components: {
-      schemas: SCHEMAS,
+      schemas: Object.fromEntries(schemas),
       responses: {
-        ...errorResponses({ ...ERRORS, default: 'Any other error.' }, 'application/json', ref(ERROR)),
+        ...errorResponses({ ...ERRORS, default: 'Any other error.' }, 'application/json', error),
         ...errorResponses(TEXT_ERRORS, 'text/plain', text()),
       },
       securitySchemes: {
@@ -121,10 +108,23 @@ export function apiDocument(routes: readonly ApiRoute[], version: string): ApiDo
   };
 }
 
+/** Adds the named schemas that a schema uses. */
+function collect(schema: Schema, into: Map<string, Schema>): void {
+  const { [DEFINITION]: definition, items, properties = {}, additionalProperties, anyOf = [] } = schema;
+  if (definition !== undefined) {
+    if (into.has(definition.name)) return;
+    into.set(definition.name, definition.schema);
+    collect(definition.schema, into);
+  }
+  for (const part of [items, additionalProperties, ...Object.values(properties), ...anyOf]) {
+    if (part !== undefined) collect(part, into);
+  }
+}
+
 function errorResponses(
   descriptions: Readonly<Record<string, string>>,
   contentType: string,
-  schema: JsonSchema,
+  schema: Schema,
 ): Readonly<Record<string, Response>> {
   return Object.fromEntries(
     Object.entries(descriptions).map(([status, description]) => [
@@ -138,35 +138,35 @@ function nameOf(status: string): string {
   return status === 'default' ? ERROR : `${ERROR}${status}`;
 }
 
-function operationObject({ path, method, query, body }: ApiRoute, operation: Operation): OperationObject {
-  const { id, summary, role, response, errors = [] } = operation;
-  const parameters = [...pathParameters(path, operation), ...(query === undefined ? [] : queryParameters(query()))];
+function operationObject(route: ContractRoute, tag: string): OperationObject {
+  const { id, summary, role, answer, body, errors = [] } = route;
+  const parameters = [...pathParameters(route), ...queryParameters(route.query)];
   const refusals = new Set([
     400,
     401,
     ...Object.keys(TEXT_ERRORS).map(Number),
-    ...(method === 'POST' ? [403] : []),
+    ...(methodOf(route) === 'POST' ? [403] : []),
     ...errors,
   ]);
   const statuses = [...[...refusals].sort((a, b) => a - b).map(String), 'default'];
   return {
     operationId: id,
-    tags: [tagOf(path)],
+    tags: [tag],
     summary,
     description: role === 'socket' ? 'Only over the unix socket.' : `Role: ${role}.`,
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body()) } } },
+      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } },
     }),
     responses: {
-      '200': { description: 'Done.', content: { 'application/json': { schema: response } } },
+      '200': { description: 'Done.', content: { 'application/json': { schema: answer } } },
       ...Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }])),
     },
   };
 }
 
-function pathParameters(path: string, { parameter = 'id' }: Operation): readonly Parameter[] {
-  return path.endsWith('{id}') ? [{ name: parameter, in: 'path', required: true, schema: text() }] : [];
+function pathParameters({ key, parameter = 'id' }: ContractRoute): readonly Parameter[] {
+  return key.endsWith('{id}') ? [{ name: parameter, in: 'path', required: true, schema: text() }] : [];
 }
 
 /** Lists repeat their parameter, which is the standard form in OpenAPI. */

@@ -1,0 +1,146 @@
+/** Dead letters of both queues. Field names are stable. Times are epoch milliseconds. */
+import { z } from 'zod';
+import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
+import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
+import {
+  choiceField,
+  cursorParameter,
+  limitParameter,
+  pastParameter,
+  textParameter,
+  textsParameter,
+} from './parameters.ts';
+import { action } from './policies.ts';
+import { route } from './route.ts';
+import * as s from './schema.ts';
+
+/** State of the daemon's data about one queue of one account. */
+export const queueStatus = s.named(
+  'QueueStatus',
+  s.object({
+    account: s.text(),
+    queue: s.choice(DEAD_LETTER_QUEUES),
+    readAt: s.opt(s.time('Last complete reading.')),
+    problem: s.opt(s.text('Reason why the list may be incomplete or outdated.')),
+  }),
+);
+export type QueueStatus = s.Infer<typeof queueStatus>;
+
+export const deadLetter = s.named(
+  'DeadLetter',
+  s.object({
+    id: s.text('The dlqId.'),
+    account: s.text(),
+    queue: s.choice(DEAD_LETTER_QUEUES),
+    failedAt: s.time(),
+    // Absent if the retention is not configured.
+    expiresAt: s.opt(s.time()),
+    // Absent if the dead letter is not grouped yet.
+    incident: s.opt(s.text()),
+    cause: s.choice(FAILURE_CAUSES),
+    reason: s.text('Normalized reason.'),
+    responseStatus: s.opt(s.integer()),
+    // Workflow DLQ only: start of the last response body.
+    responseText: s.opt(s.text()),
+    url: s.opt(s.text()),
+    // Without the daemon's own stamps.
+    labels: s.listOf(s.text()),
+    workflowUrl: s.opt(s.text()),
+    workflowRunId: s.opt(s.text()),
+    workflowCreatedAt: s.opt(s.time()),
+    method: s.opt(s.text()),
+    flowControlKey: s.opt(s.text()),
+    callerIp: s.opt(s.text()),
+    failureFunctionState: s.opt(s.text()),
+    maxRetries: s.opt(s.integer()),
+    messageId: s.opt(s.text()),
+    createdAt: s.opt(s.time()),
+    topicName: s.opt(s.text()),
+    scheduleId: s.opt(s.text()),
+    retried: s.opt(s.integer()),
+  }),
+);
+export type DeadLetterView = s.Infer<typeof deadLetter>;
+
+/** Body and headers of a dead letter, redacted. */
+const sample = s.named(
+  'DeadLetterSample',
+  s.object({
+    headers: s.opt(s.anything('Headers by name, with credentials masked.')),
+    body: s.opt(s.text()),
+    responseHeaders: s.opt(s.anything()),
+    responseBody: s.opt(s.text()),
+    isCut: s.opt(s.flag('True if a body was cut.')),
+    problem: s.opt(s.text('Reason why there is no sample.')),
+  }),
+);
+export type DeadLetterSample = s.Infer<typeof sample>;
+
+/** Filters as the service names them. Values of one filter are alternatives; all filters must match. */
+export const DEAD_LETTER_FILTERS = [
+  'dlqId',
+  'label',
+  'workflowUrl',
+  'workflowRunId',
+  'flowControlKey',
+  'failureFunctionState',
+  'callerIp',
+  'messageId',
+  'url',
+  'topicName',
+  'scheduleId',
+  'responseStatus',
+] as const;
+export type DeadLetterFilter = (typeof DEAD_LETTER_FILTERS)[number];
+
+const filterParameters = Object.fromEntries(
+  DEAD_LETTER_FILTERS.map((name) => [name, textsParameter(`Only dead letters with one of these values of ${name}.`)]),
+) as Record<DeadLetterFilter, ReturnType<typeof textsParameter>>;
+
+export const searchDeadLetters = route('GET /api/v1/dead-letters', {
+  id: 'searchDeadLetters',
+  summary: 'Dead letters of both queues, newest first',
+  role: 'viewer',
+  query: z.strictObject({
+    account: textParameter('Only dead letters of this account.'),
+    queue: choiceField(DEAD_LETTER_QUEUES).exactOptional().describe('Only this queue.'),
+    ...filterParameters,
+    incident: textParameter('Only members of this incident.'),
+    cause: z.array(choiceField(FAILURE_CAUSES)).exactOptional().describe('Only dead letters with one of these causes.'),
+    since: pastParameter('Only failures since this time'),
+    fromDate: pastParameter('Only failures since this time, inclusive'),
+    toDate: pastParameter('Only failures until this time, inclusive'),
+    limit: limitParameter({ standard: 50, max: 500 }),
+    cursor: cursorParameter(),
+  }),
+  answer: s.object({
+    at: s.time(),
+    total: s.count('Number of all dead letters that match.'),
+    deadLetters: s.listOf(deadLetter),
+    cursor: s.cursor,
+    queues: s.listOf(queueStatus),
+  }),
+  errors: [404],
+});
+export type DeadLetterList = s.Infer<typeof searchDeadLetters.answer>;
+
+/** With `body=true`, at most one request reads body and headers, which may have personal data. */
+export const getDeadLetter = route('GET /api/v1/dead-letters/{id}', {
+  id: 'getDeadLetter',
+  summary: 'One dead letter; its body needs the role operator',
+  role: 'viewer',
+  query: z.strictObject({
+    account: textParameter('Account of the dead letter, if several have its id.'),
+    body: z
+      .enum(['true', 'false'], 'must be true or false')
+      .exactOptional()
+      .describe('True reads body and headers with one request.'),
+  }),
+  answer: s.object({
+    at: s.time('Time of the response.'),
+    deadLetter,
+    actions: s.listOf(action),
+    sample: s.opt(sample),
+  }),
+  errors: [403, 404],
+});

@@ -1,0 +1,59 @@
+/** All routes of the API, in the groups of its document. A generated client has one module for each group. */
+import { getAuditHead, searchAudit, verifyAudit } from './audit.ts';
+import { adoptState, backupState, callOperation, pauseEngine, reload, resetCounter, unpauseEngine } from './control.ts';
+import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
+import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
+import { getMessage, searchMessages } from './messages.ts';
+import { applyPlan, approvePlan, cancelPlan, getPlan, listPlans, makePlan, rejectPlan } from './plans.ts';
+import { explain, getAction, getPolicy, listActions, listPolicies, listRuns } from './policies.ts';
+import { getSpend, listCanaries, listFlowControl } from './readings.ts';
+import { getConfiguration, getOpenApi, getStatus, listConditions, listLabels, listSources } from './status.ts';
+
+export const GROUPS = [
+  {
+    name: 'state',
+    description: 'State of the daemon and of what it reads.',
+    routes: [
+      getStatus,
+      listSources,
+      listConditions,
+      listLabels,
+      listFlowControl,
+      listCanaries,
+      getSpend,
+      getConfiguration,
+      getOpenApi,
+    ],
+  },
+  {
+    name: 'policies',
+    description: 'Policies, their runs, and their actions.',
+    routes: [listPolicies, getPolicy, listRuns, listActions, getAction],
+  },
+  {
+    name: 'plans',
+    description: 'Plans, and decisions about them.',
+    routes: [listPlans, getPlan, makePlan, cancelPlan, applyPlan, approvePlan, rejectPlan],
+  },
+  {
+    name: 'failures',
+    description: 'Incidents, dead letters, and messages.',
+    routes: [
+      listIncidents,
+      getIncident,
+      acknowledgeIncident,
+      searchDeadLetters,
+      getDeadLetter,
+      searchMessages,
+      getMessage,
+      explain,
+    ],
+  },
+  { name: 'audit', description: 'The audit log.', routes: [getAuditHead, searchAudit, verifyAudit] },
+  {
+    name: 'control',
+    description: 'Pauses, the store, and reloads.',
+    routes: [pauseEngine, unpauseEngine, backupState, adoptState, resetCounter, reload],
+  },
+  { name: 'operations', description: 'Operations of the service.', routes: [callOperation] },
+] as const;
