@@ -10,7 +10,7 @@ import { ALERT_GROUPS, RECORDING_GROUPS } from '../../deploy/prometheus/groups.t
 import { extendedName, renderRules, RULE_FILES } from '../../deploy/prometheus/render.ts';
 import type { AlertingRule, RecordingRule } from '../../deploy/prometheus/rule.ts';
 import { installed, start } from '../support/program.ts';
-import { recordedFor, withoutTexts } from '../support/rule-cases.ts';
+import { rulesFor, withoutTexts } from '../support/rule-cases.ts';
 import { expressionMutants, mutantsOf, TEMPLATE_MUTANTS, withoutTemplatePart } from '../support/rule-mutants.ts';
 import { takeoversOf, type RuleCase } from '../support/takeover-cases.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -56,7 +56,7 @@ async function triedWith(
 ): Promise<string> {
   const folder = tempDir();
   const isBare = all === takeovers;
-  const needed = recordedFor([...alerts.map(({ expr }) => expr), ...recorded.map(({ record }) => record)], RECORDINGS);
+  const needed = rulesFor([...alerts.map(({ expr }) => expr), ...recorded.map(({ record }) => record)], RECORDINGS);
   const mutated = <R extends AlertingRule | RecordingRule>(rule: R): R => (mutation.get(rule) ?? rule) as R;
   const rendered = renderRules({
     recording: RECORDING_GROUPS.map((group) => ({
@@ -99,7 +99,7 @@ async function triedWith(
 type Rules = Parameters<typeof withoutTexts>[0];
 
 function isAbout(expr: string, recorded: readonly RecordingRule[]): boolean {
-  const read = recordedFor([expr], RECORDINGS);
+  const read = rulesFor([expr], RECORDINGS);
   return recorded.some((rule) => read.has(rule));
 }
 
@@ -137,7 +137,7 @@ const mutable = [...templates.values()].filter((rules) => expressionMutants(rule
 
 describe.each(mutable.map((rules) => ({ rules })))('recording rules such as $rules.0.record', ({ rules }) => {
   const program = installed('promtool');
-  const alerts = ALERTS.filter(({ expr }) => rules.some((rule) => recordedFor([expr], RECORDINGS).has(rule)));
+  const alerts = ALERTS.filter(({ expr }) => rules.some((rule) => rulesFor([expr], RECORDINGS).has(rule)));
 
   test.for(expressionMutants(rules[0]!.expr).map(({ what }, index) => ({ what, index })))(
     'a case notices: without $what',

@@ -1,4 +1,4 @@
-/** Cases of `promtool test rules` beside the rules that can matter to each: promtool evaluates every rule at every step. */
+/** Cases of `promtool test rules` beside the rules that each names: promtool evaluates every rule at every step. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parse, parseDocument, stringify, type YAMLSeq } from 'yaml';
@@ -16,7 +16,6 @@ interface RuleFile {
 
 interface CaseFile {
   readonly tests: readonly {
-    readonly input_series: readonly { readonly series: string }[];
     readonly alert_rule_test?: readonly { readonly alertname: string }[];
     readonly promql_expr_test?: readonly { readonly expr: string }[];
   }[];
@@ -44,7 +43,7 @@ interface Cases {
 }
 
 /**
- * Copies each case into a folder of its own, with the rules that can matter to it in the folder above. What is
+ * Copies each case into a folder of its own, with the rules that it names in the folder above. What is
  * recorded is evaluated before the alerts, in the order of the file: otherwise promtool takes any order at each step.
  *
  * @returns paths of the copies
@@ -59,7 +58,8 @@ export function copyCases({ name, text }: Cases, files: readonly ParsedRules[], 
   return (copy.toJS() as CaseFile).tests.map((one, index) => {
     const own = join(folder, String(index));
     mkdirSync(join(own, 'tests'), { recursive: true });
-    const kept = rulesFor({ tests: [one] }, all);
+    const { alert_rule_test: alerts = [], promql_expr_test: queries = [] } = one;
+    const kept = rulesFor([...alerts.map(({ alertname }) => alertname), ...queries.map(({ expr }) => expr)], all);
     for (const { path, file } of files) {
       const some = file.groups.map((group) => ({ ...group, rules: group.rules.filter((rule) => kept.has(rule)) }));
       writeFileSync(join(own, basename(path)), stringify({ groups: some.filter(({ rules }) => rules.length > 0) }));
@@ -77,56 +77,21 @@ export function copyCases({ name, text }: Cases, files: readonly ParsedRules[], 
   });
 }
 
-/**
- * Returns the rules that the cases name, the rules that read a series that exists, and the recording rules that both
- * read. Every other rule has no samples and nobody looks at it: it can neither fail nor change a result.
- */
-export function rulesFor({ tests }: CaseFile, rules: readonly Rule[]): ReadonlySet<Rule> {
-  const existing = new Set(tests.flatMap(({ input_series: all }) => all.map(({ series }) => wordsOf(series)[0])));
-  const wanted = new Set(
-    tests.flatMap(({ alert_rule_test: alerts = [], promql_expr_test: queries = [] }) => [
-      ...alerts.map(({ alertname }) => alertname),
-      ...queries.flatMap(({ expr }) => wordsOf(expr)),
-    ]),
-  );
-  const hasReplicas = [...existing].some((name) => isOfReplicas(name ?? ''));
-  const kept = new Set<Rule>();
-  for (let before = -1; before < kept.size;) {
-    before = kept.size;
-    for (const rule of rules) {
-      // The series of owners have no samples without owners.
-      if (!hasReplicas && rule.record !== undefined && wordsOf(rule.expr).some(isOfReplicas)) continue;
-      const name = rule.alert ?? rule.record!;
-      const words = wordsOf([rule.expr, ...Object.values(rule.annotations ?? {})].join(' '));
-      // These would read what no name shows.
-      if (words.some((word) => ['ALERTS', '__name__'].includes(word))) throw new Error(`${name}: reads any series`);
-      if (!wanted.has(name) && !words.some((word) => existing.has(word))) continue;
-      kept.add(rule);
-      existing.add(name);
-      for (const word of words) wanted.add(word);
-    }
-  }
-  return kept;
-}
-
-/** Returns the recording rules that expressions read, and those that these rules read. */
-export function recordedFor<R extends { readonly record: string; readonly expr: string }>(
-  expressions: readonly string[],
-  rules: readonly R[],
-): ReadonlySet<R> {
-  const names = new Set(expressions.flatMap(wordsOf));
+/** Returns the rules that the texts name, the recording rules that these read, and so on. */
+export function rulesFor<R extends Rule>(texts: readonly string[], rules: readonly R[]): ReadonlySet<R> {
+  const names = new Set(texts.flatMap(wordsOf));
   const found = new Set<R>();
   for (let before = -1; before < found.size;) {
     before = found.size;
-    for (const rule of rules.filter(({ record }) => names.has(record))) {
+    for (const rule of rules.filter(({ alert, record }) => names.has(alert ?? record!))) {
       found.add(rule);
-      for (const word of wordsOf(rule.expr)) names.add(word);
+      for (const text of [rule.expr, ...Object.values(rule.annotations ?? {})]) {
+        for (const word of wordsOf(text)) names.add(word);
+      }
     }
   }
   return found;
 }
-
-const isOfReplicas = (word: string): boolean => word.startsWith('opsd_lease_');
 
 const isRecording = ({ rules }: RuleFile['groups'][number]): boolean => rules[0]!.record !== undefined;
 
