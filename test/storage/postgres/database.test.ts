@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { all, each, get, run, type Database } from '#storage/database.ts';
 import { openMemoryStore } from '#storage/memory-store.ts';
-import { SERVERS } from '../../support/postgres/servers.ts';
+import { ALL_SERVERS } from '../../support/postgres/servers.ts';
 import { postgresStore } from '../../support/postgres/test-databases.ts';
 
 const OPEN: Readonly<Record<string, () => Promise<Database>>> = {
   SQLite: async () => openMemoryStore().database,
-  ...Object.fromEntries(SERVERS.map((server) => [server, () => postgresStore(server)])),
+  ...Object.fromEntries(ALL_SERVERS.map((server) => [server, () => postgresStore(server)])),
 };
 
 const INSERT = `INSERT INTO counters (account, metric, labels, value) VALUES (?, ?, ?, ?)

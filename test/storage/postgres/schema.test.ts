@@ -5,7 +5,7 @@ import { all, run, type Row } from '#storage/database.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { POSTGRES_MIGRATIONS } from '#storage/postgres/schema.ts';
 import { SCHEMA } from '#storage/schema.ts';
-import { SERVERS } from '../../support/postgres/servers.ts';
+import { ALL_SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened, postgresStore } from '../../support/postgres/test-databases.ts';
 
 /** Tables that only PostgreSQL has. */
@@ -27,7 +27,7 @@ const INDEXES = `SELECT tablename AS "table", indexname AS name, indexdef AS def
 const sorted = (lines: readonly string[]): readonly string[] => lines.toSorted();
 const isShared = ({ table }: Row): boolean => !OWN.includes(String(table));
 
-describe.each(SERVERS)('%s', (server) => {
+describe.each(ALL_SERVERS)('%s', (server) => {
   test('tables and columns are those of SQLite', async () => {
     using sqlite = new DatabaseSync(':memory:');
     sqlite.exec(SCHEMA);

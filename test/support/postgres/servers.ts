@@ -1,6 +1,6 @@
 /**
- * Servers for tests of the stores. PGlite is always available. PostgreSQL is the server of `OPSD_TEST_POSTGRES` (a URL
- * without a database), or Debian's, which each process starts for itself.
+ * Servers for tests of the stores. PostgreSQL is the server of `OPSD_TEST_POSTGRES` (a URL without a database), or
+ * Debian's, which each process starts for itself. PGlite replaces it on a machine without PostgreSQL.
  */
 import { DebianServer, postgresPrograms, type ServerOptions } from './debian-server.ts';
 
@@ -11,9 +11,12 @@ const given = process.env['OPSD_TEST_POSTGRES'];
 const programs = postgresPrograms();
 const hasPostgres = given !== undefined || programs !== undefined;
 
-/** Servers to test with. CI must have PostgreSQL. */
+/** The server to test with. CI must have PostgreSQL. */
 export const SERVERS: readonly ServerName[] =
-  hasPostgres || process.env['CI'] !== undefined ? ['PGlite', 'PostgreSQL'] : ['PGlite'];
+  hasPostgres || process.env['CI'] !== undefined ? ['PostgreSQL'] : ['PGlite'];
+
+/** All servers, for tests that show that PGlite can replace PostgreSQL. */
+export const ALL_SERVERS: readonly ServerName[] = ['PGlite', ...SERVERS.filter((name) => name !== 'PGlite')];
 
 /** The name of PostgreSQL if a test can start a server of its own. CI must have the programs. */
 export const OWN_SERVERS: readonly ServerName[] =
