@@ -52,7 +52,7 @@ export function pathWith(path: string, query: Query): string {
 /** @throws {CommandError} if no daemon responds or it rejects the request */
 export async function exchange(call: DaemonCall, asked: Exchange): Promise<Readonly<Record<string, unknown>>> {
   const answer = await exchangeText(call, asked);
-  if (answer.status !== 200) throw rejected(call, answer).error;
+  if (answer.status !== 200) throw rejected(call, answer);
   return recordOf(call, answer);
 }
 
@@ -62,15 +62,22 @@ export interface TextAnswer {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Error of a response that is not a success, with its code; see the daemon's `ErrorCode`. */
-export function rejected(
-  call: DaemonCall,
-  answer: Pick<TextAnswer, 'status' | 'text'>,
-): { readonly code: string; readonly error: CommandError } {
+/** Response that is not a success. */
+export class Rejection extends CommandError {
+  /** See the daemon's `ErrorCode`. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export function rejected(call: DaemonCall, answer: Pick<TextAnswer, 'status' | 'text'>): Rejection {
   const { error } = recordOf(call, answer);
   const { message, code } = isRecord(error) ? error : {};
   const said = typeof message === 'string' ? printable(message) : `HTTP ${answer.status}`;
-  return { code: String(code), error: new CommandError(`the daemon rejected the request: ${said}`) };
+  return new Rejection(String(code), `the daemon rejected the request: ${said}`);
 }
 
 function recordOf(call: DaemonCall, { text }: Pick<TextAnswer, 'text'>): Readonly<Record<string, unknown>> {

@@ -31,7 +31,7 @@ export async function requestOperation(
     const notes = String(headers['opsd-note'] ?? '');
     return { text, notes: notes === '' ? [] : notes.split(', ').map((note) => decodeURIComponent(note)) };
   }
-  const { code, error } = rejected(call, { status, text });
-  if (code === 'unconfirmed') throw new Unconfirmed(`${error.message}. Without a terminal, use --confirm NAME`);
+  const error = rejected(call, { status, text });
+  if (error.code === 'unconfirmed') throw new Unconfirmed(`${error.message}. Without a terminal, use --confirm NAME`);
   throw error;
 }

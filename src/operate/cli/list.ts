@@ -8,7 +8,8 @@ import { dataText, LIST_FORMATS, outputFormat, printable, textStyle, type ListFo
 import { listTable, type Column } from './table.ts';
 import { showOrWatch, type Shown } from './watch.ts';
 
-export interface Listing<Row> {
+/** @typeParam Data response of the API; several pages are one response with all rows */
+export interface Listing<Row, Data = unknown> {
   readonly path: string;
   readonly query?: Query;
   /** Field of the response that has the rows. */
@@ -22,16 +23,16 @@ export interface Listing<Row> {
   /** Sentence for an empty list, with what would fill it. */
   readonly empty: string;
   /** Remark about the response, for stderr. */
-  readonly note?: (data: Answer<Row>['data']) => string | undefined;
+  readonly note?: (data: Data) => string | undefined;
   /** Returns true if rows are unknown, so that an empty list does not mean that there are none. The remark has the reason. */
-  readonly isUnknown?: (data: Answer<Row>['data']) => boolean;
+  readonly isUnknown?: (data: Data) => boolean;
 }
 
 /** Rows that are requested at once. */
 const PAGE = 100;
 
 /** Runs a command that lists: reads the pages up to `--limit`, and shows them, once or with `--watch`. */
-export async function runList<Row>(call: Call, listing: Listing<Row>): Promise<number> {
+export async function runList<Row, Data>(call: Call, listing: Listing<Row, Data>): Promise<number> {
   const format = outputFormat(call.values, LIST_FORMATS);
   const limit = limitOption(call.values);
   const daemon = await findDaemon(call, { writes: false, collectors: listing.collectors });
@@ -43,15 +44,14 @@ export async function runList<Row>(call: Call, listing: Listing<Row>): Promise<n
 }
 
 interface Answer<Row> {
-  /** Response of the API; several pages are one response with all rows. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly rows: readonly Row[];
 }
 
-async function readPages<Row>(
+async function readPages<Row, Data>(
   { stderr }: CliIo,
   daemon: DaemonCall,
-  { path, query = {}, key, isPaged }: Listing<Row>,
+  { path, query = {}, key, isPaged }: Listing<Row, Data>,
   limit: number,
 ): Promise<Answer<Row>> {
   const rows: Row[] = [];
@@ -71,14 +71,14 @@ async function readPages<Row>(
   }
 }
 
-async function shown<Row>(
+async function shown<Row, Data>(
   io: CliIo,
   format: ListFormat,
   { data, rows }: Answer<Row>,
-  { columns, id, empty, note, isUnknown }: Listing<Row>,
+  { columns, id, empty, note, isUnknown }: Listing<Row, Data>,
   limit: number,
 ): Promise<Shown> {
-  const isIncomplete = isUnknown?.(data) === true;
+  const isIncomplete = isUnknown?.(data as Data) === true;
   const code = isIncomplete ? EXIT.findings : EXIT.ok;
   if (format === 'json' || format === 'yaml') return { text: await dataText(format, data), code };
   const shownRows = rows.slice(0, limit);
@@ -86,7 +86,7 @@ async function shown<Row>(
   const notes = [
     ...(rows.length === 0 && format !== 'name' && !isIncomplete ? [empty] : []),
     ...(hasMore ? [`The first ${limit}; more with --limit.`] : []),
-    note?.(data),
+    note?.(data as Data),
   ].filter((text) => text !== undefined);
   return { text: textOf(), note: notes.map((text) => `${printable(text)}\n`).join(''), code };
 

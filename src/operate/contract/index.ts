@@ -57,3 +57,8 @@ export const GROUPS = [
   },
   { name: 'operations', description: 'Operations of the service.', routes: [callOperation] },
 ] as const;
+
+type Route = (typeof GROUPS)[number]['routes'][number];
+
+/** Routes by method and path. Commands need only these types, and load none of the schemas. */
+export type Routes = { readonly [R in Route as R['key']]: R };

@@ -252,8 +252,8 @@ describe('without a daemon', () => {
 
   test.each([
     ['no JSON', 'hello', 'is not opsd: its response is not JSON'],
-    ['no plan', '{"ok": true}', 'did not respond with a plan'],
-    ['half a plan', '{"state": "changes"}', 'did not respond with a plan'],
+    ['no plan', '{"ok": true}', 'the response of /api/v1/plan has no state; check that it is opsd'],
+    ['half a plan', '{"state": "changes"}', 'has no chosen; check that it is opsd'],
     ['a list', '[]', 'is not opsd'],
   ])('but a server that responds with %s', async (_what, body, message) => {
     const { path } = await impostor((_request, response) => void response.end(body));

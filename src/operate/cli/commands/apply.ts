@@ -5,7 +5,8 @@ import { runNumbersText } from '#foundation/domain/run-text.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
-import type { KeptPlan } from '../daemon-client.ts';
+import type { StoredPlanDetail } from '../../contract/plans.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { checkOpen } from './kept-plan.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from '../output.ts';
@@ -27,16 +28,16 @@ export const applyCommand: Command = {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestApply, requestStoredPlan } = await import('../daemon-client.ts');
     const { planText } = await import('./plan-text.ts');
 
-    const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+    const { plan: kept } = await request(daemon, 'GET /api/v1/plans/{id}', { id: call.positionals[0]! }, 'plan');
     checkOpen('apply', kept, daemon.command);
     call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
     if (kept.covers === 0)
       throw new CommandError(`plan ${printable(kept.id)} has no action, so there is nothing to apply`);
     await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
-    const { result } = await requestApply(kept.id, textOption(call.values, 'reason')?.trim() || undefined, daemon);
+    const body = { plan: kept.id, reason: textOption(call.values, 'reason')?.trim() || undefined };
+    const { result } = await request(daemon, 'POST /api/v1/apply', { body }, 'result');
     if (format === 'table') call.io.stdout.write(resultText(kept, result, daemon.command));
     else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
     return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
@@ -44,14 +45,14 @@ export const applyCommand: Command = {
 };
 
 /** Question before a plan is applied. A held plan may be applied as far as the guards allow it now. */
-function questionText({ plan, covers }: KeptPlan): string {
+function questionText({ plan, covers }: StoredPlanDetail): string {
   if (plan.chosen.length > 0) return `Apply: ${actText(plan)}`;
   const why = plan.stopped === undefined ? '' : ` (${plan.stopped.guard})`;
   return `The guards allowed none of its ${counted(covers, 'action')}${why}. Check again and do the actions that they allow now`;
 }
 
 /** Note that applying a plan also approves its later steps, if approval is required. */
-function allowanceText({ plan, covers }: KeptPlan): string {
+function allowanceText({ plan, covers }: StoredPlanDetail): string {
   if (plan.effectiveMode !== 'approve' && plan.needsApproval === undefined) return '';
   return `; this also approves all ${counted(covers, 'action')} of the plan for later runs`;
 }
@@ -72,7 +73,7 @@ export const EXIT_OF_OUTCOME: Readonly<Partial<Record<RunOutcome, number>>> = {
 };
 
 export function resultText(
-  { id, state }: Pick<KeptPlan, 'id' | 'state'>,
+  { id, state }: Pick<StoredPlanDetail, 'id' | 'state'>,
   result: RunSummary,
   command: OwnCommand,
 ): string {

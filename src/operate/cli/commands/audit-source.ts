@@ -5,7 +5,7 @@ import type { PostgresSettings } from '#storage/settings.ts';
 import { socketPathOf, storeOfSocket } from '#foundation/platform/socket-path.ts';
 import { CommandError, textOption, UsageError, type Call } from '../command.ts';
 import { configPath, readConfig } from '../config-file.ts';
-import { requestConfigFile } from '../daemon-client.ts';
+import { request } from '../daemon-request.ts';
 import { commandOf } from '../daemon-option.ts';
 
 export interface AuditSource {
@@ -48,7 +48,9 @@ async function findStore({ io, values, parts }: Call): Promise<string | AuditSou
     }
     if (existsSync(store)) return store;
     // The store of this daemon is a database, which its configuration names.
-    path = await requestConfigFile({ socketPath: socket, signal: io.signal, command: commandOf({ io, values }) });
+    const daemon = { socketPath: socket, signal: io.signal, command: commandOf({ io, values }) };
+    const { files } = await request(daemon, 'GET /api/v1/configuration', {}, 'files');
+    path = files[0] ?? path;
   }
   const config = await readConfig(io, path, { secrets: false });
   if (config === undefined) return storeOfInvalid(path, io);

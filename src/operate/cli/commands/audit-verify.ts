@@ -5,7 +5,7 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import type { AuditHead } from '#automate/ledger/audit-log.ts';
 import { unreadable, type AuditSource } from './audit-source.ts';
 import { EXIT, textOption, UsageError, type Call } from '../command.ts';
-import { requestAuditHead } from '../daemon-client.ts';
+import { request } from '../daemon-request.ts';
 import { commandOf } from '../daemon-option.ts';
 import { printable } from '../output.ts';
 
@@ -57,9 +57,10 @@ async function knownHead({ io, values }: Call, { log, socketPath }: AuditSource)
   if (given !== undefined) return { head: given, source: '--head' };
   if (socketPath === undefined) return { source: 'no head: give one with --head' };
   try {
-    const head = await requestAuditHead({ socketPath, signal: io.signal, command: commandOf({ io, values }) });
+    const daemon = { socketPath, signal: io.signal, command: commandOf({ io, values }) };
+    const { head } = await request(daemon, 'GET /api/v1/audit/head');
     return {
-      ...(head !== undefined && { head }),
+      head: head ?? undefined,
       source: `the head of the running daemon at ${socketPath}`,
       isOfDaemon: true,
     };

@@ -1,6 +1,7 @@
 import { EXIT, type Command } from '../command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { request } from '../daemon-request.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
 
 export const cancelCommand: Command = {
@@ -19,11 +20,9 @@ export const cancelCommand: Command = {
     if (daemon === undefined) return EXIT.failed;
     const [plan = ''] = call.positionals;
     await confirm(call, `Cancel plan ${printable(plan)}?`);
-    const { requestCancel } = await import('../daemon-plans.ts');
-    const cancelled = await requestCancel({ plan, reason }, daemon);
+    const { plan: cancelled } = await request(daemon, 'POST /api/v1/cancel', { body: { plan, reason } }, 'plan');
     if (format !== 'table') await writeData(call.io, format, { plan: cancelled });
-    else
-      call.io.stdout.write(`Plan ${printable(String(cancelled['id']))} is ${printable(String(cancelled['state']))}.\n`);
+    else call.io.stdout.write(`Plan ${printable(cancelled.id)} is ${printable(cancelled.state)}.\n`);
     return EXIT.ok;
   },
 };

@@ -2,6 +2,7 @@
 import { counted } from '#foundation/domain/counted.ts';
 import { EXIT, textOption, type Call } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { checkOpen } from './kept-plan.ts';
 import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from '../output.ts';
@@ -12,31 +13,26 @@ export async function decide(call: Call, decision: 'approve' | 'reject'): Promis
   const format = outputFormat(call.values);
   const daemon = await findDaemon(call);
   if (daemon === undefined) return EXIT.failed;
-  const { requestDecision, requestStoredPlan } = await import('../daemon-client.ts');
   const { planText } = await import('./plan-text.ts');
-  const kept = await requestStoredPlan(call.positionals[0]!, daemon);
+  const { plan: kept } = await request(daemon, 'GET /api/v1/plans/{id}', { id: call.positionals[0]! }, 'plan');
   checkOpen(decision, kept, daemon.command);
   call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   const acts = `${counted(kept.covers, 'action')} of ${printable(kept.plan.policy)}`;
   await confirm(call, decision === 'approve' ? `Approve ${acts}?` : `Reject ${acts}?`);
-  const reason = textOption(call.values, 'reason')?.trim() ?? '';
-  const decided = await requestDecision(decision, { plan: kept.id, ...(reason !== '' && { reason }) }, daemon);
+  const body = { plan: kept.id, reason: textOption(call.values, 'reason')?.trim() || undefined };
+  const { plan: decided } = await request(daemon, `POST /api/v1/${decision}`, { body }, 'plan');
   if (format !== 'table') {
     await writeData(call.io, format, { plan: decided });
     return EXIT.ok;
   }
   const id = printable(kept.id);
-  const by = printable(typeof decided['by'] === 'string' ? decided['by'] : 'you');
-  if (decided['state'] !== 'approved') {
-    call.io.stdout.write(
-      `Plan ${id} is ${printable(String(decided['state']))} by ${by}. Nothing more is sent for it.\n`,
-    );
+  const by = printable(decided.by ?? 'you');
+  if (decided.state !== 'approved') {
+    call.io.stdout.write(`Plan ${id} is ${printable(decided.state)} by ${by}. Nothing more is sent for it.\n`);
     return EXIT.ok;
   }
-  const [from, until] = [Number(decided['approvedAt'] ?? call.io.clock.now()), Number(decided['expiresAt'])].map(
-    isoTime,
-  );
-  const held = decided['held'] as { readonly guard: string; readonly reason: string } | undefined;
+  const [from, until] = [decided.approvedAt ?? call.io.clock.now(), decided.expiresAt].map(isoTime);
+  const { held } = decided;
   const later =
     held === undefined
       ? `The runs of ${printable(kept.plan.policy)} do it, the first of them at once`

@@ -1,38 +1,12 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { textOption, UsageError, type Command, type OptionValues } from '../command.ts';
+import type { DeadLetterList, DeadLetterView } from '../../contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, filterOption, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { expiryText } from './incidents.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
-
-/** Dead letter of `/api/v1/dead-letters`. */
-export interface DeadLetterRow {
-  readonly id: string;
-  readonly account: string;
-  readonly queue: string;
-  readonly failedAt: number;
-  readonly expiresAt?: number;
-  readonly incident?: string;
-  readonly cause: string;
-  readonly reason: string;
-  readonly labels: readonly string[];
-  readonly url?: string;
-  readonly workflowUrl?: string;
-  readonly workflowRunId?: string;
-  readonly messageId?: string;
-  readonly topicName?: string;
-  readonly flowControlKey?: string;
-  readonly callerIp?: string;
-  readonly failureFunctionState?: string;
-  readonly method?: string;
-  readonly maxRetries?: number;
-  readonly scheduleId?: string;
-  readonly retried?: number;
-  readonly responseStatus?: number;
-  readonly responseText?: string;
-}
 
 /** Options of filters, with the service's names. `--url` is the address of the daemon. */
 const FILTERS = {
@@ -78,7 +52,7 @@ export const dlqListCommand: Command = {
     'which cannot be listed. No request is sent to the service.',
   examples: ['opsd dlq list --since 2h --label billing', 'opsd dlq list --incident 3f2a91bc0d -o name'],
   run: (call) =>
-    runList<DeadLetterRow>(call, {
+    runList<DeadLetterView, DeadLetterList>(call, {
       path: '/api/v1/dead-letters',
       query: queryOf(call.values, call.io.clock.now()),
       key: 'deadLetters',
@@ -126,7 +100,6 @@ function queryOf(values: OptionValues, now: number): Query {
   };
 }
 
-function totalNote({ total, deadLetters }: Readonly<Record<string, unknown>>): string | undefined {
-  const shown = Array.isArray(deadLetters) ? deadLetters.length : 0;
-  return typeof total === 'number' && total > shown ? `${formatCount(total)} dead letters match.` : undefined;
+function totalNote({ total, deadLetters }: DeadLetterList): string | undefined {
+  return total > deadLetters.length ? `${formatCount(total)} dead letters match.` : undefined;
 }

@@ -1,6 +1,6 @@
-import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
-import { requestIncidentRuns } from '../daemon-plans.ts';
+import { request } from '../daemon-request.ts';
 import { RESUME_OPTIONS, selectionOf } from './manual-options.ts';
 import { runManualPlan } from './manual-run.ts';
 
@@ -24,7 +24,9 @@ export const dlqResumeCommand: Command = {
     refuseOthers(call);
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    return runManualPlan(call, await requestIncidentRuns(incident, daemon));
+    const { selection } = (await request(daemon, 'GET /api/v1/incidents/{id}', { id: incident }, 'incident')).incident;
+    if (selection === undefined) throw new CommandError(`incident ${incident} has no failed run that could be resumed`);
+    return runManualPlan(call, selection);
   },
 };
 

@@ -3,7 +3,7 @@ import { exchange, pathWith } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { OUTPUT_OPTION, outputFormat, painter, printable, textTable, usesColor, writeData } from '../output.ts';
-import type { DeadLetterRow } from './dlq-list.ts';
+import type { DeadLetterView as DeadLetterRow } from '../../contract/dead-letters.ts';
 import { expiryText } from './incidents.ts';
 import { ago } from './state-lines.ts';
 

@@ -1,6 +1,8 @@
 import type { Subject } from '#automate/ledger/commands.ts';
 import { EXIT, type Command } from '../command.ts';
-import type { ExplainedEntry } from '../daemon-client.ts';
+import type { explain } from '../../contract/policies.ts';
+import type { AnswerOf } from '../../contract/route.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import {
   OUTPUT_OPTION,
@@ -26,14 +28,15 @@ export const explainCommand: Command = {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestExplain } = await import('../daemon-client.ts');
-    const explained = await requestExplain(call.positionals[0]!, daemon);
+    const body = { id: call.positionals[0]! };
+    const explained = await request(daemon, 'POST /api/v1/explain', { body }, 'policies', 'actions');
     if (format === 'table') call.io.stdout.write(explainText(explained, usesColor(call.io.stdout, call.io.env)));
     else await writeData(call.io, format, explained);
     return EXIT.ok;
   },
 };
 
+type ExplainedEntry = AnswerOf<typeof explain>;
 type Verdict = ExplainedEntry['policies'][number]['verdict'];
 
 const VERDICTS: Readonly<Record<Verdict, { readonly text: string; readonly style?: Style }>> = {

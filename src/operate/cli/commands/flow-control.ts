@@ -1,18 +1,9 @@
 import { formatCount } from '#foundation/domain/counted.ts';
-import type { Constraint, WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
-import { isRecord } from '../daemon-exchange.ts';
+import type { FlowControlKeyView, FlowControlView } from '../../contract/readings.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
 import { textOption, type Command } from '../command.ts';
 import { ago } from './state-lines.ts';
-
-/** Key of `/api/v1/flow-control`. */
-interface Key extends WatchedFlowControlKey {
-  readonly account: string;
-  readonly at: number;
-  readonly saturation?: number;
-  readonly constraint?: Constraint;
-}
 
 export const flowControlListCommand: Command = {
   name: 'flow-control list',
@@ -23,7 +14,7 @@ export const flowControlListCommand: Command = {
     'waiting: paused, parallelism, rate, or other. opsd flow-control show KEY reads one key from the service.',
   examples: ['opsd flow-control list --watch', "opsd flow-control list -o json | jq '.keys[0]'"],
   run: (call) =>
-    runList<Key>(call, {
+    runList<FlowControlKeyView, FlowControlView>(call, {
       path: '/api/v1/flow-control',
       query: { account: textOption(call.values, 'account') },
       key: 'keys',
@@ -52,7 +43,7 @@ function used(count: number | undefined, max: number | undefined): string {
   return max === undefined ? '–' : `${count === undefined ? '?' : formatCount(count)}/${formatCount(max)}`;
 }
 
-function rateText({ rateCount, rateMax, ratePeriod }: Key): string {
+function rateText({ rateCount, rateMax, ratePeriod }: FlowControlKeyView): string {
   const period = ratePeriod === undefined ? '' : ` in ${ratePeriod}s`;
   return rateMax === undefined ? '–' : `${used(rateCount, rateMax)}${period}`;
 }
@@ -61,17 +52,15 @@ function percent(share: number | undefined): string {
   return share === undefined ? '–' : `${Math.round(share * 100)}%`;
 }
 
-function pinnedText({ isPinnedParallelism, isPinnedRate }: Key): string {
+function pinnedText({ isPinnedParallelism, isPinnedRate }: FlowControlKeyView): string {
   const pinned = [isPinnedParallelism === true && 'parallelism', isPinnedRate === true && 'rate'].filter(Boolean);
   return pinned.length === 0 ? '–' : pinned.join(', ');
 }
 
 /** Warns of accounts whose keys are withheld. */
-function staleText({ sources }: Readonly<Record<string, unknown>>): string | undefined {
-  const stale = (Array.isArray(sources) ? sources.filter(isRecord) : []).filter(
-    ({ state }) => state !== 'ok' && state !== 'off',
-  );
+function staleText({ sources }: FlowControlView): string | undefined {
+  const stale = sources.filter(({ state }) => state !== 'ok' && state !== 'off');
   if (stale.length === 0) return undefined;
-  const states = stale.map(({ account, state }) => `${String(account)} (${String(state)})`).join(', ');
+  const states = stale.map(({ account, state }) => `${account} (${state})`).join(', ');
   return `Keys may be missing or old, because they could not be read: ${states}`;
 }

@@ -1,8 +1,7 @@
 import { EXIT, textOption, UsageError, type Command } from '../command.ts';
-import { exchange } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
-import type { IncidentRow } from './incidents.ts';
 
 export const incidentsAcknowledgeCommand: Command = {
   name: 'incidents acknowledge',
@@ -27,12 +26,12 @@ export const incidentsAcknowledgeCommand: Command = {
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
     const body = { incident: call.positionals[0]!, note };
-    const data = await exchange(daemon, { method: 'POST', path: '/api/v1/acknowledge', body });
+    const data = await request(daemon, 'POST /api/v1/acknowledge', { body }, 'incident');
     if (format !== 'table') {
       await writeData(call.io, format, data);
       return EXIT.ok;
     }
-    const { id, title } = data['incident'] as IncidentRow;
+    const { id, title } = data.incident;
     call.io.stdout.write(`Acknowledged incident ${printable(id)}: ${printable(title)}\n`);
     return EXIT.ok;
   },

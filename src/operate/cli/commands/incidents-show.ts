@@ -7,7 +7,8 @@ import { exchange } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, painter, printable, usesColor, type Style } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
-import { expiryText, type IncidentRow } from './incidents.ts';
+import type { IncidentView as IncidentRow } from '../../contract/incidents.ts';
+import { expiryText } from './incidents.ts';
 import { ago } from './state-lines.ts';
 
 interface Count {
@@ -16,7 +17,7 @@ interface Count {
 }
 
 /** Incident of `/api/v1/incidents/{id}`. */
-interface IncidentDocument extends IncidentRow {
+interface IncidentDocument extends Omit<IncidentRow, 'rate' | 'resolvedAt'> {
   readonly resolvedAt?: number;
   readonly rate?: { readonly from: number; readonly stepMs: number; readonly counts: readonly number[] };
   readonly destination?: { readonly host: string; readonly delivered: number; readonly attempts: number };
@@ -102,7 +103,7 @@ function rowsOf(incident: IncidentDocument, at: number): [name: string, text: st
     ['reason', `${reason} (${cause})`],
     [
       'since',
-      `${timeText(firstAt)} (${ago(firstAt, at)})${isSinceKnown === false ? ' or earlier' : ''}; last failure ${ago(lastAt, at)}`,
+      `${timeText(firstAt)} (${ago(firstAt, at)})${isSinceKnown ? '' : ' or earlier'}; last failure ${ago(lastAt, at)}`,
     ],
     ['members', membersText(members)],
     ['expiry', expiryRow(firstExpiresAt, members, at)],

@@ -1,33 +1,11 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
+import type { IncidentList, IncidentView } from '../../contract/incidents.ts';
 import { textOption, type Command, type OptionSpec } from '../command.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
-
-/** Incident of `/api/v1/incidents`. */
-export interface IncidentRow {
-  readonly id: string;
-  readonly account: string;
-  readonly state: string;
-  readonly title: string;
-  readonly place: string;
-  readonly reason: string;
-  readonly cause: string;
-  readonly firstAt: number;
-  readonly isSinceKnown?: boolean;
-  readonly lastAt: number;
-  readonly members: {
-    readonly now: number;
-    readonly ever: number;
-    readonly expired: number;
-    readonly isLowerBound: boolean;
-  };
-  readonly deliveries?: { readonly failed: number; readonly lost: number; readonly isFailing: boolean };
-  readonly firstExpiresAt?: number;
-  readonly acknowledged?: { readonly by: string; readonly note: string; readonly at: number };
-}
 
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
@@ -54,7 +32,7 @@ function command(name: string, examples: Command['examples']): Command {
       'The sign ≥ marks numbers of known dead letters: no operation lists the message DLQ, so more are possible.',
     examples,
     run: (call) =>
-      runList<IncidentRow>(call, {
+      runList<IncidentView, IncidentList>(call, {
         path: '/api/v1/incidents',
         query: {
           account: textOption(call.values, 'account'),
@@ -70,7 +48,7 @@ function command(name: string, examples: Command['examples']): Command {
           { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
           {
             title: 'SINCE',
-            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown === false ? '≥' : ''}${ago(firstAt, at)}`,
+            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown ? '' : '≥'}${ago(firstAt, at)}`,
             isWhole: true,
           },
           { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
@@ -96,7 +74,7 @@ export const incidentsListCommand = command('incidents list', [
   "opsd incidents list --state open -o json | jq '.incidents[].title'",
 ]);
 
-function boundedCount(members: IncidentRow['members'], which: 'now' | 'ever'): string {
+function boundedCount(members: IncidentView['members'], which: 'now' | 'ever'): string {
   return `${members.isLowerBound ? '≥' : ''}${formatCount(members[which])}`;
 }
 

@@ -1,7 +1,7 @@
 /** State check of a stored plan, before the plan is shown for a decision. */
 import { CommandError } from '../command.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import type { KeptPlan } from '../daemon-client.ts';
+import type { StoredPlanDetail } from '../../contract/plans.ts';
 import { printable } from '../output.ts';
 
 const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
@@ -19,12 +19,12 @@ const STATE: Readonly<Record<string, string>> = {
 };
 
 /** Command that makes such a plan. */
-function again({ policy, manual }: KeptPlan['plan']): string {
+function again({ policy, manual }: StoredPlanDetail['plan']): string {
   return manual === undefined ? `plan ${policy} --keep` : `dlq ${manual.selection.action.replace('-messages', '')}`;
 }
 
 /** @throws {CommandError} with the plan's state and the next step */
-export function checkOpen(decision: keyof typeof OPEN, kept: KeptPlan, command: OwnCommand): void {
+export function checkOpen(decision: keyof typeof OPEN, kept: StoredPlanDetail, command: OwnCommand): void {
   const { id, state, plan, replacedBy } = kept;
   if (OPEN[decision].includes(state)) return;
   if (replacedBy !== undefined) {

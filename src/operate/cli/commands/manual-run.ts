@@ -7,8 +7,9 @@ import { allowedOf, type IdentifiedPlan, type Plan } from '#foundation/domain/pl
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, UsageError, type Call } from '../command.ts';
 import { confirm, neededReason } from '../confirm.ts';
-import type { DaemonCall } from '../daemon-exchange.ts';
-import type { ManualProgress } from '../daemon-plans.ts';
+import { Rejection, type DaemonCall } from '../daemon-exchange.ts';
+import { PLAN_FIELDS, request } from '../daemon-request.ts';
+import type { PlanProgress } from '../../contract/plans.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { outputFormat, printable, textStyle, writeData } from '../output.ts';
 import { EXIT_OF_OUTCOME, resultText } from './apply.ts';
@@ -28,17 +29,15 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const settings = settingsOf(call.values);
   const daemon = await findDaemon(call);
   if (daemon === undefined) return EXIT.failed;
-  const { requestManualPlan } = await import('../daemon-plans.ts');
-  const { requestApply } = await import('../daemon-client.ts');
   const { planText } = await import('./plan-text.ts');
-  const overrule = Object.keys(settings).length > 0 && { overrule: { settings } };
-  const plan = await requestManualPlan(selections, { reason, ...overrule }, daemon);
+  const overrule = Object.keys(settings).length > 0 ? { settings } : undefined;
+  const plan = await planOfFirst(selections, { reason, overrule }, daemon);
   call.io.stderr.write(planText(plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
   if (allowedOf(plan) === 0 || plan.state === 'aborted') return withoutAction(call, format, plan);
   const { id } = plan;
   if (id === undefined) throw new CommandError(`the plan was not stored: ${plan.stopped?.reason ?? 'try again'}`);
   await confirm(call, questionText(plan));
-  const { result } = await requestApply(id, reason, daemon);
+  const { result } = await request(daemon, 'POST /api/v1/apply', { body: { plan: id, reason } }, 'result');
   const applied = EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
   // A plan that a guard holds, or that has nothing left, was not decided.
   const isUnchanged = applied === EXIT.held || applied === EXIT.nothing;
@@ -50,6 +49,25 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const progress = await follow(call, id, daemon);
   await writeResult(call, format, { plan: { ...plan, id }, result, progress }, daemon);
   return exitOf(progress);
+}
+
+/** Makes a manual plan of the first selection whose queue has the ids. */
+async function planOfFirst(
+  [selection, ...others]: readonly [Selection, ...Selection[]],
+  options: {
+    readonly reason: string;
+    readonly overrule: { readonly settings: Readonly<Record<string, string>> } | undefined;
+  },
+  daemon: DaemonCall,
+): Promise<Plan> {
+  try {
+    return await request(daemon, 'POST /api/v1/plan', { body: { selection, ...options } }, ...PLAN_FIELDS);
+  } catch (error) {
+    const isElsewhere = error instanceof Rejection && ['other_queue', 'unknown_id'].includes(error.code);
+    const [second, ...rest] = others;
+    if (!isElsewhere || second === undefined) throw error;
+    return planOfFirst([second, ...rest], options, daemon);
+  }
 }
 
 /** Ends with the state of a plan that cannot be applied. */
@@ -83,7 +101,7 @@ function hintText({ id, policy, action }: IdentifiedPlan, daemon: DaemonCall): s
 interface Done {
   readonly plan: IdentifiedPlan;
   readonly result: RunSummary;
-  readonly progress?: ManualProgress;
+  readonly progress?: PlanProgress;
 }
 
 async function writeResult(
@@ -92,7 +110,7 @@ async function writeResult(
   { plan, result, progress }: Done,
   { command }: DaemonCall,
 ): Promise<void> {
-  const kept = { id: plan.id, state: 'draft' };
+  const kept = { id: plan.id, state: 'draft' } as const;
   if (format === 'table')
     io.stdout.write(
       progress === undefined ? resultText(kept, result, command) : `${progressText(plan.id, progress)}\n`,
@@ -101,12 +119,13 @@ async function writeResult(
 }
 
 /** Reports each change of the progress, until the plan is finished. Ctrl-C ends only the report. */
-async function follow({ io }: Call, id: string, daemon: DaemonCall): Promise<ManualProgress> {
-  const { requestProgress } = await import('../daemon-plans.ts');
+async function follow({ io }: Call, id: string, daemon: DaemonCall): Promise<PlanProgress> {
   using _alive = keepAlive();
   let last = '';
   for (;;) {
-    const progress = await requestProgress(id, daemon);
+    const { progress } = (await request(daemon, 'GET /api/v1/plans/{id}', { id }, 'plan')).plan;
+    if (progress === undefined)
+      throw new CommandError(`the daemon has no progress of plan ${id}; it may be another version of opsd`);
     const text = progressText(id, progress);
     if (text !== last) io.stderr.write(`${text}\n`);
     last = text;
@@ -121,7 +140,7 @@ async function follow({ io }: Call, id: string, daemon: DaemonCall): Promise<Man
   }
 }
 
-function progressText(id: string, progress: ManualProgress): string {
+function progressText(id: string, progress: PlanProgress): string {
   const { state, sent, verified, failedAgain, unknown, left, deleted, held } = progress;
   const parts = [
     `${sent} sent`,
@@ -136,7 +155,7 @@ function progressText(id: string, progress: ManualProgress): string {
 }
 
 /** Exit code of a followed plan. A failed, unknown or unsent entry is a finding. */
-function exitOf({ state, finished, failedAgain, unknown, left = 0 }: ManualProgress): number {
+function exitOf({ state, finished, failedAgain, unknown, left = 0 }: PlanProgress): number {
   if (state === 'cancelled') return EXIT.aborted;
   return finished && failedAgain + unknown + left === 0 ? EXIT.ok : EXIT.findings;
 }

@@ -1,5 +1,6 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
 import { EXIT, textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
+import type { MessageRow, MessagesView } from '../../contract/messages.ts';
 import { exchange, pathWith, type Query } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { runList } from '../list.ts';
@@ -8,24 +9,6 @@ import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
 import { duration } from './trace-text.ts';
 import type { DetailData } from './message-text.ts';
-
-/** Row of `/api/v1/messages`. */
-interface Row {
-  readonly account: string;
-  readonly messageId: string;
-  readonly at: number;
-  readonly state?: string;
-  readonly url?: string;
-  readonly topicName?: string;
-  readonly queueName?: string;
-  readonly scheduleId?: string;
-  readonly responseStatus?: number;
-  readonly error?: string;
-  readonly nextDeliveryTime?: number;
-  readonly labels: readonly string[];
-  readonly workflowRunId?: string;
-  readonly traceId: string;
-}
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
 
@@ -61,7 +44,7 @@ export const messagesListCommand: Command = {
     'those of the newest entry that matches; AGE is its age.',
   examples: ['opsd messages list --state ERROR --since 1h', 'opsd messages list --label billing --limit 500 -o name'],
   run: (call) =>
-    runList<Row>(call, {
+    runList<MessageRow, MessagesView>(call, {
       path: '/api/v1/messages',
       query: queryOf(call),
       key: 'messages',

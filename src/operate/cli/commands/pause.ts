@@ -1,6 +1,7 @@
 import { EXIT, textOption, type Command } from '../command.ts';
 import { neededReason, REASON_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { request } from '../daemon-request.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
 
 export const pauseCommand: Command = {
@@ -22,9 +23,8 @@ export const pauseCommand: Command = {
     const reason = neededReason(call, 'why are you pausing?');
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestPause } = await import('../daemon-client.ts');
     const policy = textOption(call.values, 'policy');
-    const paused = await requestPause({ reason, ...(policy !== undefined && { policy }) }, daemon);
+    const { paused } = await request(daemon, 'POST /api/v1/pause', { body: { reason, policy } }, 'paused');
     if (format !== 'table') {
       await writeData(call.io, format, { paused });
       return EXIT.ok;

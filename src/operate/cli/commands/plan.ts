@@ -1,7 +1,8 @@
 import type { Plan } from '#foundation/domain/plan.ts';
+import type { PlanRequest } from '#automate/ledger/commands.ts';
 import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { REASON_OPTION } from '../confirm.ts';
-import type { PlanOptions } from '../daemon-client.ts';
+import { PLAN_FIELDS, request } from '../daemon-request.ts';
 import { commandOf, DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts';
 
@@ -37,11 +38,17 @@ export const planCommand: Command = {
     const options = { keep: call.values['keep'] === true, ...overruleOf(call) };
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestPlan, requestPolicies } = await import('../daemon-client.ts');
-    const names = call.positionals.length > 0 ? [...new Set(call.positionals)] : await requestPolicies(daemon);
+    const names = new Set(call.positionals);
+    if (names.size === 0) {
+      const { policies } = await request(daemon, 'GET /api/v1/policies', {}, 'policies');
+      for (const { name } of policies) names.add(name);
+    }
     // Sequential: each plan reads the service, within the same request limits.
     const plans: Plan[] = [];
-    for (const name of names) plans.push(await requestPlan(name, options, daemon));
+    for (const name of names) {
+      const body = { policy: name, ...options };
+      plans.push(await request(daemon, 'POST /api/v1/plan', { body }, ...PLAN_FIELDS));
+    }
     await show(call, format, plans);
     return Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state]));
   },
@@ -55,7 +62,7 @@ const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
 };
 
 /** Limits to overrule. Three options state it, since it defeats guards: once, what, and why. */
-function overruleOf({ values, positionals }: Call): Pick<PlanOptions, 'overrule'> {
+function overruleOf({ values, positionals }: Call): Pick<PlanRequest, 'overrule'> {
   const given = values['set'];
   const texts = Array.isArray(given) ? given : [];
   const reason = textOption(values, 'reason')?.trim() ?? '';

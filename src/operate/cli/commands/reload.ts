@@ -1,7 +1,9 @@
 import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { CommandError, EXIT, type Call, type Command } from '../command.ts';
-import type { Reloaded } from '../daemon-client.ts';
+import type { reload } from '../../contract/control.ts';
+import type { AnswerOf } from '../../contract/route.ts';
+import { request } from '../daemon-request.ts';
 import { isNobodyThere, type DaemonCall } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { printable } from '../output.ts';
@@ -35,13 +37,12 @@ export const reloadCommand: Command = {
 };
 
 /** @throws {CommandError} if the daemon does not respond within the retry time, or the configuration is invalid */
-async function ask(daemon: DaemonCall, { io }: Call): Promise<Reloaded> {
-  const { requestReload } = await import('../daemon-client.ts');
+async function ask(daemon: DaemonCall, { io }: Call): Promise<AnswerOf<typeof reload>> {
   using _alive = keepAlive();
   const until = io.clock.monotonic() + AWAY_MS;
   for (;;) {
     try {
-      return await requestReload(daemon);
+      return await request(daemon, 'POST /-/reload', {}, 'changed', 'hash');
     } catch (error) {
       if (!isNobodyThere(error) || io.clock.monotonic() >= until) throw error;
     }
@@ -50,7 +51,6 @@ async function ask(daemon: DaemonCall, { io }: Call): Promise<Reloaded> {
 }
 
 async function runsWith(hash: string, daemon: DaemonCall, { io }: Call): Promise<void> {
-  const { requestRunning } = await import('../daemon-client.ts');
   using _alive = keepAlive();
   const until = io.clock.monotonic() + LONGEST_MS;
   let last: CommandError | undefined;
@@ -58,9 +58,9 @@ async function runsWith(hash: string, daemon: DaemonCall, { io }: Call): Promise
   while (io.clock.monotonic() < until) {
     await sleep(io.clock, ASK_EVERY_MS, io.signal);
     try {
-      const running = await requestRunning(daemon);
-      if (running.hash === hash) return;
-      failure = running.failure;
+      if ((await request(daemon, 'GET /api/v1/status')).configHash === hash) return;
+      const { conditions } = await request(daemon, 'GET /api/v1/conditions', {}, 'conditions');
+      failure = conditions.find(({ key }) => key === 'reload')?.detail;
     } catch (error) {
       // The daemon does not respond while it replaces its configuration.
       if (!(error instanceof CommandError)) throw error;

@@ -1,3 +1,4 @@
+import { request } from '../daemon-request.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
 import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
@@ -59,8 +60,8 @@ export const stateCommand: Command = {
 async function backup(call: Call, file: string): Promise<number> {
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
-  const { requestBackup } = await import('../daemon-client.ts');
-  const bytes = await requestBackup(resolve(file), { socketPath, signal: call.io.signal, command: commandOf(call) });
+  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const { bytes } = await request(daemon, 'POST /api/v1/state/backup', { body: { file: resolve(file) } }, 'bytes');
   call.io.stdout.write(`${resolve(file)}: ${formatCount(bytes)} bytes.\n`);
   return EXIT.ok;
 }
@@ -91,10 +92,10 @@ async function adopt(call: Call): Promise<number> {
   const reason = reasonOf(call, 'why may this store act?');
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
-  const { requestAdopt } = await import('../daemon-client.ts');
-  const because = await requestAdopt(reason, { socketPath, signal: call.io.signal, command: commandOf(call) });
+  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const { adopted } = await request(daemon, 'POST /api/v1/state/adopt', { body: { reason } });
   call.io.stdout.write(
-    because === undefined ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${because}.\n`,
+    adopted === null ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${adopted}.\n`,
   );
   return EXIT.ok;
 }
@@ -105,7 +106,7 @@ async function resetCounter(call: Call, metric: string | undefined): Promise<num
     throw new UsageError('state reset-counter needs METRIC and --account NAME');
   const labels = Object.fromEntries(
     ((call.values['label'] as string[] | undefined) ?? []).map((text) => {
-      const [, name, value] = /^([a-z_]+)=(.*)$/s.exec(text) ?? [];
+      const [, name, value = ''] = /^([a-z_]+)=(.*)$/s.exec(text) ?? [];
       if (name === undefined) throw new UsageError(`--label must be NAME=VALUE, not '${text}'`);
       return [name, value];
     }),
@@ -113,9 +114,9 @@ async function resetCounter(call: Call, metric: string | undefined): Promise<num
   const reason = reasonOf(call, 'why is the counter wrong?');
   const socketPath = await findSocket(call);
   if (socketPath === undefined) return EXIT.failed;
-  const { requestResetCounter } = await import('../daemon-client.ts');
   const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
-  const reset = await requestResetCounter({ account, metric, labels, reason }, daemon);
+  const body = { account, metric, labels, reason };
+  const { reset } = await request(daemon, 'POST /api/v1/state/reset-counter', { body }, 'reset');
   for (const { labels: shown, value } of reset) {
     const text = Object.entries({ account, ...shown }).map(([name, label]) => `${name}="${label}"`);
     call.io.stdout.write(`${printable(`${metric}{${text.join(',')}} was ${value}, and is 0 now.`)}\n`);

@@ -1,6 +1,9 @@
 import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
-import type { ActivePause, Lifted } from '../daemon-client.ts';
+import type { Pause } from '#automate/ledger/pauses.ts';
+import type { AnswerOf } from '../../contract/route.ts';
+import type { unpauseEngine } from '../../contract/control.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
 
@@ -33,18 +36,21 @@ export const unpauseCommand: Command = {
       throw new UsageError('--group requires --policy, the policy of the group');
     const daemon = await findDaemon(call);
     if (daemon === undefined) return EXIT.failed;
-    const { requestPauses, requestUnpause } = await import('../daemon-client.ts');
-    const what = { reason, ...(policy !== undefined && { policy }), ...(group !== undefined && { group }) };
-    say(call, what, await requestPauses(daemon));
+    const body = { reason, policy, group };
+    say(call, body, (await request(daemon, 'GET /api/v1/conditions', {}, 'pauses')).pauses);
     await confirm(call, 'Resume actions?');
-    const result = await requestUnpause(what, daemon);
+    const result = await request(daemon, 'POST /api/v1/unpause', { body }, 'lifted');
     if (format === 'table') call.io.stdout.write(liftedText(result));
     else await writeData(call.io, format, result);
     return result.stillPaused === undefined ? EXIT.ok : EXIT.held;
   },
 };
 
-function say({ io }: Call, of: { policy?: string; group?: string }, pauses: readonly ActivePause[]): void {
+function say(
+  { io }: Call,
+  of: { policy?: string | undefined; group?: string | undefined },
+  pauses: readonly Pause[],
+): void {
   const scope = of.policy === undefined ? undefined : `policy/${of.policy}`;
   const meant = of.group === undefined ? pauses.filter((pause) => scope === undefined || pause.scope === scope) : [];
   for (const { scope: paused, reason, at, by } of meant) {
@@ -56,7 +62,7 @@ function say({ io }: Call, of: { policy?: string; group?: string }, pauses: read
   io.stderr.write(`${groups} of ${printable(of.policy)} restarts with one entry\n`);
 }
 
-function liftedText({ lifted, stillPaused }: Lifted): string {
+function liftedText({ lifted, stillPaused }: AnswerOf<typeof unpauseEngine>): string {
   const still = stillPaused === undefined ? '' : `Still paused: ${printable(stillPaused)}\n`;
   if (lifted === 0) return `No pause or halt to lift.\n${still}`;
   return `Lifted ${lifted} ${lifted === 1 ? 'pause or halt' : 'pauses and halts'}.\n${still}`;
