@@ -64,7 +64,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts', 'emulator/test/**/*.test.ts'],
           exclude: ['test/system/**', 'test/soak/**'],
-          setupFiles: ['emulator/test/conformance-setup.ts'],
           unstubEnvs: true,
           // A limit on hanging, not on time: a busy machine is no failure.
           testTimeout: 120_000,

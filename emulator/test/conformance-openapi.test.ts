@@ -2,17 +2,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { OPERATION_IDS, OPERATIONS, RECORDS } from './interface-names.ts';
+import { OPERATION_IDS, OPERATIONS, RECORDS, VALUES } from './interface-names.ts';
 
 interface Parameter {
   readonly in: string;
   readonly name: string;
+  readonly schema: Schema;
 }
 
 interface Schema {
   readonly $ref?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
+  readonly enum?: readonly string[];
 }
 
 interface Operation {
@@ -91,5 +93,14 @@ describe('the document and the list of names', () => {
   test.each(SCHEMAS)('have the same fields of %s', (record, schema, more) => {
     const fields = Object.keys(DOCUMENT.components.schemas[schema]!.properties ?? {});
     expect(sorted(fields)).toEqual(sorted([...Object.keys(RECORDS[record]), ...more]));
+  });
+
+  test.each(Object.keys(VALUES))('have the same values of %s', (name) => {
+    const [owner, field] = name.split('.') as [string, string];
+    const parameter = operations.get(owner)?.parameters?.find((one) => one.name === field)?.schema;
+    const schema = parameter ?? DOCUMENT.components.schemas[owner]!.properties![field]!;
+    // Both spellings of CANCELLED occur.
+    const values = (schema.items ?? schema).enum!.filter((value) => value !== 'CANCELED');
+    expect(sorted(values)).toEqual(sorted(VALUES[name]!));
   });
 });

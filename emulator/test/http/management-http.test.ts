@@ -6,7 +6,6 @@ import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { until } from '../../../test/support/until.ts';
-import { recordAnswer } from '../conformance-evidence.ts';
 
 async function world() {
   const emulator = await startEmulator({
@@ -24,7 +23,7 @@ async function world() {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const json = (await response.json()) as Record<string, unknown>;
-    return recordAnswer(`${method} ${path}`, { status: response.status, json });
+    return { status: response.status, json };
   };
   const publish = (destination: string, headers: object = {}, token = 'first') =>
     fetch(`${emulator.url}/v2/publish/${destination}`, {

@@ -11,7 +11,6 @@ import { STATS_PERIOD_NAMES } from '#emulator/statistics/statistics-period.ts';
 import { createStatistics } from '#emulator/statistics/statistics.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { recordAnswer } from '../conformance-evidence.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
 
@@ -53,14 +52,14 @@ function world(product = 'msgsvc') {
       body: request.body === undefined ? new Uint8Array() : new TextEncoder().encode(body),
       callerIp: '127.0.0.1',
     });
-    return recordAnswer(operation, answer);
+    return answer;
   };
   const refusal = async (...args: Parameters<typeof call>): Promise<readonly [number, string]> => {
     try {
       const answer = await call(...args);
       throw new Error(`answered ${answer.status} ${JSON.stringify(answer.json)}`);
     } catch (error) {
-      if (error instanceof ApiError) return recordAnswer(args[0], [error.status, error.message]);
+      if (error instanceof ApiError) return [error.status, error.message];
       throw error;
     }
   };
