@@ -244,16 +244,25 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   // In addition to settings: it compiles the expressions and triggers of policies, so that an error has its place in
   // the file.
   config: [DOMAIN, PLATFORM, 'automate/policies'],
-  'emulator/state': [PLATFORM],
+  // The public types of the library; they import nothing.
+  'emulator/types': [],
+  'emulator/state': [PLATFORM, 'emulator/types'],
   'emulator/statistics': [PLATFORM, 'emulator/state'],
-  'emulator/delivery': [PLATFORM, 'emulator/state', 'emulator/statistics'],
-  'emulator/http': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery'],
+  'emulator/delivery': [PLATFORM, 'emulator/types', 'emulator/state', 'emulator/statistics'],
+  'emulator/http': [PLATFORM, 'emulator/types', 'emulator/state', 'emulator/statistics', 'emulator/delivery'],
   'emulator/store': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/http'],
-  'emulator/control': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/delivery', 'emulator/http'],
+  'emulator/control': [
+    PLATFORM,
+    'emulator/types',
+    'emulator/state',
+    'emulator/statistics',
+    'emulator/delivery',
+    'emulator/http',
+  ],
   // A client like any other: it shares no code with the service.
   'emulator/sample': [PLATFORM],
   // The library for tests of applications, over the whole service.
-  'emulator/testing': [DOMAIN, PLATFORM, 'emulator', 'emulator/state', 'emulator/control'],
+  'emulator/testing': [DOMAIN, PLATFORM, 'emulator/types', 'emulator', 'emulator/state', 'emulator/control'],
   // Puts the service together.
   emulator: [
     PLATFORM,

@@ -29,7 +29,7 @@ export async function build(folder: string): Promise<readonly ThirdParty[]> {
 
 /** Returns the library's declarations: its public types, which import nothing, and its function. */
 function libraryTypes(): string {
-  const types = source('emulator/src/testing/api.ts');
+  const types = source('emulator/src/types/public.ts');
   return `/// <reference lib="esnext.disposable" />\n${types}\nexport declare const startEmulator: StartEmulator;\n`;
 }
 

@@ -1,5 +1,5 @@
 /** Causes within the service after it accepted a message, and on its way to the receiver. */
-import type { DeliveryFaultRule } from '#emulator/delivery/delivery-faults.ts';
+import type { DeliveryFaultRule } from '#emulator/types/public.ts';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { FLOW_KEY, TIMEOUT_MS, TOKEN, type Stage } from './stage.ts';
 import { pick, WITH_CALLBACK, type Cause } from './cause.ts';

@@ -1,6 +1,6 @@
 /** Traffic of a virtual day's account, poll by poll: to a group and to single hosts, some of which fail at times. */
 import type { Emulator } from '#emulator/emulator.ts';
-import type { StepLike } from '#emulator/control/scripted-steps.ts';
+import type { Step } from '#emulator/types/public.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { publish, putEndpoints, TEST_TOKEN, trigger, type Service } from './service.ts';
 
@@ -109,10 +109,10 @@ export class DayTraffic {
   /** Scripts each host's responses to the next requests. */
   async #script(): Promise<void> {
     for (let host = 0; host < HOSTS; host += 1) {
-      const good: StepLike = { status: 200, afterMs: this.#below(900) };
+      const good: Step = { status: 200, afterMs: this.#below(900) };
       const bad = this.#failure();
       const share = this.#random();
-      let steps: readonly StepLike[] = share < 0.5 ? [bad, good] : [{ ...good, times: 1 + this.#below(20) }, bad, good];
+      let steps: readonly Step[] = share < 0.5 ? [bad, good] : [{ ...good, times: 1 + this.#below(20) }, bad, good];
       // One host is down for a while, and another always responds.
       if (host === 1 && share < 0.1) steps = [bad];
       if (host === 2) steps = [good];
@@ -120,7 +120,7 @@ export class DayTraffic {
     }
   }
 
-  #failure(): StepLike {
+  #failure(): Step {
     const afterMs = this.#below(900);
     const kind = this.#below(4);
     if (kind === 0) return { fault: 'reset', afterMs, times: 1 + this.#below(2) };

@@ -11,7 +11,8 @@ import { problemsOf } from './problems.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
 import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { FaultRules, Frequency } from '../state/fault-rules.ts';
+import type { FaultRules } from '../state/fault-rules.ts';
+import type { FaultFrequency } from '../types/public.ts';
 import { CONTROL_PATH, type ApiRequest, type Route } from '../http/route.ts';
 import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
@@ -193,7 +194,7 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
   ];
 }
 
-function faultRoutes<Rule extends Frequency>(
+function faultRoutes<Rule extends FaultFrequency>(
   route: (method: Method, path: string, handle: Handle) => Route,
   { path, rules, schema }: { path: string; rules: () => FaultRules<Rule>; schema: z.ZodType<Rule> },
 ): readonly Route[] {

@@ -1,9 +1,10 @@
 /** Valid rules of faults. Unknown fields are rejected, so that a typing error causes no silent success. */
 import { z } from 'zod';
-import { CONNECTION_ERRORS, type DeliveryFaultRule } from '../delivery/delivery-faults.ts';
-import type { FaultRule } from '../http/faults.ts';
+import { CONNECTION_ERRORS } from '../delivery/delivery-faults.ts';
 import { ApiError } from '../state/api-error.ts';
 import { STATES } from '../state/message.ts';
+import type { FaultRule } from '../http/faults.ts';
+import type { DeliveryFaultRule } from '../types/public.ts';
 import { problemsOf } from './problems.ts';
 
 const count = z.int().min(1).max(1_000_000);

@@ -2,23 +2,11 @@
  * Keeps the last requests to both APIs, so that tests can check their software's requests. Credentials are replaced:
  * values of headers and query parameters whose name suggests a credential, and user info of URLs.
  */
-import type { IncomingHttpHeaders } from 'node:http';
+import type { ApiRequest, RequestHeaders } from '../types/public.ts';
 
-export interface RecordedRequest {
+export interface RecordedRequest extends ApiRequest {
   /** Increases by one with every request. */
   readonly sequence: number;
-  /** Time of the response on the service's clock, in epoch milliseconds. */
-  readonly at: number;
-  readonly method: string;
-  /** Path and query. */
-  readonly path: string;
-  /** Absent when the request matches no operation. */
-  readonly operation?: string | undefined;
-  readonly headers: IncomingHttpHeaders;
-  readonly bodyBytes: number;
-  readonly status: number;
-  /** True when a fault withheld the response. */
-  readonly lost?: true;
 }
 
 export interface RecordedFilter {
@@ -59,14 +47,11 @@ export class RequestRecorder {
   }
 }
 
-function hideHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const shown: IncomingHttpHeaders = {};
+function hideHeaders(headers: RequestHeaders): RequestHeaders {
+  const shown: Record<string, string | readonly string[] | undefined> = {};
   for (const [name, value] of Object.entries(headers)) {
-    shown[name] = SECRET_NAME.test(name)
-      ? HIDDEN
-      : Array.isArray(value)
-        ? value.map(hidePath)
-        : value && hidePath(value);
+    const visible = typeof value === 'string' ? hidePath(value) : value?.map(hidePath);
+    shown[name] = SECRET_NAME.test(name) ? HIDDEN : visible;
   }
   return shown;
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { nextTurn } from '#foundation/platform/next-turn.ts';
 import { headerValue } from '../state/header-text.ts';
 import type { HeldAttempts } from './held-attempts.ts';
-import type { ScriptedStep } from './scripted-steps.ts';
+import type { StepDetails } from '../types/public.ts';
 
 /** Number of parts of a slow body. */
 const PIECES = 10;
@@ -16,7 +16,7 @@ interface Answering {
   readonly nonRetryableHeader: string;
 }
 
-export async function playStep(step: ScriptedStep, answering: Answering): Promise<void> {
+export async function playStep(step: StepDetails, answering: Answering): Promise<void> {
   const { attempt, held, response } = answering;
   if (response.destroyed) return;
   await held.wait(attempt, step.afterMs ?? 0);
@@ -26,7 +26,7 @@ export async function playStep(step: ScriptedStep, answering: Answering): Promis
   else await answer(step, answering);
 }
 
-async function answer(step: ScriptedStep, { attempt, held, response, nonRetryableHeader }: Answering): Promise<void> {
+async function answer(step: StepDetails, { attempt, held, response, nonRetryableHeader }: Answering): Promise<void> {
   const isCut = step.fault === 'cut';
   const body = Buffer.from(step.body ?? '');
   // A response without a body is complete with its headers.

@@ -14,7 +14,8 @@ import { attemptId } from '../state/message.ts';
 import { HeldAttempts } from './held-attempts.ts';
 import { playStep } from './scripted-answer.ts';
 import { readPlace, ScriptedHosts, type ScriptedRequest } from './scripted-hosts.ts';
-import { readSteps, ScriptError, type StepLike } from './scripted-steps.ts';
+import type { Step } from '../types/public.ts';
+import { readSteps, ScriptError } from './scripted-steps.ts';
 import { deliveryHeaderNames } from '../delivery/wire-names.ts';
 
 export interface ScriptedDestinations {
@@ -24,7 +25,7 @@ export interface ScriptedDestinations {
    *
    * @throws {ScriptError}
    */
-  script(place: string, steps: readonly StepLike[]): Promise<void>;
+  script(place: string, steps: readonly Step[]): Promise<void>;
   /** Returns the requests to a host, oldest first, at most the last thousand. Refused connections are not included. */
   requests(host: string): readonly ScriptedRequest[];
   /** Returns the loopback port for one delivery; undefined for a host without a script. Called once per attempt. */

@@ -1,21 +1,14 @@
 /** The scripts of hosts and of their paths: which step is next for a request, and what each host got. */
-import type { IncomingHttpHeaders } from 'node:http';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { ScriptError, type ScriptedStep } from './scripted-steps.ts';
+import type { DeliveredRequest, StepDetails } from '../types/public.ts';
+import { ScriptError } from './scripted-steps.ts';
 
-export interface ScriptedRequest {
-  /** Epoch milliseconds of the service's clock. */
-  readonly at: number;
-  readonly method: string;
-  /** Path and query as received. */
-  readonly path: string;
-  /** Headers by lower-case name. */
-  readonly headers: IncomingHttpHeaders;
+export interface ScriptedRequest extends Omit<DeliveredRequest, 'body' | 'bodyBytes'> {
   readonly body: Buffer;
 }
 
 interface Script {
-  readonly steps: readonly ScriptedStep[];
+  readonly steps: readonly StepDetails[];
   /** Number of requests received, which selects the next step. */
   done: number;
 }
@@ -38,7 +31,7 @@ const MAX_REQUESTS = 1_000;
 export class ScriptedHosts {
   readonly #hosts = new Map<string, Host>();
 
-  script({ host: name, path }: Place, steps: readonly ScriptedStep[]): void {
+  script({ host: name, path }: Place, steps: readonly StepDetails[]): void {
     const host = getOrAdd(this.#hosts, name, () => ({ scripts: new Map(), requests: [] }));
     host.scripts.set(path, { steps, done: 0 });
   }
@@ -64,7 +57,7 @@ export class ScriptedHosts {
   }
 
   /** Takes the step for the next request to a path; undefined if no script is for it. */
-  take(host: string, path: string): ScriptedStep | undefined {
+  take(host: string, path: string): StepDetails | undefined {
     const script = this.#scriptOf(host, path);
     return script && take(script);
   }
@@ -98,13 +91,13 @@ export function readPlace(place: string): Place {
   return { host, path: place.includes('/') ? `/${path}`.replace(/(?<!\/)\/+$/, '') : '' };
 }
 
-function take(script: Script): ScriptedStep {
+function take(script: Script): StepDetails {
   const step = stepAt(script);
   script.done++;
   return step;
 }
 
-function stepAt({ steps, done }: Script): ScriptedStep {
+function stepAt({ steps, done }: Script): StepDetails {
   let left = done;
   for (const step of steps) {
     left -= step.times ?? 1;

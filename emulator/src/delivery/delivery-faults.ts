@@ -2,8 +2,9 @@
  * Faults of the service's deliveries, by rule. A rule selects messages by destination and label, how often it applies,
  * and the fault. Callbacks are messages too. Without rules, no delivery is changed.
  */
-import { FaultRules, matchesPattern, type Frequency } from '../state/fault-rules.ts';
+import { FaultRules, matchesPattern } from '../state/fault-rules.ts';
 import type { Message, Outcome, State } from '../state/message.ts';
+import type { DeliveryFault, DeliveryFaultRule } from '../types/public.ts';
 
 /** Errors of a connection that the service cannot establish, as an attempt reports them. */
 export const CONNECTION_ERRORS = {
@@ -14,31 +15,8 @@ export const CONNECTION_ERRORS = {
   timeout: ({ host }: URL) => `UND_ERR_CONNECT_TIMEOUT: Connect Timeout Error (attempted address: ${host})`,
 } as const;
 
-type DeliveryFault =
-  /** The service accepts the message, and begins its delivery later by `ms`, or never. The log reports no delay. */
-  | { readonly kind: 'held'; readonly ms?: number }
-  /** Attempts fail, and no request is sent. `error` replaces the text of the error. */
-  | { readonly kind: 'unreachable'; readonly how: keyof typeof CONNECTION_ERRORS; readonly error?: string }
-  /** Attempts report this status, whatever the destination responds. With `sent: false`, no request is sent. */
-  | { readonly kind: 'misreported'; readonly status: number; readonly sent?: boolean }
-  /** Attempts send their request twice. */
-  | { readonly kind: 'sent-twice' }
-  /** Attempts send another body: its second half is missing, or its last byte is another one. */
-  | { readonly kind: 'altered'; readonly how: 'cut' | 'changed' }
-  /** Transitions to these states, or all, are not in the log. */
-  | { readonly kind: 'unlogged'; readonly states?: readonly State[] }
-  /** Neither callback nor failure callback is sent. */
-  | { readonly kind: 'no-callback' };
-
 type Kind = DeliveryFault['kind'];
 type FaultOf<K extends Kind> = Extract<DeliveryFault, { readonly kind: K }>;
-
-export interface DeliveryFaultRule extends Frequency {
-  /** Destination. A trailing `*` matches any URL with this prefix. All destinations when absent. */
-  readonly url?: string;
-  readonly label?: string;
-  readonly fault: DeliveryFault;
-}
 
 export class DeliveryFaults extends FaultRules<DeliveryFaultRule> {
   /** Returns the fault of a kind that applies to a message now, and counts it. The last rule takes precedence. */

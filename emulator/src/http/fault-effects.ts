@@ -3,27 +3,7 @@
  * `messages`, and the points of statistics.
  */
 import type { Random } from '#foundation/platform/random.ts';
-
-/** Faults that change the JSON of a response. */
-export type AnswerFault =
-  /** The response repeats the request's `cursor`, so that a listing never ends. */
-  | { readonly kind: 'repeated-cursor' }
-  /** Fields of these names are removed at every depth. */
-  | { readonly kind: 'missing-fields'; readonly fields: readonly string[] }
-  /** Times in fields of these names are in seconds instead of milliseconds. */
-  | { readonly kind: 'seconds'; readonly fields?: readonly string[] }
-  /**
-   * Rows younger than `ms` are missing: all of them, or a share. The same rows are chosen each time. They appear later,
-   * after rows that are younger.
-   */
-  | { readonly kind: 'late'; readonly ms: number; readonly share?: number }
-  /**
-   * A share of the rows appears twice; default all. `later` repeats them in the next response to the same question: the
-   * next page or the next poll. They must lie in the requested window.
-   */
-  | { readonly kind: 'duplicate'; readonly share?: number; readonly when?: 'at-once' | 'later' }
-  /** A share of the rows is missing. The same rows are chosen each time. */
-  | { readonly kind: 'missing'; readonly share: number };
+import type { Fault } from '../types/public.ts';
 
 export interface AnswerFacts {
   /** Epoch milliseconds. */
@@ -57,36 +37,31 @@ export function changeQuery(query: URLSearchParams, names: readonly string[] | u
 }
 
 /** @returns the changed `json`; `json` itself under any other fault */
-export function changeAnswer(
-  fault: { readonly kind: string } | AnswerFault,
-  json: unknown,
-  facts: AnswerFacts,
-): unknown {
-  const known = fault as AnswerFault;
-  switch (known.kind) {
+export function changeAnswer(fault: Fault, json: unknown, facts: AnswerFacts): unknown {
+  switch (fault.kind) {
     case 'repeated-cursor': {
       const cursor = facts.query.get('cursor') ?? '';
       return isRecord(json) && cursor !== '' ? { ...json, cursor } : json;
     }
     case 'missing-fields':
-      return walkFields(json, (name, value) => (known.fields.includes(name) ? undefined : value));
+      return walkFields(json, (name, value) => (fault.fields.includes(name) ? undefined : value));
     case 'seconds': {
-      const fields = known.fields ?? MOMENTS;
+      const fields = fault.fields ?? MOMENTS;
       return walkFields(json, (name, value) =>
         typeof value === 'number' && fields.includes(name) ? Math.floor(value / 1_000) : value,
       );
     }
     case 'late':
       return walkRows(json, (rows) =>
-        rows.filter((row) => !(momentOf(row) > facts.now - known.ms && lotOf(row) < (known.share ?? 1))),
+        rows.filter((row) => !(momentOf(row) > facts.now - fault.ms && lotOf(row) < (fault.share ?? 1))),
       );
     case 'duplicate':
-      if (known.when === 'later') return withEntriesOfBefore(json, known.share ?? 1, facts);
+      if (fault.when === 'later') return withEntriesOfBefore(json, fault.share ?? 1, facts);
       return walkRows(json, (rows) =>
-        rows.flatMap((row) => (facts.random() < (known.share ?? 1) ? [row, row] : [row])),
+        rows.flatMap((row) => (facts.random() < (fault.share ?? 1) ? [row, row] : [row])),
       );
     case 'missing':
-      return walkRows(json, (rows) => rows.filter((row) => lotOf(row) >= known.share));
+      return walkRows(json, (rows) => rows.filter((row) => lotOf(row) >= fault.share));
     default:
       return json;
   }

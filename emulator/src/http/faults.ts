@@ -5,44 +5,16 @@
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
-import { changeAnswer, changeQuery, questionOf, type AnswerFacts, type AnswerFault } from './fault-effects.ts';
+import { changeAnswer, changeQuery, questionOf, type AnswerFacts } from './fault-effects.ts';
 import type { RoutedCall } from './server.ts';
 import { ApiError } from '../state/api-error.ts';
-import { FaultRules, matchesPattern, type Frequency } from '../state/fault-rules.ts';
+import { FaultRules, matchesPattern } from '../state/fault-rules.ts';
+import type { Fault, FaultRule as NamedFaultRule } from '../types/public.ts';
 import { responseOf, type ApiRequest, type ApiResponse, type Route } from './route.ts';
 
-export type Fault =
-  /** The request waits this long, in real time, before it is processed. */
-  | { readonly kind: 'latency'; readonly ms: number }
-  /** The response has this status, and the request has no effect. */
-  | { readonly kind: 'status'; readonly status: number; readonly error?: string; readonly retryAfter?: number }
-  /** The response is 429 with `Burst-RateLimit-*` or `RateLimit-*` headers, and the request has no effect. */
-  | {
-      readonly kind: 'rate-limit';
-      readonly form: 'burst' | 'daily';
-      readonly limit?: number;
-      readonly resetMs?: number;
-    }
-  /** The request is processed, and the connection ends without a response. */
-  | { readonly kind: 'lost' }
-  /**
-   * The request is processed, and the JSON of the response is cut in half. `connection` also breaks the connection
-   * before the announced length.
-   */
-  | { readonly kind: 'truncated'; readonly how?: 'json' | 'connection' }
-  /** The filters of these names, or all filters, are ignored. */
-  | { readonly kind: 'ignored-filters'; readonly names?: readonly string[] }
-  | AnswerFault
-  /** The `Date` of the response is later by this much, or earlier. */
-  | { readonly kind: 'clock-skew'; readonly ms: number };
-
-export interface FaultRule extends Frequency {
-  /** Names of operations, as in `GET /-/emulator/requests`; all when absent. */
-  readonly operations?: readonly string[];
-  readonly method?: string;
-  /** Path of the request. A trailing `*` matches any path with this prefix. */
-  readonly path?: string;
-  readonly fault: Fault;
+/** The control API does not check the names of operations. */
+export interface FaultRule extends Omit<NamedFaultRule, 'operations'> {
+  readonly operations?: readonly string[] | undefined;
 }
 
 export interface FaultsOptions {

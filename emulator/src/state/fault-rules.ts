@@ -1,21 +1,6 @@
 /** Rules of faults: how often each applies, and how often it has. */
 import type { Random } from '#foundation/platform/random.ts';
-
-/** Frequency of a rule, among the cases that it matches. */
-export interface Frequency {
-  /** Number of matching cases that pass first. Default 0. */
-  readonly skip?: number;
-  /** Number of matching cases that the rule then applies to. Default: until the rule is removed. */
-  readonly times?: number;
-  /** Probability for each such case, from 0 to 1. Default 1. */
-  readonly probability?: number;
-}
-
-export interface Counted {
-  readonly id: string;
-  /** Number of cases that the rule was applied to. */
-  readonly hits: number;
-}
+import type { ActiveFault, FaultFrequency } from '../types/public.ts';
 
 interface Active<Rule> {
   readonly id: string;
@@ -26,7 +11,7 @@ interface Active<Rule> {
 
 const NONE: readonly never[] = [];
 
-export class FaultRules<Rule extends Frequency> {
+export class FaultRules<Rule extends FaultFrequency> {
   readonly #name: string;
   readonly #random: Random;
   #active: Active<Rule>[] = [];
@@ -38,13 +23,13 @@ export class FaultRules<Rule extends Frequency> {
     this.#random = random;
   }
 
-  add(rule: Rule): Rule & Counted {
+  add(rule: Rule): Rule & ActiveFault {
     const active = { id: `${this.#name}-${++this.#made}`, rule, met: 0, hits: 0 };
     this.#active.push(active);
     return viewOf(active);
   }
 
-  list(): readonly (Rule & Counted)[] {
+  list(): readonly (Rule & ActiveFault)[] {
     return this.#active.map(viewOf);
   }
 
@@ -78,6 +63,6 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return pattern.endsWith('*') ? text.startsWith(pattern.slice(0, -1)) : text === pattern;
 }
 
-function viewOf<Rule>({ id, rule, hits }: Active<Rule>): Rule & Counted {
+function viewOf<Rule>({ id, rule, hits }: Active<Rule>): Rule & ActiveFault {
   return { id, ...rule, hits };
 }

@@ -7,7 +7,7 @@ import { problemsOf } from '../control/problems.ts';
 import type { EmulatorOptions as ServiceOptions } from '../emulator-options.ts';
 import type { PlanName } from '../state/account.ts';
 import { PLAN_LIMITS } from '../state/limits.ts';
-import type { AdvanceOptions, EmulatorOptions } from './api.ts';
+import type { AdvanceOptions, EmulatorOptions } from '../types/public.ts';
 
 const text = z.string().min(1);
 const port = z.int().max(65_535);

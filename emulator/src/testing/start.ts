@@ -1,17 +1,17 @@
 /** The library `msgsvc-opsd/emulator`: an emulator with one account, for the tests of an application. */
 import { readDeliveryFaultRule, readFaultRule } from '../control/fault-rule.ts';
 import type { EmulatorControl } from '../control/control.ts';
+import type { FaultRules } from '../state/fault-rules.ts';
 import { startEmulator as startService, type Emulator as Service } from '../emulator.ts';
 import type {
-  ActiveFault,
-  DeliveryFaultRule,
   Emulator,
   EmulatorClock,
   EmulatorDestinations,
   EmulatorFaults,
+  FaultFrequency,
   FaultRule,
   StartEmulator,
-} from './api.ts';
+} from '../types/public.ts';
 import { advanceOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
 import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
 
@@ -21,7 +21,7 @@ export const startEmulator: StartEmulator = async (options = {}) => {
 };
 
 function emulatorOf(service: Service, { accountId, username, password }: Settings): Emulator {
-  const { url, control } = service;
+  const { url, control, operations } = service;
   const clock = clockOf(control);
   return {
     url,
@@ -32,8 +32,12 @@ function emulatorOf(service: Service, { accountId, username, password }: Setting
     username,
     password,
     clock,
-    faults: faultsOf(service),
-    deliveryFaults: deliveryFaultsOf(control),
+    faults: rulesOf(control.faults as FaultRules<FaultRule>, (rule) => {
+      const unknown = rule.operations?.find((name) => !operations.includes(name));
+      if (unknown === undefined) return readFaultRule(rule) as FaultRule;
+      throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${operations.join(', ')}`);
+    }),
+    deliveryFaults: rulesOf(control.deliveryFaults, readDeliveryFaultRule),
     destinations: destinationsOf(service),
     get signingKeys() {
       return service.signingKeys(accountId);
@@ -63,28 +67,15 @@ function clockOf(control: EmulatorControl): EmulatorClock {
   };
 }
 
-function faultsOf({ control: { faults }, operations }: Service): EmulatorFaults<FaultRule> {
+function rulesOf<Rule extends FaultFrequency>(
+  rules: FaultRules<Rule>,
+  read: (rule: Rule) => Rule,
+): EmulatorFaults<Rule> {
   return {
-    add(rule) {
-      const unknown = rule.operations?.find((name) => !operations.includes(name));
-      if (unknown !== undefined) {
-        throw new Error(`unknown operation ${unknown} in a fault rule; known operations: ${operations.join(', ')}`);
-      }
-      // The rule has no other operations than the known ones.
-      return faults.add(readFaultRule(rule)) as FaultRule & ActiveFault;
-    },
-    list: () => faults.list() as readonly (FaultRule & ActiveFault)[],
-    remove: (id) => faults.remove(id),
-    clear: () => faults.clear(),
-  };
-}
-
-function deliveryFaultsOf({ deliveryFaults: faults }: EmulatorControl): EmulatorFaults<DeliveryFaultRule> {
-  return {
-    add: (rule) => faults.add(readDeliveryFaultRule(rule)),
-    list: () => faults.list(),
-    remove: (id) => faults.remove(id),
-    clear: () => faults.clear(),
+    add: (rule) => rules.add(read(rule)),
+    list: () => rules.list(),
+    remove: (id) => rules.remove(id),
+    clear: () => rules.clear(),
   };
 }
 

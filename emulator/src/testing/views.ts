@@ -4,7 +4,7 @@ import { failureFunctionState } from '../state/failure-function-state.ts';
 import { headerText } from '../state/header-text.ts';
 import type { Message, Outcome } from '../state/message.ts';
 import type { ScriptedRequest } from '../control/scripted-hosts.ts';
-import type { DeadLetter, DeliveredRequest, EmulatorMessage } from './api.ts';
+import type { DeadLetter, DeliveredRequest, EmulatorMessage } from '../types/public.ts';
 
 export function messageOf(message: Message): EmulatorMessage {
   const { id, state, url, attempts, createdAt, notBefore, topicName, workflow, scheduleId, queueName, dlqId } = message;

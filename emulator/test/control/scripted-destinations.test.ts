@@ -2,7 +2,8 @@
 import { get } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createScriptedDestinations } from '#emulator/control/scripted-destinations.ts';
-import { readSteps, type StepLike } from '#emulator/control/scripted-steps.ts';
+import { readSteps } from '#emulator/control/scripted-steps.ts';
+import type { Step } from '#emulator/types/public.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { ACCOUNT, allLogs, START, world, type World, type WireLogEntry } from '../world.ts';
 
@@ -174,7 +175,7 @@ test('a stop aborts hanging requests, leaves no timer, and can be repeated', asy
   const clock = new ManualClock(START);
   const destinations = createScriptedDestinations({ clock });
   onTestFinished(() => destinations.stop());
-  await destinations.script('a.example', ['hang', { afterMs: 1_000 }] satisfies StepLike[]);
+  await destinations.script('a.example', ['hang', { afterMs: 1_000 }] satisfies Step[]);
   const url = `http://127.0.0.1:${destinations.hosts(new URL('http://a.example/'))}/`;
   const answers = [0, 1].map(() => get(url, { headers: { host: 'a.example' } }));
   const broken = answers.map((request) => new Promise((resolve) => request.on('error', resolve)));

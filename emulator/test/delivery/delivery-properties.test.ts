@@ -1,13 +1,13 @@
 /** Invariants for any responses and broken connections: no second delivery after a 2xx, and one outcome per message. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { ScriptedStep } from '#emulator/control/scripted-steps.ts';
+import type { StepDetails } from '#emulator/types/public.ts';
 import { ACCOUNT, allLogs, world } from '../world.ts';
 
 const TIMEOUT_MS = 10_000;
 const ENDS = new Set(['DELIVERED', 'FAILED', 'CANCELLED']);
 
-const step: fc.Arbitrary<ScriptedStep> = fc.record(
+const step: fc.Arbitrary<StepDetails> = fc.record(
   {
     status: fc.constantFrom(200, 201, 204, 299, 300, 302, 400, 404, 429, 489, 500, 503),
     fault: fc.constantFrom('refuse', 'reset', 'hang', 'cut'),
@@ -33,7 +33,7 @@ const message = fc.record({
 type Script = typeof message extends fc.Arbitrary<infer T> ? T : never;
 
 /** Returns true if the service has received a status of 2xx by the end of the step. */
-function accepts({ status = 200, fault, afterMs = 0 }: ScriptedStep): boolean {
+function accepts({ status = 200, fault, afterMs = 0 }: StepDetails): boolean {
   return status < 300 && (fault === undefined || fault === 'cut') && afterMs < TIMEOUT_MS;
 }
 

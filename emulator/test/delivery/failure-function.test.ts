@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Switches } from '#emulator/state/switches.ts';
-import { readSteps, type StepLike } from '#emulator/control/scripted-steps.ts';
+import { readSteps } from '#emulator/control/scripted-steps.ts';
+import type { Step } from '#emulator/types/public.ts';
 import { ACCOUNT, allLogs, START, world, type World } from '../world.ts';
 
 const URL_OF_FLOW = 'https://flows.example/order';
@@ -15,7 +16,7 @@ interface DeadRun {
   readonly failureCallbackInfo?: { readonly state: string };
 }
 
-async function failing(steps: readonly StepLike[], switches: Partial<Switches> = { failureFunction: 'on' }) {
+async function failing(steps: readonly Step[], switches: Partial<Switches> = { failureFunction: 'on' }) {
   const service = await world({ switches });
   await service.emulator.destinations.script('flows.example', steps);
   return service;
@@ -200,7 +201,7 @@ test('a resumed run that fails again has another call', async () => {
 });
 
 test('each call ends in exactly one state, that of its message, in any sequence of events', async () => {
-  const step = fc.constantFrom<StepLike>(200, 500, 489, 'refuse', 'reset', 'cut', 'hang', {
+  const step = fc.constantFrom<Step>(200, 500, 489, 'refuse', 'reset', 'cut', 'hang', {
     status: 489,
     nonRetryable: true,
   });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Emulator, EmulatorOptions } from '#emulator/testing/api.ts';
+import type { Emulator, EmulatorOptions } from '#emulator/types/public.ts';
 import { settingsOf } from '#emulator/testing/options.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
 import { emulatorCommand } from '../../../src/operate/cli/commands/emulator.ts';
@@ -292,18 +292,18 @@ test('a reset removes messages, faults, scripts, and requests', async () => {
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 test('the types name each operation of the service', () => {
-  const union = /export type OperationName =([^;]+);/.exec(read('emulator/src/testing/api.ts'))![1]!;
+  const union = /export type OperationName =([^;]+);/.exec(read('emulator/src/types/public.ts'))![1]!;
   const named = [...union.matchAll(/'([^']+)'/g)].map(([, name]) => name);
   expect(new Set(named)).toEqual(new Set(OPERATIONS.map(({ name }) => name)));
 });
 
 test('the types import nothing, so that their copy in the package is complete', () => {
-  expect(read('emulator/src/testing/api.ts')).not.toMatch(/\b(?:import|from)\b.*['"(]|NodeJS|Buffer/);
+  expect(read('emulator/src/types/public.ts')).not.toMatch(/\b(?:import|from)\b.*['"(]|NodeJS|Buffer/);
 });
 
 describe('docs/emulator-api.md', () => {
   const docs = read('docs/emulator-api.md');
-  const types = /export interface EmulatorOptions \{(.*?)\n\}/s.exec(read('emulator/src/testing/api.ts'))![1]!;
+  const types = /export interface EmulatorOptions \{(.*?)\n\}/s.exec(read('emulator/src/types/public.ts'))![1]!;
   const table = docs.slice(docs.indexOf('## Options'), docs.indexOf('## The emulator'));
   /** Defaults by the names of options. A row can have several options. */
   const documented = new Map(

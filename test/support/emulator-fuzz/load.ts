@@ -1,7 +1,7 @@
 /** Load while requests are fuzzed: messages of all kinds, time that moves, and temporary faults of the service. */
 import type { ServerResponse } from 'node:http';
 import type { Emulator } from '#emulator/emulator.ts';
-import type { Fault } from '#emulator/http/faults.ts';
+import type { Fault } from '#emulator/types/public.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { SunkRequest } from '../http-sink.ts';
 import type { Credentials } from './draft.ts';

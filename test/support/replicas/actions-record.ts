@@ -32,7 +32,7 @@ export class ActionsRecord {
       if (request.sequence !== this.#sequence + 1) throw new Error('the record of the service was read too late');
       this.#sequence = request.sequence;
       if (request.method === 'GET') continue;
-      const sender = this.#senderOf(Number(String(request.headers.host).split(':')[1]));
+      const sender = this.#senderOf(Number(String(request.headers['host']).split(':')[1]));
       // Without one, it is a request of the test itself.
       if (sender !== undefined) this.actions.push({ ...request, ...sender });
     }
