@@ -18,201 +18,102 @@ export type Kind =
 
 export type Fields = Readonly<Record<string, Kind>>;
 
+/** Returns the fields of each kind, whose names are given as text. */
+function fields(names: Readonly<Partial<Record<Kind, string>>>): Fields {
+  const each = Object.entries(names) as [Kind, string][];
+  return Object.fromEntries(each.flatMap(([kind, text]) => words(text).map((name) => [name, kind])));
+}
+
+function words(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
 /** Fields by section and record. */
 export const RECORDS = {
-  '2.1.group': { name: 'string', createdAt: 'integer', updatedAt: 'integer', endpoints: 'array' },
-  '2.1.endpoint': { name: 'string', url: 'string' },
-  '2.2.result': { messageId: 'string', deduplicated: 'boolean' },
-  '2.3.page': { cursor: 'string', logs: 'array' },
-  '2.3.log': {
-    time: 'integer',
-    messageId: 'string',
-    header: 'object',
-    body: 'string',
-    error: 'string',
-    nextDeliveryTime: 'integer',
-    url: 'string',
-    topicName: 'string',
-    endpointName: 'string',
-    scheduleId: 'string',
-    queueName: 'string',
-    responseStatus: 'integer',
-    responseBody: 'string',
-    responseHeaders: 'object',
-    timeout: 'integer',
-    method: 'string',
-    callback: 'string',
-    callbackHeaders: 'object',
-    failureCallback: 'string',
-    failureCallbackHeaders: 'object',
-    maxRetries: 'integer',
-    retryDelayExpression: 'string',
-    label: 'string',
-    labels: 'strings',
-  },
-  '2.4.run': {
-    dlqId: 'string',
-    workflowUrl: 'string',
-    workflowRunId: 'string',
-    workflowCreatedAt: 'integer',
-    url: 'string',
-    method: 'string',
-    header: 'object',
-    body: 'string',
-    bodyBase64: 'string',
-    maxRetries: 'integer',
-    createdAt: 'integer',
-    failureCallback: 'string',
-    callerIP: 'string',
-    label: 'string',
-    labels: 'strings',
-    flowControlKey: 'string',
-    failureFunctionState: 'string',
-    responseStatus: 'integer',
-    responseHeader: 'object',
-    responseBody: 'string',
-    responseBodyBase64: 'string',
-  },
-  '2.5.reference': { workflowRunId: 'string', workflowCreatedAt: 'integer' },
-  '2.6.key': {
-    flowControlKey: 'string',
-    waitListSize: 'integer',
-    parallelismMax: 'integer',
-    parallelismCount: 'integer',
-    rateMax: 'integer',
-    rateCount: 'integer',
-    ratePeriod: 'integer',
-    ratePeriodStart: 'integer',
-    isPinnedParallelism: 'boolean',
-    isPinnedRate: 'boolean',
-    isPaused: 'boolean',
-  },
-  '2.7.account': {
-    customer_id: 'string',
-    id: 'string',
-    token: 'string',
-    read_only_token: 'string',
-    active: 'boolean',
-    state: 'string',
-    modifying_state: 'string',
-    last_plan_upgrade_time: 'integer',
-    max_message_size: 'integer',
-    max_requests_per_day: 'integer',
-    max_requests_per_day_hard: 'integer',
-    max_endpoints_per_topic: 'integer',
-    max_requests_per_second: 'integer',
-    max_dlq_size: 'integer',
-    max_retries: 'integer',
-    max_topics: 'integer',
-    max_schedules: 'integer',
-    max_events_size: 'integer',
-    max_dlq_retention_time_milis: 'integer',
-    max_delay: 'integer',
-    max_parallelism: 'integer',
-    max_global_parallelism: 'integer',
-    max_queues: 'integer',
-    max_bandwidth_per_second: 'integer',
-    prod_pack_enabled: 'boolean',
-    metrics_enabled: 'string',
-    timeout: 'integer',
-    type: 'string',
-    region: 'string',
-    reserved_type: 'string',
-    reserved_price: 'integer',
-    created_by: 'string',
-    creation_time: 'integer',
-    deletion_time: 'integer',
-    budget: 'integer',
-    enterprise: 'object',
-  },
-  '2.8.index': {
-    customer_id: 'string',
-    id: 'string',
-    name: 'string',
-    endpoint: 'string',
-    type: 'string',
-    region: 'string',
-    integration_email: 'string',
-    token: 'string',
-    read_only_token: 'string',
-    max_vector_count: 'integer',
-    max_monthly_reranks: 'integer',
-    max_daily_updates: 'integer',
-    max_daily_queries: 'integer',
-    max_monthly_bandwidth: 'integer',
-    max_writes_per_second: 'integer',
-    max_query_per_second: 'integer',
-    max_reads_per_request: 'integer',
-    max_writes_per_request: 'integer',
-    creation_time: 'integer',
-    input_enrichment_enabled: 'boolean',
-    throughput_vector: 'points',
-  },
-  '2.9.point': { x: 'string', y: 'number' },
-  '2.9.requests-point': { workflow_message: 'number', workflow_run: 'number' },
-  '2.9.series': { id: 'string', data_points: 'points' },
-  '2.10.vector': {
-    pending_index_count: 'integer',
-    current_vector_count: 'integer',
-    daily_query_count: 'integer',
-    daily_update_count: 'integer',
-    monthly_query_count: 'integer',
-    monthly_update_count: 'integer',
-    monthly_bandwidth_usage: 'integer',
-    storage_usage: 'integer',
-    daily_rerank_count: 'integer',
-    monthly_rerank_count: 'integer',
-    monthly_cost: 'number',
-    days: 'strings',
-    daily_update_requests: 'points',
-    daily_query_requests: 'points',
-    daily_bandwidths: 'points',
-    query_throughput: 'points',
-    update_throughput: 'points',
-    query_latency_mean: 'points',
-    query_latency_99: 'points',
-    update_latency_mean: 'points',
-    update_latency_99: 'points',
-    embeds_latency_mean: 'points',
-    embeds_latency_99: 'points',
-    vector_count: 'points',
-    data_size: 'points',
-    daily_rerank_requests: 'points',
-    rerank_latency_mean: 'points',
-    rerank_latency_99: 'points',
-  },
-  '2.11.stats': {
-    days: 'strings',
-    daily_billings: 'points',
-    daily_bandwidths: 'points',
-    daily_used: 'points',
-    daily_used_workflow: 'points',
-    daily_bandwidth_used: 'points',
-    daily_requests: 'requestPoints',
-    daily_msgsvc_messages: 'series',
-    daily_workflow_messages: 'series',
-    dlq_message_count: 'integer',
-    total_monthly_billing: 'number',
-  },
-  '6.body': {
-    status: 'integer',
-    header: 'object',
-    body: 'string',
-    retried: 'integer',
-    maxRetries: 'integer',
-    dlqId: 'string',
-    sourceMessageId: 'string',
-    topicName: 'string',
-    endpointName: 'string',
-    url: 'string',
-    method: 'string',
-    sourceHeader: 'object',
-    sourceBody: 'string',
-    notBefore: 'string',
-    createdAt: 'string',
-    scheduleId: 'string',
-    callerIP: 'string',
-  },
+  '2.1.group': fields({ string: 'name', integer: 'createdAt updatedAt', array: 'endpoints' }),
+  '2.1.endpoint': fields({ string: 'name url' }),
+  '2.2.result': fields({ string: 'messageId', boolean: 'deduplicated' }),
+  '2.3.page': fields({ string: 'cursor', array: 'logs' }),
+  '2.3.log': fields({
+    integer: 'time nextDeliveryTime responseStatus timeout maxRetries',
+    string: `
+      messageId body error url topicName endpointName scheduleId queueName responseBody method callback
+      failureCallback retryDelayExpression label
+    `,
+    object: 'header responseHeaders callbackHeaders failureCallbackHeaders',
+    strings: 'labels',
+  }),
+  '2.4.run': fields({
+    string: `
+      dlqId workflowUrl workflowRunId url method body bodyBase64 failureCallback callerIP label
+      flowControlKey failureFunctionState responseBody responseBodyBase64
+    `,
+    integer: 'workflowCreatedAt maxRetries createdAt responseStatus',
+    object: 'header responseHeader',
+    strings: 'labels',
+  }),
+  '2.5.reference': fields({ string: 'workflowRunId', integer: 'workflowCreatedAt' }),
+  '2.6.key': fields({
+    string: 'flowControlKey',
+    integer: 'waitListSize parallelismMax parallelismCount rateMax rateCount ratePeriod ratePeriodStart',
+    boolean: 'isPinnedParallelism isPinnedRate isPaused',
+  }),
+  '2.7.account': fields({
+    string: `
+      customer_id id token read_only_token state modifying_state metrics_enabled type region reserved_type
+      created_by
+    `,
+    boolean: 'active prod_pack_enabled',
+    integer: `
+      last_plan_upgrade_time max_message_size max_requests_per_day max_requests_per_day_hard
+      max_endpoints_per_topic max_requests_per_second max_dlq_size max_retries max_topics max_schedules
+      max_events_size max_dlq_retention_time_milis max_delay max_parallelism max_global_parallelism
+      max_queues max_bandwidth_per_second timeout reserved_price creation_time deletion_time budget
+    `,
+    object: 'enterprise',
+  }),
+  '2.8.index': fields({
+    string: 'customer_id id name endpoint type region integration_email token read_only_token',
+    integer: `
+      max_vector_count max_monthly_reranks max_daily_updates max_daily_queries max_monthly_bandwidth
+      max_writes_per_second max_query_per_second max_reads_per_request max_writes_per_request
+      creation_time
+    `,
+    boolean: 'input_enrichment_enabled',
+    points: 'throughput_vector',
+  }),
+  '2.9.point': fields({ string: 'x', number: 'y' }),
+  '2.9.requests-point': fields({ number: 'workflow_message workflow_run' }),
+  '2.9.series': fields({ string: 'id', points: 'data_points' }),
+  '2.10.vector': fields({
+    integer: `
+      pending_index_count current_vector_count daily_query_count daily_update_count monthly_query_count
+      monthly_update_count monthly_bandwidth_usage storage_usage daily_rerank_count monthly_rerank_count
+    `,
+    number: 'monthly_cost',
+    strings: 'days',
+    points: `
+      daily_update_requests daily_query_requests daily_bandwidths query_throughput update_throughput
+      query_latency_mean query_latency_99 update_latency_mean update_latency_99 embeds_latency_mean
+      embeds_latency_99 vector_count data_size daily_rerank_requests rerank_latency_mean rerank_latency_99
+    `,
+  }),
+  '2.11.stats': fields({
+    strings: 'days',
+    points: 'daily_billings daily_bandwidths daily_used daily_used_workflow daily_bandwidth_used',
+    requestPoints: 'daily_requests',
+    series: 'daily_msgsvc_messages daily_workflow_messages',
+    integer: 'dlq_message_count',
+    number: 'total_monthly_billing',
+  }),
+  '6.body': fields({
+    integer: 'status retried maxRetries',
+    object: 'header sourceHeader',
+    string: `
+      body dlqId sourceMessageId topicName endpointName url method sourceBody notBefore createdAt
+      scheduleId callerIP
+    `,
+  }),
 } as const satisfies Readonly<Record<string, Fields>>;
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -242,134 +143,76 @@ export const VALUES: Readonly<Record<string, readonly string[]>> = {
   'get-vector-stats.period': PERIODS,
 };
 
-const CALLBACK_SETTINGS = ['Method', 'Timeout', 'Retries', 'Retry-Delay', 'Delay'];
+const RUN_FILTERS = words(
+  'fromDate toDate workflowUrl workflowRunId workflowCreatedAt label failureFunctionState callerIp flowControlKey',
+);
 
-const RUN_FILTERS = [
-  'fromDate',
-  'toDate',
-  'workflowUrl',
-  'workflowRunId',
-  'workflowCreatedAt',
-  'label',
-  'failureFunctionState',
-  'callerIp',
-  'flowControlKey',
-];
+/** Headers of a callback or failure callback. */
+function callback(group: string): readonly string[] {
+  const settings = words('Forward-<Name> Method Timeout Retries Retry-Delay Delay');
+  return [group, ...settings.map((setting) => `${group}-${setting}`)];
+}
 
 interface Operation {
   readonly path?: readonly string[];
   readonly query?: readonly string[];
   readonly header?: readonly string[];
   readonly body?: readonly string[];
-  readonly answer?: readonly string[];
 }
 
-/** Inputs and outputs of each operation, by section and name. */
+/** Inputs of each operation, by section and name. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
-  '4.1.add-endpoints': { path: ['urlGroupName'], body: ['endpoints', 'endpoints.url', 'endpoints.name'] },
+  '4.1.add-endpoints': { path: words('urlGroupName'), body: words('endpoints endpoints.url endpoints.name') },
   '4.1.list-groups': {},
   '4.1.list-logs': {
-    query: [
-      'cursor',
-      'messageId',
-      'state',
-      'url',
-      'topicName',
-      'scheduleId',
-      'queueName',
-      'fromDate',
-      'toDate',
-      'count',
-      'label',
-    ],
+    query: words('cursor messageId state url topicName scheduleId queueName fromDate toDate count label'),
   },
   '4.1.publish': {
-    path: ['destination'],
+    path: words('destination'),
     header: [
-      'Content-Type',
-      'Svc-Forward-<Name>',
-      'Svc-Method',
-      'Svc-Timeout',
-      'Svc-Retries',
-      'Svc-Retry-Delay',
-      'Svc-Delay',
-      'Svc-Not-Before',
-      'Svc-Label',
-      'Svc-Flow-Control-Key',
-      'Svc-Flow-Control-Value',
-      'Svc-Deduplication-Id',
-      'Svc-Content-Based-Deduplication',
-      'Svc-Callback',
-      'Svc-Callback-Forward-<Name>',
-      ...CALLBACK_SETTINGS.map((setting) => `Svc-Callback-${setting}`),
-      'Svc-Failure-Callback',
-      'Svc-Failure-Callback-Forward-<Name>',
-      ...CALLBACK_SETTINGS.map((setting) => `Svc-Failure-Callback-${setting}`),
-      'Svc-Redact-Fields',
+      ...words(`
+      Content-Type Svc-Forward-<Name> Svc-Method Svc-Timeout Svc-Retries Svc-Retry-Delay Svc-Delay
+      Svc-Not-Before Svc-Label Svc-Flow-Control-Key Svc-Flow-Control-Value Svc-Deduplication-Id
+      Svc-Content-Based-Deduplication Svc-Redact-Fields
+    `),
+      ...callback('Svc-Callback'),
+      ...callback('Svc-Failure-Callback'),
     ],
   },
   '4.1.trigger': {
-    path: ['workflowUrl'],
-    header: [
-      'Svc-Workflow-RunId',
-      'Svc-Forward-<Name>',
-      'Svc-Retries',
-      'Svc-Delay',
-      'Svc-Not-Before',
-      'Svc-Label',
-      'Svc-Flow-Control-Key',
-      'Svc-Flow-Control-Value',
-      'Svc-Failure-Callback',
-      'Svc-Failure-Callback-Forward-<Name>',
-      'Svc-Retry-Delay',
-    ],
-    answer: ['workflowRunId', 'workflowCreatedAt'],
+    path: words('workflowUrl'),
+    header: words(`
+      Svc-Workflow-RunId Svc-Forward-<Name> Svc-Retries Svc-Delay Svc-Not-Before Svc-Label
+      Svc-Flow-Control-Key Svc-Flow-Control-Value Svc-Failure-Callback Svc-Failure-Callback-Forward-<Name>
+      Svc-Retry-Delay
+    `),
   },
-  '4.1.list-runs': { query: ['cursor', 'count', ...RUN_FILTERS], answer: ['cursor', 'messages'] },
+  '4.1.list-runs': { query: [...words('cursor count'), ...RUN_FILTERS] },
   '4.1.resume-runs': {
-    header: [
-      'Svc-Retries',
-      'Svc-Delay',
-      'Svc-Retry-Delay',
-      'Svc-Flow-Control-Key',
-      'Svc-Flow-Control-Value',
-      'Svc-Label',
-      'Svc-Failure-Callback',
-    ],
-    query: ['dlqIds', 'cursor', 'count', ...RUN_FILTERS],
-    answer: ['workflowRuns', 'cursor'],
+    query: [...words('dlqIds cursor count'), ...RUN_FILTERS],
+    header: words(`
+      Svc-Retries Svc-Delay Svc-Retry-Delay Svc-Flow-Control-Key Svc-Flow-Control-Value Svc-Label
+      Svc-Failure-Callback
+    `),
   },
-  '4.1.delete-runs': { query: ['dlqIds', 'cursor', 'count', ...RUN_FILTERS], answer: ['deleted', 'cursor'] },
+  '4.1.delete-runs': { query: [...words('dlqIds cursor count'), ...RUN_FILTERS] },
   '4.1.delete-dlq': {
-    query: [
-      'dlqIds',
-      'cursor',
-      'messageId',
-      'url',
-      'topicName',
-      'scheduleId',
-      'queueName',
-      'fromDate',
-      'toDate',
-      'responseStatus',
-      'callerIp',
-      'label',
-      'flowControlKey',
-      'count',
-    ],
-    answer: ['cursor', 'deleted'],
+    query: words(`
+      dlqIds cursor messageId url topicName scheduleId queueName fromDate toDate responseStatus callerIp
+      label flowControlKey count
+    `),
   },
-  '4.1.get-key': { path: ['flowControlKey'] },
-  '4.2.move-to-team': { body: ['msgsvc_id', 'target_team_id'] },
-  '4.2.set-plan': { path: ['id'], body: ['plan_name'] },
-  '4.2.rotate-token': { path: ['id'] },
-  '4.2.update-budget': { path: ['id'], body: ['budget'] },
-  '4.2.stats': { path: ['id'], query: ['period'] },
-  '4.2.create-index': { body: ['name', 'region', 'type'] },
-  '4.2.get-index': { path: ['id'] },
-  '4.2.rename-index': { path: ['id'], body: ['name'] },
-  '4.2.transfer-index': { path: ['id'], body: ['target_account'] },
-  '4.2.vector-stats': { path: ['id'], query: ['period'] },
+  '4.1.get-key': { path: words('flowControlKey') },
+  '4.2.move-to-team': { body: words('msgsvc_id target_team_id') },
+  '4.2.set-plan': { path: words('id'), body: words('plan_name') },
+  '4.2.rotate-token': { path: words('id') },
+  '4.2.update-budget': { path: words('id'), body: words('budget') },
+  '4.2.stats': { path: words('id'), query: words('period') },
+  '4.2.create-index': { body: words('name region type') },
+  '4.2.get-index': { path: words('id') },
+  '4.2.rename-index': { path: words('id'), body: words('name') },
+  '4.2.transfer-index': { path: words('id'), body: words('target_account') },
+  '4.2.vector-stats': { path: words('id'), query: words('period') },
 };
 
 /** Names of the operations in the OpenAPI document. */
