@@ -5,6 +5,9 @@
 import type { Random } from '#foundation/platform/random.ts';
 import type { Fault } from '../types/public.ts';
 
+type AnswerKind = 'repeated-cursor' | 'missing-fields' | 'seconds' | 'late' | 'duplicate' | 'missing';
+type AnswerFault = Extract<Fault, { readonly kind: AnswerKind }>;
+
 export interface AnswerFacts {
   /** Epoch milliseconds. */
   readonly now: number;
@@ -38,30 +41,31 @@ export function changeQuery(query: URLSearchParams, names: readonly string[] | u
 
 /** @returns the changed `json`; `json` itself under any other fault */
 export function changeAnswer(fault: Fault, json: unknown, facts: AnswerFacts): unknown {
-  switch (fault.kind) {
+  const known = fault as AnswerFault;
+  switch (known.kind) {
     case 'repeated-cursor': {
       const cursor = facts.query.get('cursor') ?? '';
       return isRecord(json) && cursor !== '' ? { ...json, cursor } : json;
     }
     case 'missing-fields':
-      return walkFields(json, (name, value) => (fault.fields.includes(name) ? undefined : value));
+      return walkFields(json, (name, value) => (known.fields.includes(name) ? undefined : value));
     case 'seconds': {
-      const fields = fault.fields ?? MOMENTS;
+      const fields = known.fields ?? MOMENTS;
       return walkFields(json, (name, value) =>
         typeof value === 'number' && fields.includes(name) ? Math.floor(value / 1_000) : value,
       );
     }
     case 'late':
       return walkRows(json, (rows) =>
-        rows.filter((row) => !(momentOf(row) > facts.now - fault.ms && lotOf(row) < (fault.share ?? 1))),
+        rows.filter((row) => !(momentOf(row) > facts.now - known.ms && lotOf(row) < (known.share ?? 1))),
       );
     case 'duplicate':
-      if (fault.when === 'later') return withEntriesOfBefore(json, fault.share ?? 1, facts);
+      if (known.when === 'later') return withEntriesOfBefore(json, known.share ?? 1, facts);
       return walkRows(json, (rows) =>
-        rows.flatMap((row) => (facts.random() < (fault.share ?? 1) ? [row, row] : [row])),
+        rows.flatMap((row) => (facts.random() < (known.share ?? 1) ? [row, row] : [row])),
       );
     case 'missing':
-      return walkRows(json, (rows) => rows.filter((row) => lotOf(row) >= fault.share));
+      return walkRows(json, (rows) => rows.filter((row) => lotOf(row) >= known.share));
     default:
       return json;
   }
