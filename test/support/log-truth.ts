@@ -4,7 +4,7 @@
  */
 import type { LogProgress } from '#foundation/domain/observation.ts';
 import { catalog } from '#observe/catalog/catalog.ts';
-import type { LogHistogram } from '#observe/aggregation/log-histograms.ts';
+import type { LogHistogram } from '#observe/aggregation/log-counts.ts';
 import type { Store } from '#storage/sqlite.ts';
 import type { Exposition } from './exposition.ts';
 import type { LogRow } from './service.ts';

@@ -11,7 +11,7 @@ import type {
   StatsPeriod,
 } from '#foundation/domain/statistics.ts';
 import type { CounterName } from '../catalog/catalog.ts';
-import { aggregateBilling } from './billing-aggregation.ts';
+import { aggregateBilling } from './month-counters.ts';
 import { aggregatePoints, intervalsOf, periodsToFill, type PointMeaning, type SeriesState } from './points.ts';
 import { readDays, readPoints, writeDays, writePoints } from './series-record.ts';
 import type { SeriesRecord } from './series-store.ts';

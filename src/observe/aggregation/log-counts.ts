@@ -3,8 +3,9 @@
  * object, so an entry costs a few additions and labels are built only at the end.
  */
 import type { MessageState } from '#foundation/domain/log-entry.ts';
-import type { CounterName } from '../catalog/catalog.ts';
-import { Gathered, type LogHistogram, type Observed } from './log-histograms.ts';
+import type { CounterName, HistogramName } from '../catalog/catalog.ts';
+import type { logs } from '../catalog/messages.ts';
+import { Gathered, type Observed } from './gathered.ts';
 import type { HistogramIncrement, Increment } from './totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
@@ -22,8 +23,6 @@ export const READER_COUNTERS = [
   'opsd_messages_abandoned_total',
 ] as const satisfies readonly CounterName[];
 
-type Single = (typeof READER_COUNTERS)[number];
-
 type PerDestination =
   | 'msgsvc_messages_created_total'
   | 'msgsvc_messages_finished_total'
@@ -32,19 +31,44 @@ type PerDestination =
 
 type Failures = 'msgsvc_message_failures_total' | 'msgsvc_message_attempt_failures_total';
 
-/** Counts of one destination. */
-export class DestinationCounts {
-  readonly #label: string;
-  readonly #counts = new Map<PerDestination, number>();
-  readonly #failures = new Map<Failures, Map<string, Map<string, number>>>();
+/** Name of a histogram that is counted from the log. */
+export type LogHistogram = HistogramName & keyof typeof logs;
+
+/** Counts under the same labels. */
+class Counts<C extends CounterName> {
+  readonly #labels: readonly string[];
+  readonly #counts = new Map<C, number>();
   readonly #gathered = new Map<LogHistogram, Gathered>();
 
-  constructor(label: string) {
-    this.#label = label;
+  constructor(labels: readonly string[]) {
+    this.#labels = labels;
   }
 
-  add(metric: PerDestination): void {
-    this.#counts.set(metric, (this.#counts.get(metric) ?? 0) + 1);
+  add(metric: C, by = 1): void {
+    if (by > 0) this.#counts.set(metric, (this.#counts.get(metric) ?? 0) + by);
+  }
+
+  observe(metric: LogHistogram, amount: number, observed: Observed): void {
+    getOrAdd(this.#gathered, metric, () => new Gathered(metric)).observe(amount, observed);
+  }
+
+  increments(): Increment[] {
+    return [...this.#counts].map(([metric, by]) => ({ metric, labels: this.#labels, by }));
+  }
+
+  histograms(): HistogramIncrement[] {
+    return [...this.#gathered.values()].map((gathered) => gathered.increment(this.#labels));
+  }
+}
+
+/** Counts of one destination. */
+export class DestinationCounts extends Counts<PerDestination> {
+  readonly #label: string;
+  readonly #failures = new Map<Failures, Map<string, Map<string, number>>>();
+
+  constructor(label: string) {
+    super([label]);
+    this.#label = label;
   }
 
   addFailure(metric: Failures, reason: string, code: string): void {
@@ -53,21 +77,14 @@ export class DestinationCounts {
     byCode.set(code, (byCode.get(code) ?? 0) + 1);
   }
 
-  observe(metric: LogHistogram, ms: number, observed: Observed): void {
-    getOrAdd(this.#gathered, metric, () => new Gathered(metric)).observe(ms, observed);
-  }
-
-  *increments(): Generator<Increment> {
-    for (const [metric, by] of this.#counts) yield { metric, labels: [this.#label], by };
+  override increments(): Increment[] {
+    const increments = super.increments();
     for (const [metric, byReason] of this.#failures) {
       for (const [reason, byCode] of byReason) {
-        for (const [code, by] of byCode) yield { metric, labels: [this.#label, reason, code], by };
+        for (const [code, by] of byCode) increments.push({ metric, labels: [this.#label, reason, code], by });
       }
     }
-  }
-
-  *histograms(): Generator<HistogramIncrement> {
-    for (const gathered of this.#gathered.values()) yield gathered.increment([this.#label]);
+    return increments;
   }
 }
 
@@ -77,13 +94,11 @@ export class DestinationCounts {
  */
 export type Admit = (label: 'destination' | 'value', value: string, amount?: number) => string;
 
-export class LogCounts {
+export class LogCounts extends Counts<(typeof READER_COUNTERS)[number]> {
   readonly #admit: Admit;
   readonly #dimension: string | undefined;
-  readonly #single = new Map<Single, number>();
   readonly #states = new Map<MessageState, number>();
   readonly #values = new Map<string, Map<MessageState, number>>();
-  readonly #gathered = new Map<LogHistogram, Gathered>();
   readonly #labels = new Map<string, DestinationCounts>();
   /** Counts by original destination, admitted or not. */
   readonly #destinations = new Map<string, DestinationCounts>();
@@ -91,16 +106,9 @@ export class LogCounts {
   readonly #renamed = new Map<string, number>();
 
   constructor(admit: Admit, dimension: string | undefined) {
+    super([]);
     this.#admit = admit;
     this.#dimension = dimension;
-  }
-
-  get admit() {
-    return this.#admit;
-  }
-
-  add(metric: Single, by: number): void {
-    if (by > 0) this.#single.set(metric, (this.#single.get(metric) ?? 0) + by);
   }
 
   addState(state: MessageState): void {
@@ -118,10 +126,6 @@ export class LogCounts {
     byState.set(state, (byState.get(state) ?? 0) + 1);
   }
 
-  observe(metric: LogHistogram, amount: number, observed: Observed): void {
-    getOrAdd(this.#gathered, metric, () => new Gathered(metric)).observe(amount, observed);
-  }
-
   of(destination: string): DestinationCounts {
     const counts = getOrAdd(this.#destinations, destination, () => {
       // The amount is passed at the end.
@@ -137,27 +141,21 @@ export class LogCounts {
   }
 
   /** Returns the increments. Must be called once. */
-  increments(): Increment[] {
+  override increments(): Increment[] {
     for (const [destination, times] of this.#renamed) this.#admit('destination', destination, times);
-    const increments: Increment[] = [];
-    for (const [metric, by] of this.#single) increments.push({ metric, labels: [], by });
+    const increments = super.increments();
     for (const [state, by] of this.#states) increments.push({ metric: 'msgsvc_log_events_total', labels: [state], by });
     for (const [value, byState] of this.#values) {
       for (const [state, by] of byState) {
-        increments.push({
-          metric: 'msgsvc_log_events_by_dimension_total',
-          labels: [this.#dimension ?? '', value, state],
-          by,
-        });
+        const labels = [this.#dimension ?? '', value, state];
+        increments.push({ metric: 'msgsvc_log_events_by_dimension_total', labels, by });
       }
     }
     for (const counts of this.#labels.values()) increments.push(...counts.increments());
     return increments;
   }
 
-  histograms(): HistogramIncrement[] {
-    const histograms = [...this.#gathered.values()].map((gathered) => gathered.increment([]));
-    for (const counts of this.#labels.values()) histograms.push(...counts.histograms());
-    return histograms;
+  override histograms(): HistogramIncrement[] {
+    return [...super.histograms(), ...[...this.#labels.values()].flatMap((counts) => counts.histograms())];
   }
 }

@@ -11,8 +11,9 @@ import { failureReason } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import { memoByText } from '#foundation/platform/memo.ts';
-import { specOf, type CounterName } from '../catalog/catalog.ts';
-import type { HistogramIncrement, Increment } from './totals.ts';
+import type { CounterName } from '../catalog/catalog.ts';
+import { Gathered } from './gathered.ts';
+import type { Increment } from './totals.ts';
 import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-dlq-store.ts';
 
 /**
@@ -21,10 +22,6 @@ import type { KnownRun, WorkflowDlqCommit, WorkflowDlqMemory } from './workflow-
  */
 const LEFT_CAUSES = ['resumed', 'deleted', 'expired', 'other', 'unknown'] as const;
 type LeftCause = (typeof LEFT_CAUSES)[number];
-
-const LIFETIME = 'msgsvc_workflow_run_lifetime_seconds';
-/** Upper bounds of the buckets of a run's lifetime, in seconds. */
-const LIFETIME_BOUNDS = specOf(LIFETIME).buckets!;
 
 const HOUR_MS = 3_600_000;
 const REMEMBERED_MS = 24 * HOUR_MS;
@@ -223,8 +220,7 @@ class Commits {
   #changed: KnownRun[] = [];
   #forgotten: string[] = [];
   #counts = new Map<string, Increment>();
-  #buckets: number[] | undefined;
-  #sumMs = 0;
+  #lifetimes: Gathered | undefined;
 
   constructor(account: string, memory: WorkflowDlqMemory) {
     this.#account = account;
@@ -254,7 +250,9 @@ class Commits {
     const reason = failureReason(row.responseStatus, row.responseText);
     this.#count('msgsvc_workflow_dlq_entered_runs_total', [workflow, reason], 1);
     const { createdAt, workflowCreatedAt } = row;
-    if (workflowCreatedAt !== undefined && workflowCreatedAt <= createdAt) this.#lived(createdAt - workflowCreatedAt);
+    if (workflowCreatedAt === undefined || workflowCreatedAt > createdAt) return;
+    this.#lifetimes ??= new Gathered('msgsvc_workflow_run_lifetime_seconds');
+    this.#lifetimes.observe(createdAt - workflowCreatedAt);
   }
 
   left(run: KnownRun, cause: LeftCause): void {
@@ -262,23 +260,18 @@ class Commits {
   }
 
   take(listedAt?: number): WorkflowDlqCommit {
-    const histograms: HistogramIncrement[] = [];
-    if (this.#buckets !== undefined) {
-      histograms.push({ metric: LIFETIME, labels: [], buckets: this.#buckets, sum: this.#sumMs / 1_000 });
-    }
     const commit: WorkflowDlqCommit = {
       account: this.#account,
-      ...(listedAt !== undefined && { listedAt }),
+      listedAt,
       increments: [...this.#counts.values()],
-      histograms,
+      histograms: this.#lifetimes === undefined ? [] : [this.#lifetimes.increment([])],
       changed: this.#changed,
       forgotten: this.#forgotten,
     };
     this.#changed = [];
     this.#forgotten = [];
     this.#counts = new Map();
-    this.#buckets = undefined;
-    this.#sumMs = 0;
+    this.#lifetimes = undefined;
     return commit;
   }
 
@@ -286,12 +279,5 @@ class Commits {
     const key = `${metric}\0${labels.join('\0')}`;
     const before = this.#counts.get(key);
     this.#counts.set(key, { metric, labels, by: (before?.by ?? 0) + by });
-  }
-
-  #lived(ms: number): void {
-    this.#buckets ??= [...LIFETIME_BOUNDS, Infinity].map(() => 0);
-    const found = LIFETIME_BOUNDS.findIndex((bound) => ms <= bound * 1_000);
-    this.#buckets[found === -1 ? LIFETIME_BOUNDS.length : found]! += 1;
-    this.#sumMs += ms;
   }
 }

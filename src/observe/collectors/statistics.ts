@@ -6,7 +6,7 @@
 import type { Answer, ManagementApi } from '#service/api.ts';
 import type { AccountStats, PointsCheck, StatsPeriod } from '#foundation/domain/statistics.ts';
 import { aggregateAccount, periodsOf } from '../aggregation/account-aggregation.ts';
-import { aggregateIndex } from '../aggregation/index-aggregation.ts';
+import { aggregateIndex } from '../aggregation/month-counters.ts';
 import { checkPoints } from '../aggregation/points-check.ts';
 import { reconcile } from '../aggregation/reconcile.ts';
 import type { SeriesRecord } from '../aggregation/series-store.ts';

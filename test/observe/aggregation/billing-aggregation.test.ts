@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountStats } from '#foundation/domain/statistics.ts';
-import { aggregateBilling } from '#observe/aggregation/billing-aggregation.ts';
+import { aggregateBilling } from '#observe/aggregation/month-counters.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

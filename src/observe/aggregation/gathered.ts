@@ -1,10 +1,6 @@
-/** Collects the observations of the log histograms during a commit. */
+/** Collects the observations of a histogram during a commit. */
 import { specOf, type HistogramName } from '../catalog/catalog.ts';
-import type { logs } from '../catalog/messages.ts';
 import type { HistogramIncrement } from './totals.ts';
-
-/** Name of a histogram that is counted from the log. */
-export type LogHistogram = HistogramName & keyof typeof logs;
 
 export interface Observed {
   readonly messageId: string;
@@ -14,14 +10,14 @@ export interface Observed {
 
 /** Observations of one histogram and label set during a commit. */
 export class Gathered {
-  readonly #metric: LogHistogram;
+  readonly #metric: HistogramName;
   readonly #bounds: readonly number[];
   readonly #scale: number;
   readonly #buckets: number[];
-  readonly #exemplars: ({ readonly messageId: string; readonly amount: number; readonly at: number } | undefined)[];
+  readonly #exemplars: ((Observed & { readonly amount: number }) | undefined)[];
   #sum = 0;
 
-  constructor(metric: LogHistogram) {
+  constructor(metric: HistogramName) {
     this.#metric = metric;
     const { unit, buckets } = specOf(metric);
     this.#scale = unit === 'seconds' ? 1_000 : 1;
@@ -32,12 +28,14 @@ export class Gathered {
   }
 
   /** @param amount milliseconds or a count; sums of integers stay exact */
-  observe(amount: number, { messageId, at }: Observed): void {
+  observe(amount: number, observed?: Observed): void {
     const bounds = this.#bounds;
     let bucket = 0;
     while (bucket < bounds.length && amount > bounds[bucket]! * this.#scale) bucket += 1;
     this.#buckets[bucket]! += 1;
     this.#sum += amount;
+    if (observed === undefined) return;
+    const { messageId, at } = observed;
     this.#exemplars[bucket] = { messageId, amount, at };
   }
 
