@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { FAILURE_REASONS } from '#foundation/domain/reason.ts';
 import { SERVICE_ERROR_CODES, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
-import type { Facts, LogReading } from '#observe/canary/facts.ts';
+import type { Facts, LogReading, RequestFailure } from '#observe/canary/facts.ts';
 import { judge, type Step } from '#observe/canary/verdict.ts';
 
 const T = 60_000;
@@ -32,13 +32,15 @@ const log = (state: Exclude<LogReading, { failed: unknown }>['state'], more: obj
 const failure = (reason: (typeof FAILURE_REASONS)[number], status?: number): LogReading =>
   log('failed', { failure: { reason, ...(status !== undefined && { status }), error: reason } });
 const unread = (code: ServiceErrorCode): LogReading => ({ afterMs: DONE, failed: { code, message: code } });
-const rejected = (code: ServiceErrorCode, status?: number): Partial<Facts> => ({
-  publish: {
-    afterMs: 50,
-    isRejected: false,
-    failure: { code, message: code, ...(status !== undefined && { status }) },
-  },
+const rejected = (code: RequestFailure['code'], status?: number, message: string = code): Partial<Facts> => ({
+  publish: { afterMs: 50, isRejected: false, failure: { code, message, status } },
 });
+const told = (error: string): LogReading => log('failed', { failure: { reason: 'other', error } });
+const reported = { arrivals: arrived, log: log('delivered') };
+const token = { status: 404, reason: 'token' } as const;
+const own = { status: 503, reason: 'own' } as const;
+/** A workflow run, whose attempts nothing limits. */
+const run = { attemptMs: undefined, receiver: 'answers' } as const;
 
 const outcome = (step: Step): string => {
   if (step.kind === 'verdict') return step.result.verdict;
@@ -49,7 +51,7 @@ const atEnd = (facts: Partial<Facts>): string => at(DONE, facts);
 
 describe('the verdict', () => {
   test.each<[title: string, facts: Partial<Facts>, verdict: string]>([
-    ['delivered and reported', { arrivals: arrived, callback, log: log('delivered') }, 'ok'],
+    ['delivered and reported', { ...reported, callback }, 'ok'],
     ['a workflow run, which has no callback', { route: 'workflow', arrivals: arrived, log: log('delivered') }, 'ok'],
     ['publish: 401', rejected('unauthorized', 401), 'account'],
     ['publish: 403', rejected('forbidden', 403), 'account'],
@@ -86,14 +88,10 @@ describe('the verdict', () => {
     ['connection, the receiver fails', { log: failure('connection'), receiver: 'fails' }, 'receiver'],
     ['connection, another server answers', { log: failure('connection'), receiver: 'other' }, 'receiver'],
     ['a failure without a text', { log: log('failed') }, 'unknown'],
-    ['our own status', { log: failure('http', 503), rejections: [{ status: 503, reason: 'own' }] }, 'receiver'],
+    ['our own status', { log: failure('http', 503), rejections: [own] }, 'receiver'],
     ['a status that we did not send', { log: failure('http', 503), receiver: 'answers' }, 'unknown'],
     ['a status of a proxy that is down', { log: failure('http', 502), receiver: 'other' }, 'receiver'],
-    [
-      'an unknown code',
-      { log: failure('http', 404), rejections: [{ status: 404, reason: 'token' }], receiver: 'answers' },
-      'unknown',
-    ],
+    ['an unknown code', { log: failure('http', 404), rejections: [token], receiver: 'answers' }, 'unknown'],
     [
       'an invalid signature',
       { log: failure('http', 404), rejections: [{ status: 404, reason: 'signature' }], receiver: 'answers' },
@@ -163,15 +161,11 @@ describe('the verdict', () => {
       { arrivals: arrived, log: failure('timeout'), receiver: 'fails' },
       'receiver',
     ],
-    ['no callback', { arrivals: arrived, log: log('delivered') }, 'ask callbackLog'],
-    [
-      'no callback in the log',
-      { arrivals: arrived, log: log('delivered'), callbackLog: log('none') },
-      'service_reporting',
-    ],
+    ['no callback', reported, 'ask callbackLog'],
+    ['no callback in the log', { ...reported, callbackLog: log('none') }, 'service_reporting'],
     [
       'a callback that could not connect',
-      { arrivals: arrived, log: log('delivered'), callbackLog: failure('connection'), receiver: 'answers' },
+      { ...reported, callbackLog: failure('connection'), receiver: 'answers' },
       'network',
     ],
     [
@@ -185,11 +179,7 @@ describe('the verdict', () => {
       },
       'service_reporting',
     ],
-    [
-      'a callback about a failure',
-      { arrivals: arrived, log: log('delivered'), callback: { afterMs: 9, status: 500 } },
-      'service_reporting',
-    ],
+    ['a callback about a failure', { ...reported, callback: { afterMs: 9, status: 500 } }, 'service_reporting'],
     ['altered', { arrivals: [{ afterMs: 200, altered: true }] }, 'service'],
     [
       'twice',
@@ -203,6 +193,35 @@ describe('the verdict', () => {
     ],
     ['late', { arrivals: late, receiver: 'answers', callback, log: log('delivered') }, 'service'],
     ['late, and the receiver is slow', { arrivals: late, receiver: 'fails', log: log('delivered') }, 'unknown'],
+    ['late, before the receiver is asked', { arrivals: late }, 'ask receiver'],
+    ['late in a queue', { route: 'queue', arrivals: late, receiver: 'answers' }, 'unknown'],
+    ['late by key', { route: 'flowControlKey', arrivals: late, receiver: 'answers' }, 'unknown'],
+    ['at its timeout', { arrivals: [{ afterMs: T, altered: false }], callback, log: log('delivered') }, 'ok'],
+    ['arrived, called with 200', { ...reported, callback: { afterMs: 300, status: 200 } }, 'ok'],
+    ['arrived, publish malformed', { ...reported, ...rejected('malformed'), callback }, 'unknown'],
+    ['arrived, still attempting a workflow run', { ...run, arrivals: arrived, log: log('attempting') }, 'unknown'],
+    [
+      'a callback log that was read early',
+      { ...reported, callbackLog: { afterMs: T, state: 'none' } },
+      'ask callbackLog',
+    ],
+    ['a callback log that cannot be read', { ...reported, callbackLog: unread('timeout') }, 'unknown'],
+    ['a callback that was canceled', { ...reported, callbackLog: log('canceled') }, 'unknown'],
+    ['canceled', { log: log('canceled') }, 'unknown'],
+    ['no response to the publish, no attempt', { ...rejected('aborted'), log: log('waiting') }, 'unknown'],
+    ['an attempt without an end, another server', { log: log('attempting'), receiver: 'other' }, 'receiver'],
+    ['an attempt of a workflow run without an end', { ...run, log: log('attempting') }, 'unknown'],
+    ['a spent budget', { log: told('quota exhausted: the budget is spent') }, 'account'],
+    ['a failure with an unknown text', { log: told('the moon is full'), receiver: 'answers' }, 'unknown'],
+    ['a failure after a rejection', { log: failure('timeout'), rejections: [token], receiver: 'answers' }, 'unknown'],
+    ['a status, before the receiver is asked', { log: failure('http', 503) }, 'ask receiver'],
+    ['a delivery, before the receiver is asked', { log: log('delivered') }, 'ask receiver'],
+    ['a delivery after a rejection', { log: log('delivered'), rejections: [own], receiver: 'answers' }, 'receiver'],
+    [
+      'a delivery, and no receiver, with responses in the log',
+      { log: log('delivered'), receiver: 'fails', logsResponses: true },
+      'unknown',
+    ],
     ['log not reached', { log: unread('connection') }, 'unknown'],
     ['a restart', { log: failure('connection'), receiver: 'answers', isInterrupted: true }, 'unknown'],
     ['a restart, and all is there', { arrivals: arrived, callback, log: log('delivered'), isInterrupted: true }, 'ok'],
@@ -210,8 +229,25 @@ describe('the verdict', () => {
     expect(atEnd(facts)).toBe(verdict);
   });
 
+  test.each<[facts: Partial<Facts>, reason: string]>([
+    [{ log: log('none') }, 'its log shows no entry of it after 120 s'],
+    [{ log: log('waiting') }, 'its log shows no attempt after 120 s'],
+    [{ ...reported, callback: { afterMs: 9, status: 0 } }, 'its callback reports no status'],
+    [{ ...reported, callback: { afterMs: 9, status: 500 } }, 'its callback reports HTTP 500'],
+    [{ log: failure('http', 503), rejections: [own] }, 'rejected the message with HTTP 503'],
+    [{ log: failure('dns'), receiver: 'other' }, 'another server answers at hooks.publicUrl'],
+    [{ log: failure('dns'), rejections: [token] }, 'a request without a valid code of this canary'],
+    [{ log: failure('dns'), rejections: [{ ...token, reason: 'signature' }] }, 'a signature that is not valid'],
+    [rejected('invalid_request', undefined, ' no\n group. '), 'the publish request failed: no group'],
+    [{ log: told('') }, 'says too little: no text'],
+  ])('names its reason: %j, %s', (facts, reason) => {
+    const step = judge({ ...base, ...facts }, DONE);
+    expect(step.kind === 'verdict' && step.result.reason).toContain(reason);
+  });
+
   test('waits until the timeout, then reads the log, and gives its silence as much time again', () => {
     expect(at(100, {})).toBe(`wait ${T}`);
+    expect(at(100, { arrivals: arrived })).toBe(`wait ${T}`);
     expect(at(T, {})).toBe('ask log');
     expect(at(T, { log: { afterMs: 1_000, state: 'waiting' } })).toBe('ask log');
     expect(at(T, { log: { afterMs: T, state: 'waiting' } })).toBe('service');

@@ -45,7 +45,6 @@ test(
         const log = new FakeLog({
           clock,
           ...options,
-          skew: options.skew as number,
           lateBy: ({ messageId }) => facts.get(messageId)!.lateSeconds * SECOND,
           invalid: ({ messageId }) => facts.get(messageId)!.kind,
         });

@@ -94,7 +94,7 @@ const RUN_KINDS: Readonly<Record<string, (n: number) => Partial<WorkflowDlqEntry
   'invoice timeout': (n) => ({
     createdAt: START + 300 * MINUTE + n * 20 * MINUTE,
     workflowUrl: `https://shop.example/flows/invoice/${n}`,
-    responseStatus: undefined as never,
+    responseStatus: undefined,
     responseText: `timed out after ${n + 20}s`,
   }),
   'billing rejected': (n) => ({
