@@ -1,6 +1,6 @@
 /** Observation of accounts by collectors, and readiness. */
 import type { Config } from '#config/config.ts';
-import { type AccountBudget, knownBudget, type BudgetKnowledge } from '#foundation/domain/known-budget.ts';
+import { type AccountBudget, newestBudget, type BudgetKnowledge } from '#foundation/domain/known-budget.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
@@ -62,7 +62,7 @@ export function budgetKnowledge(
   ledger: Pick<Raises, 'budgetChanges'>,
 ): (account: string) => Promise<BudgetKnowledge | undefined> {
   const budgets = new Map(config.accounts.map(({ name, budget }) => [name, budget]));
-  return async (account) => knownBudget(budgets.get(account), await ledger.budgetChanges(account, 0));
+  return async (account) => newestBudget(budgets.get(account), await ledger.budgetChanges(account, 0));
 }
 
 /** Budgets of all accounts of the configuration. */
@@ -76,7 +76,7 @@ export function accountBudgets(
     return new Map(
       config.accounts.map(({ name, budget }) => {
         const own = changes.get(name) ?? [];
-        const known = knownBudget(budget, own);
+        const known = newestBudget(budget, own);
         return [name, { changes: own, ...(known !== undefined && { known }) }];
       }),
     );

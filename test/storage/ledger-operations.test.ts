@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { BegunOperation } from '#automate/ledger/operations.ts';
-import { isOvertaken, knownBudget } from '#foundation/domain/known-budget.ts';
+import { isOvertaken, newestBudget } from '#foundation/domain/known-budget.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
@@ -183,12 +183,12 @@ test.each(LEDGERS)(
       ledger.endOperation(id, 'production', { at: NOW, outcome: result });
     await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
     await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
-    expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({
+    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({
       knownUsd: 500,
       origin: 'ledger',
     });
     await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
-    expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
+    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
     expect(await ledger.budgetChangesOf(['production', 'staging'])).toEqual(
       new Map([
         ['production', await ledger.budgetChanges('production', 0)],
@@ -198,7 +198,7 @@ test.each(LEDGERS)(
     expect(await ledger.budgetChanges('production', NOW)).toHaveLength(1);
     expect(await ledger.raises('production', 0)).toEqual([]);
     await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');
-    expect(knownBudget(undefined, await ledger.budgetChanges('production', 0))).toBeUndefined();
+    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toBeUndefined();
   },
 );
 

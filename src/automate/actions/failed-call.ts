@@ -11,7 +11,7 @@ export function failedCall(error: unknown): FailedResult {
   const { code, effect } = (typeof error === 'object' && error !== null ? error : {}) as Record<string, unknown>;
   return {
     outcome: effect === 'none' ? 'rejected' : 'unknown',
-    ...(typeof code === 'string' && { code }),
+    code: typeof code === 'string' ? code : undefined,
     detail: errorText(error),
   };
 }

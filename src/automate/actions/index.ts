@@ -1,20 +1,16 @@
 /** Actions of the engine on the service. The engine has no other access to the service. */
-import type { ServiceClient } from '#service/api.ts';
+import type { ServiceClient, WorkflowDlqFilter } from '#service/api.ts';
 import type { LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { isPrune, type ActionRequest, type ActResult } from './action.ts';
-import { describeBudgetRaise, sendBudgetRaise } from './budget-raise.ts';
+import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { ActionRequest, ActResult } from './action.ts';
 import { failedCall, refused } from './failed-call.ts';
-import { findMessage } from './find-message.ts';
 import { impossible } from './impossible.ts';
-import { describeMessageDelete, sendMessageDelete } from './message-dlq-delete.ts';
-import { describePrune, sendPrune } from './message-dlq-prune.ts';
+import { describe, send } from './requests.ts';
 import { archiveEntry, type ArchiveSettings } from './workflow-dlq-archive.ts';
-import { describeWorkflowDelete, sendWorkflowDelete } from './workflow-dlq-delete.ts';
-import { listWorkflowDlq, type Listing, type ListFilter } from './workflow-dlq-list.ts';
-import { describeResume, sendResume } from './workflow-dlq-resume.ts';
+import { listWorkflowDlq, type Listing } from './workflow-dlq-list.ts';
 
 export interface Actions {
   /** Names of the accounts that have a client. */
@@ -23,7 +19,7 @@ export interface Actions {
    * Lists every entry of the workflow DLQ under a filter. Never rejects: a failed or aborted read is an incomplete
    * listing.
    */
-  list(account: string, filter: ListFilter, signal: AbortSignal): Promise<Listing>;
+  list(account: string, filter: WorkflowDlqFilter, signal: AbortSignal): Promise<Listing>;
   /** Sends one small read to get the service's time. Never rejects. */
   hear(account: string, signal: AbortSignal): Promise<void>;
   /**
@@ -78,7 +74,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
       try {
         const wrong = impossible(request, deps.clock.now());
         if (wrong !== undefined) return refused(`${wrong}; nothing was sent`);
-        return await send(request, clients.get(request.account), deps);
+        return await send(request, clients.get(request.account), deps.accountIds.get(request.account));
       } catch (error) {
         return failedCall(error);
       }
@@ -98,36 +94,18 @@ async function hear(
   }
 }
 
-function describe(proposal: Proposal, options: { readonly instance: string }): ActionRequest {
-  switch (proposal.action) {
-    case 'workflow-dlq.resume':
-      return describeResume(proposal, options);
-    case 'workflow-dlq.delete':
-      return describeWorkflowDelete(proposal);
-    case 'message-dlq.delete':
-      return describeMessageDelete(proposal);
-    case 'message-dlq.prune':
-      return describePrune(proposal);
-    case 'budget.raise':
-      return describeBudgetRaise(proposal);
-  }
-}
-
-async function send(request: ActionRequest, client: ServiceClient | undefined, deps: ActionsDeps): Promise<ActResult> {
-  const { signal } = new AbortController();
-  if (request.operation === 'update-budget') {
-    if (client?.management === undefined) return refused(`account ${request.account} has no management API`);
-    const accountId = deps.accountIds.get(request.account);
-    if (accountId === undefined) return refused(`account ${request.account} has no managementApi.accountId`);
-    return sendBudgetRaise(client, request, { accountId, signal });
-  }
-  if (client?.message === undefined) return refused(`account ${request.account} has no message API`);
-  switch (request.operation) {
-    case 'resume-workflow-dlq':
-      return sendResume(client, request, signal);
-    case 'delete-workflow-dlq':
-      return sendWorkflowDelete(client, request, signal);
-    case 'delete-dlq':
-      return isPrune(request) ? sendPrune(client, request, signal) : sendMessageDelete(client, request, signal);
+async function findMessage(
+  client: ServiceClient | undefined,
+  messageId: string,
+  signal: AbortSignal,
+): Promise<LogEntry | string | undefined> {
+  if (client?.message === undefined) return undefined;
+  try {
+    const { value } = await client.message.listLogs({ messageId, count: 100 }, { signal });
+    // The service may ignore the filter.
+    const entries = value.filter((entry) => entry.messageId === messageId);
+    return entries.find(({ workflowRunId }) => workflowRunId !== undefined) ?? entries[0];
+  } catch (error) {
+    return errorMessage(error);
   }
 }

@@ -19,11 +19,6 @@ export interface ArchiveSettings {
   readonly require: boolean;
 }
 
-interface ArchiveDeps {
-  readonly clock: Clock;
-  readonly events: EventBus;
-}
-
 /** Page limit. A run has one entry, or a few if a resume failed again. */
 const MAX_PAGES = 20;
 const PAGE_SIZE = 100;
@@ -38,7 +33,7 @@ export async function archiveEntry(
   client: ServiceClient | undefined,
   proposal: WorkflowDeleteProposal,
   options: { readonly archive: ArchiveSettings; readonly signal: AbortSignal },
-  deps: ArchiveDeps,
+  deps: { readonly clock: Clock; readonly events: EventBus },
 ): Promise<string | undefined> {
   const { archive, signal } = options;
   try {

@@ -20,22 +20,14 @@ export interface Listing {
   readonly clockSkewMs?: number;
 }
 
-/** Filter of the requests. */
-export type ListFilter = WorkflowDlqFilter;
-
-export interface ListOptions {
-  readonly clock: Clock;
-  readonly maxPages: number;
-}
-
 const PAGE_SIZE = 100;
 
 /** Lists all pages. Never rejects: a failed or aborted read is an incomplete listing. */
 export async function listWorkflowDlq(
   client: ServiceClient | undefined,
-  filter: ListFilter,
+  filter: WorkflowDlqFilter,
   signal: AbortSignal,
-  options: ListOptions,
+  options: { readonly clock: Clock; readonly maxPages: number },
 ): Promise<Listing> {
   const entries = new Map<string, WorkflowDlqEntry>();
   const cursors = new Set<string>();
@@ -70,12 +62,12 @@ export async function listWorkflowDlq(
   }
   return {
     complete: problem === undefined,
-    ...(problem !== undefined && { problem }),
+    problem,
     entries: [...entries.values()],
     duplicates: rows - entries.size,
     dropped,
     pages,
-    ...(skew !== undefined && { clockSkewMs: skew }),
+    clockSkewMs: skew,
   };
 }
 

@@ -4,17 +4,25 @@ import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import type { ActivePause } from '../guardrails/guard.ts';
 import { breaker } from '../guardrails/campaign.ts';
-import type { Ledger, StatusReads } from '../ledger/ledger.ts';
+import type { StatusReads } from '../ledger/ledger.ts';
 import type { Pause } from '../ledger/pauses.ts';
 import type { PendingTrigger } from '../ledger/signals.ts';
-import type { Trust } from '../ledger/trust.ts';
-import type { Raises } from '../ledger/usage.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
+import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands/commands.ts';
+import { explain } from './commands/explain.ts';
+import { cancelPlan, planManually } from './commands/manual-commands.ts';
+import type { EngineDeps } from './facts/engine-deps.ts';
 import { Authority } from './guard/authority.ts';
+import { clockDenial, isStopped } from './guard/checks.ts';
+import { Conditions } from './guard/conditions.ts';
+import type { EngineParts } from './guard/engine-parts.ts';
+import { Rejections } from './guard/rejections.ts';
+import { readEngine } from './readings.ts';
 import {
   announceApprovals,
   announceCampaign,
@@ -22,25 +30,15 @@ import {
   announcePauses,
   announceUnknown,
 } from './run/announce.ts';
-import { judgeCampaigns, type Change } from './decide/campaigns.ts';
-import { clockDenial } from './guard/clock-denial.ts';
-import { Conditions } from './run/conditions.ts';
-import type { EngineDeps } from './facts/engine-deps.ts';
-import { explain } from './commands/explain.ts';
-import { isStopped } from './guard/guards-at.ts';
 import { pendingStatus, pendingTriggers } from './run/holds.ts';
-import { endUnwanted } from './run/overdue-plans.ts';
-import { readEngine } from './readings.ts';
-import { Rejections } from './decide/rejections.ts';
-import { holdKey } from './run/report.ts';
-import { cancelPlan, planManually } from './commands/manual-commands.ts';
 import { ManualPlans } from './run/manual-plans.ts';
+import { endUnwanted } from './run/overdue-plans.ts';
+import { holdKey } from './run/report.ts';
 import type { RunOptions } from './run/run-policy.ts';
 import { skipped, type RunResult } from './run/run-result.ts';
-import { abandonIntents, settleActions } from './settle/settle.ts';
 import { RunTurns } from './run/run-turns.ts';
-import { Turns } from './run/turns.ts';
-import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands/commands.ts';
+import { judgeCampaigns, type CampaignChange } from './settle/campaigns.ts';
+import { abandonIntents, settleActions } from './settle/settle.ts';
 
 export interface Engine extends EngineCommands {
   /** Returns true if the policy exists: in the configuration, or as a manual plan in progress. */
@@ -74,23 +72,19 @@ export interface Engine extends EngineCommands {
 }
 
 export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigger: Trigger): void }): Engine {
-  const byName = new Map(deps.policies.map((policy) => [policy.name, policy]));
-  const authority = new Authority(deps);
-  const conditions = new Conditions(deps);
   let settling: Promise<void> | undefined;
-
-  const parts = {
+  const parts: EngineParts & Pick<typeof deps, 'runSoon'> = {
     ...deps,
-    byName,
-    authority,
-    conditions,
-    inFlight: new Set<string>(),
-    verdicts: new Turns(),
-    inStep: new Set<string>(),
+    byName: new Map(deps.policies.map((policy) => [policy.name, policy])),
+    authority: new Authority(deps),
+    conditions: new Conditions(deps),
+    inFlight: new Set(),
+    verdicts: new OneByOne(),
+    inStep: new Set(),
     rejections: new Rejections(),
-    listedAt: new Map<string, number>(),
+    listedAt: new Map(),
   };
-
+  const { byName, authority, conditions } = parts;
   const manual = new ManualPlans(parts);
   const turns = new RunTurns({ ...parts, manual });
   const commands: CommandDeps = {
@@ -153,7 +147,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     async unpause({ policy, group, reason, by }) {
       const scope =
         policy === undefined ? undefined : group === undefined ? `policy/${policy}` : `group/${policy}/${group}`;
-      const pauses = await authority.unpause({ ...(scope !== undefined && { scope }), reason, by });
+      const pauses = await authority.unpause({ scope, reason, by });
       return pauses + (await liftHalts(scope, commands));
     },
     stillPaused: async (policy) => authority.stillPaused(policy),
@@ -175,7 +169,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
 }
 
 /** Resolves the holds and halts of policies that do not run any more: of the configuration, or of a manual plan. */
-function resolveOver({ byName, conditions }: Pick<CommandDeps, 'byName' | 'conditions'>): void {
+function resolveOver({ byName, conditions }: EngineParts): void {
   for (const { key, policy = '' } of conditions.active()) {
     const isOff = (byName.get(policy)?.mode ?? 'off') === 'off';
     if (isOff && /^(?:held|halted)\//.test(key)) conditions.resolve(key);
@@ -183,11 +177,9 @@ function resolveOver({ byName, conditions }: Pick<CommandDeps, 'byName' | 'condi
 }
 
 /** Judges in turn with the commands that lift halts: the last change decides which condition is active. */
-async function judgeAndAnnounce(
-  deps: Parameters<typeof judgeCampaigns>[1] & Parameters<typeof announceCampaign>[1] & { readonly verdicts: Turns },
-): Promise<readonly Change[]> {
-  return deps.verdicts.take('campaigns', async () => {
-    const changes = await judgeCampaigns(deps.byName, deps);
+async function judgeAndAnnounce(deps: EngineParts): Promise<readonly CampaignChange[]> {
+  return deps.verdicts.run(async () => {
+    const changes = await judgeCampaigns(deps);
     for (const change of changes) announceCampaign(change, deps);
     return changes;
   });
@@ -196,7 +188,7 @@ async function judgeAndAnnounce(
 /**
  * Records the time since which the store has every raise of an account. A store that must be adopted can lack raises.
  */
-async function noteAccounts(deps: EngineDeps<Trust & Raises>): Promise<void> {
+async function noteAccounts(deps: EngineDeps): Promise<void> {
   const { accounts, ledger, clock } = deps;
   if (ledger.mustBeAdopted !== undefined) return;
   const watched = [...accounts].flatMap(([account, { accountId: id }]) =>
@@ -204,8 +196,6 @@ async function noteAccounts(deps: EngineDeps<Trust & Raises>): Promise<void> {
   );
   await ledger.noteAccounts(watched, clock.now());
 }
-
-type StatusDeps = EngineDeps<Pick<Ledger, 'view'>> & { readonly authority: Authority; readonly conditions: Conditions };
 
 /** Facts for the status of a policy from the ledger. */
 interface StatusFacts {
@@ -215,7 +205,7 @@ interface StatusFacts {
   readonly campaigns: readonly Campaign[];
 }
 
-async function statusesOf(deps: StatusDeps, ledger?: StatusReads): Promise<readonly PolicyStatus[]> {
+async function statusesOf(deps: EngineParts, ledger?: StatusReads): Promise<readonly PolicyStatus[]> {
   if (ledger === undefined) return deps.ledger.view((view) => statusesOf(deps, view));
   const { policies, authority, clock } = deps;
   const [paused, probations, triggers, open] = await Promise.all([
@@ -233,7 +223,7 @@ async function statusesOf(deps: StatusDeps, ledger?: StatusReads): Promise<reado
   });
 }
 
-function statusOf(policy: Policy, facts: StatusFacts, deps: StatusDeps): PolicyStatus {
+function statusOf(policy: Policy, facts: StatusFacts, deps: EngineParts): PolicyStatus {
   const { paused, probationLeft, pending, campaigns } = facts;
   const { authority, conditions } = deps;
   const { mode, reducedBy } = authority.mode(policy);
@@ -243,17 +233,15 @@ function statusOf(policy: Policy, facts: StatusFacts, deps: StatusDeps): PolicyS
     name: policy.name,
     account: policy.account,
     action: policy.action.type,
-    ...(policy.owner !== undefined && { owner: policy.owner }),
-    ...(policy.description !== undefined && { description: policy.description }),
+    owner: policy.owner,
+    description: policy.description,
     source: policy.source,
     schedule: whenText(policy.when),
     mode: policy.mode,
     effectiveMode: paused === undefined ? mode : leastMode(mode, 'off'),
-    ...(by !== undefined && { reducedBy: by }),
-    ...(probationLeft > 0 && { probationLeft }),
-    ...(held !== undefined && {
-      held: { guard: held.guard ?? '', reason: held.detail, ...held.denial, since: held.since },
-    }),
+    reducedBy: by,
+    probationLeft: probationLeft > 0 ? probationLeft : undefined,
+    held: held && { guard: held.guard ?? '', reason: held.detail, ...held.denial, since: held.since },
     ...pendingStatus(pending),
     campaigns: campaigns.map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
   };

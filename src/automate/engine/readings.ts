@@ -1,27 +1,20 @@
 /** Readings of the engine for metrics, apart from the policies, taken at once. */
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { CapLimit } from '../ledger/intents.ts';
-import type { Intents } from '../ledger/intents.ts';
-import type { PlanReader } from '../ledger/plans.ts';
-import type { Reports } from '../ledger/reports.ts';
-import type { Trust } from '../ledger/trust.ts';
-import type { Usage } from '../ledger/usage.ts';
-import { policyScope, type Authority } from './guard/authority.ts';
-import { capLimits, capUse } from './decide/cap-limits.ts';
+import { capLimits, capUse } from './decide/caps.ts';
 import type { EngineDeps } from './facts/engine-deps.ts';
+import { policyScope } from './guard/authority.ts';
+import type { EngineParts } from './guard/engine-parts.ts';
 
-type ReadingDeps = EngineDeps<Intents & Reports & PlanReader & Trust & Usage>;
-
-export async function readEngine(deps: ReadingDeps & { readonly authority: Authority }): Promise<EngineReadings> {
+export async function readEngine(deps: EngineParts): Promise<EngineReadings> {
   const { authority, clock, ledger, policies } = deps;
-  const oldestIntentAt = await ledger.oldestOpenAt();
   const unknown = await ledger.unknownOutcomes();
   const pending = await ledger.storedPlans(['pending'], clock.now());
   const scopes = ['engine', ...policies.map(({ name }) => policyScope(name))];
   const lost = await ledger.leaseLost(...deps.accounts.keys());
   return {
     unknownOutcomes: unknown.values().reduce((sum, count) => sum + count, 0),
-    ...(oldestIntentAt !== undefined && { oldestIntentAt }),
+    oldestIntentAt: await ledger.oldestOpenAt(),
     approvals: pending.map(({ plan: { account, policy }, savedAt }) => ({ account, policy, since: savedAt })),
     caps: await capsOf(deps),
     paused: await authority.arePaused(scopes),
@@ -30,7 +23,7 @@ export async function readEngine(deps: ReadingDeps & { readonly authority: Autho
 }
 
 /** Caps, each one once: those of account and engine apply to many policies. */
-async function capsOf(deps: EngineDeps<Trust & Usage>): Promise<EngineReadings['caps']> {
+async function capsOf(deps: EngineDeps): Promise<EngineReadings['caps']> {
   const { policies, ledger } = deps;
   const now = deps.clock.now();
   const caps = new Map<string, EngineReadings['caps'][number]>();

@@ -58,12 +58,10 @@ export function raiseLimits(facts: RaiseFacts): { readonly verdict: 'hold'; read
   if (over === undefined) return undefined;
   const [measured, needed, until] = over;
   const remedy = 'decide how much the month is allowed to cost';
-  return { verdict: 'hold', hold: { measured, needed, ...(until !== undefined && { until }), remedy } };
+  return { verdict: 'hold', hold: { measured, needed, until, remedy } };
 }
 
-function overLimit(
-  facts: RaiseFacts,
-): readonly [measured: string, needed: string, until?: number | undefined] | undefined {
+function overLimit(facts: RaiseFacts): readonly [measured: string, needed: string, until?: number] | undefined {
   const { known, toUsd, ceilingUsd, maxPerMonth, maxRaisePerMonthUsd, monthEndsAt } = facts;
   const ceiling = `the ceiling is $${ceilingUsd}`;
   if (known === undefined || toUsd === undefined) return ['the new budget is unknown', ceiling];
@@ -92,8 +90,7 @@ export function surge(facts: RaiseFacts): { readonly verdict: 'approve'; readonl
   const left = hoursLeft === undefined ? 'hours left unknown' : `${hoursLeft.toFixed(1)} hours left`;
   const { measured, needed, trend } = reason;
   const remedy = 'look for a loop, then approve or reject the plan';
-  const past = trend !== undefined && { trend };
-  return { verdict: 'approve', hold: { measured: `${measured} (${left})`, needed, windowMs: DAY_MS, ...past, remedy } };
+  return { verdict: 'approve', hold: { measured: `${measured} (${left})`, needed, windowMs: DAY_MS, trend, remedy } };
 }
 
 function notUsual({ spend }: RaiseFacts): Pick<Hold, 'measured' | 'needed' | 'trend'> | undefined {
@@ -103,11 +100,10 @@ function notUsual({ spend }: RaiseFacts): Pick<Hold, 'measured' | 'needed' | 'tr
     return { measured: 'the usual spend of a day is unknown', needed };
   }
   if (!(last24hUsd * 2 <= medianDayUsd * 5)) {
-    const trend = trendOfAmounts(dayBeforeUsd, last24hUsd);
     return {
       measured: `$${last24hUsd.toFixed(2)} in 24 hours`,
       needed: `at most 2.5 times the usual $${medianDayUsd.toFixed(2)} is normal`,
-      ...(trend !== undefined && { trend }),
+      trend: trendOfAmounts(dayBeforeUsd, last24hUsd),
     };
   }
   // Without a count of the daemon's own messages, the check of the spend above detects a loop.

@@ -42,20 +42,12 @@ const HALT_BELOW = 0.7;
 /** Share of verified results below which a step is bad. It equals the share at which a destination is healthy. */
 const VERIFIED_FROM = 0.9;
 
-export function begin(options: {
-  readonly id: string;
-  readonly policy: string;
-  readonly account: string;
-  readonly group: string;
-  readonly ramp: Growth;
-  readonly now: number;
-}): Campaign {
-  const { id, policy, account, group, ramp, now } = options;
+export function begin(
+  of: Pick<Campaign, 'id' | 'policy' | 'account' | 'group'>,
+  { ramp, now }: { readonly ramp: Growth; readonly now: number },
+): Campaign {
   return {
-    id,
-    policy,
-    account,
-    group,
+    ...of,
     state: 'ready',
     step: 1,
     size: Math.min(ramp.start, ramp.max),
@@ -110,8 +102,7 @@ export function judge(campaign: Campaign, results: StepResults, ramp: Growth, no
   const known = verified + failed;
   const next = { ...waitsForNothing(campaign), step: campaign.step + 1 };
   // All actions provably had no effect, so the step says nothing about the destination.
-  const { verifiedAt } = campaign;
-  if (known <= 0) return { ...next, state: 'ready', ...(verifiedAt !== undefined && { verifiedAt }) };
+  if (known <= 0) return { ...next, state: 'ready', verifiedAt: campaign.verifiedAt };
 
   const recent = [...campaign.recent, ...spread(verified, failed)].slice(-RECENT);
   const counted = { ...next, recent, judged: next.judged + known, verified: next.verified + verified };
@@ -214,7 +205,12 @@ function spread(verified: number, failed: number): boolean[] {
 
 /** Copy without the fields that belong to one step or to one halt. */
 function waitsForNothing(campaign: Campaign): Campaign {
-  const { sentAt: _sentAt, until: _until, settle: _settle, reason: _reason, ...others } = campaign;
-  const { verifiedAt: _verifiedAt, ...rest } = others;
-  return rest;
+  return {
+    ...campaign,
+    sentAt: undefined,
+    until: undefined,
+    settle: undefined,
+    reason: undefined,
+    verifiedAt: undefined,
+  };
 }

@@ -1,10 +1,12 @@
 /** Guards of an entry: each allows or denies one. */
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import { parseStamp } from '#foundation/domain/lineage.ts';
-import type { Candidate, EntryRules, Objection } from './guard.ts';
+import type { Candidate, EntryRules, GuardedEntry, Objection } from './guard.ts';
+
+type GuardedCandidate = Candidate<GuardedEntry>;
 
 /** Denies entries with a protected label to every policy and action. Nothing overrules this guard. */
-export function protectedLabel({ entry }: Candidate, { protectedLabels }: EntryRules): Objection | undefined {
+export function protectedLabel({ entry }: GuardedCandidate, { protectedLabels }: EntryRules): Objection | undefined {
   const label = sharedLabel(entry.labels, protectedLabels);
   return label === undefined ? undefined : { reason: label };
 }
@@ -14,7 +16,7 @@ export function protectedLabel({ entry }: Candidate, { protectedLabels }: EntryR
  * function that failed has compensated nothing. No state means that the workflow has no failure function. Only states
  * listed in the selection overrule this guard.
  */
-export function failureFunction({ entry }: Candidate, rules: EntryRules): Objection | undefined {
+export function failureFunction({ entry }: GuardedCandidate, rules: EntryRules): Objection | undefined {
   if (rules.action !== 'workflow-dlq.resume') return undefined;
   const state = entry.failureFunctionState;
   if (state === undefined || state === 'CALLBACK_FAIL') return undefined;
@@ -26,7 +28,7 @@ export function failureFunction({ entry }: Candidate, rules: EntryRules): Object
  * Denies an entry that another instance repairs. Two instances that do not know each other's attempts would double
  * them.
  */
-export function otherInstance({ stampedBy }: Candidate): Objection | undefined {
+export function otherInstance({ stampedBy }: GuardedCandidate): Objection | undefined {
   return stampedBy === undefined ? undefined : { reason: `stamped by instance ${stampedBy}` };
 }
 
@@ -34,10 +36,10 @@ export function otherInstance({ stampedBy }: Candidate): Objection | undefined {
  * Limits the resumes of a run and spaces them with growing waits. The limit counts across all dlqIds of the run.
  * Deletes have no limit of attempts, but they wait after a rejection by the service.
  */
-export function attempts(candidate: Candidate, rules: EntryRules): Objection | undefined {
+export function attempts(candidate: GuardedCandidate, rules: EntryRules): Objection | undefined {
   // Without this wait, rejected entries would come first in every run and keep the others waiting.
   const { rejections, lastRejectedAt = 0 } = candidate;
-  const refused = backingOffRefusal(rejections, lastRejectedAt, rules);
+  const refused = waiting('rejected by the service, backing off', rejections, lastRejectedAt, rules);
   if (rules.action !== 'workflow-dlq.resume') return refused;
 
   const { attempts, entry } = candidate;
@@ -51,14 +53,7 @@ export function attempts(candidate: Candidate, rules: EntryRules): Objection | u
   return waiting('backing off', attempts, candidate.lastAttemptAt ?? entry.createdAt, rules) ?? refused;
 }
 
-/** Objection while a rejected entry backs off. `last` is the time of its last rejection, in epoch milliseconds. */
-export function backingOffRefusal(times: number, last: number, rules: Waits): Objection | undefined {
-  return waiting('rejected by the service, backing off', times, last, rules);
-}
-
-type Waits = Pick<EntryRules, 'now' | 'backoff'>;
-
-function waiting(reason: string, times: number, last: number, { now, backoff }: Waits): Objection | undefined {
+function waiting(reason: string, times: number, last: number, { now, backoff }: EntryRules): Objection | undefined {
   if (times === 0) return undefined;
   const until = last + (backoff[Math.min(times, backoff.length) - 1] ?? 0);
   return now < until ? { reason, until } : undefined;
@@ -73,7 +68,7 @@ const RESUME_BLOCKS_DELETE_MS = 86_400_000;
  * Prevents double actions: an id that may have had its effect is never sent again, and one run is not resumed through
  * two of its entries. An entry belongs to one policy. A run resumed within a day is not deleted.
  */
-export function claim(candidate: Candidate, { action, now }: EntryRules): Objection | undefined {
+export function claim(candidate: GuardedCandidate, { action, now }: EntryRules): Objection | undefined {
   if (candidate.sentBefore) return { reason: 'sent before' };
   if (candidate.lineageTaken) return { reason: 'another entry of the same run is listed' };
   if (candidate.ownedBy !== undefined) return { reason: `belongs to ${candidate.ownedBy}` };
@@ -83,12 +78,12 @@ export function claim(candidate: Candidate, { action, now }: EntryRules): Object
 }
 
 /** Time of the last resume. A resume that only the stamp records was made before the run failed again. */
-function resumedAt({ attempts, lastAttemptAt, entry }: Candidate): number {
+function resumedAt({ attempts, lastAttemptAt, entry }: GuardedCandidate): number {
   return lastAttemptAt ?? (attempts > 0 ? entry.createdAt : -Infinity);
 }
 
 /** Announces a delete: the first run that matches an entry lists it, a run after the grace period deletes it. */
-export function grace({ firstMatchedAt }: Candidate, { action, grace, now }: EntryRules): Objection | undefined {
+export function grace({ firstMatchedAt }: GuardedCandidate, { action, grace, now }: EntryRules): Objection | undefined {
   if (action === 'workflow-dlq.resume' || grace === 0) return undefined;
   if (firstMatchedAt === undefined) return { reason: 'matched for the first time', until: now + grace };
   const until = firstMatchedAt + grace;

@@ -27,12 +27,11 @@ export function quota({ action, refusedAt, recentArrivals, now }: AccountFacts):
   const { all, quota, newer } = recentArrivals;
   if (quota * 5 <= all) return undefined;
   const older = newer && { all: all - newer.all, quota: quota - newer.quota };
-  const trend = older && trendOfShares(othersOf(older), othersOf(newer));
   return {
     measured: `${quota} of ${all} runs that failed in the last 15 minutes failed with 429`,
     needed: 'at most a fifth is allowed',
     windowMs: ARRIVALS_MS,
-    ...(trend !== undefined && { trend }),
+    trend: older && trendOfShares(othersOf(older), othersOf(newer)),
     remedy,
   };
 }
@@ -97,12 +96,11 @@ export function destination(facts: GroupFacts): GroupVerdict {
 
 function failureHold({ group, destination: host = group }: GroupFacts, deliveries: Deliveries): Hold {
   const { delivered, all, isPartial = false } = deliveries;
-  const trend = deliveriesTrend(deliveries);
   return {
     measured: `${host} delivered ${delivered} of ${isPartial ? 'at least ' : ''}${all} attempts in the last 15 minutes`,
     needed: `resumes begin at ${DESTINATION_RULES.healthyPercent} %`,
     windowMs: WINDOW_MS,
-    ...(trend !== undefined && { trend }),
+    trend: deliveriesTrend(deliveries),
     remedy: 'repair the destination',
   };
 }
@@ -134,12 +132,11 @@ export function arrivals({ action, arrivals, matched }: GroupFacts): GroupVerdic
   const reason = `${arrivals.last10m} in 10 minutes (${passed ? '≤' : '>'} ${Math.floor(most)})`;
   if (passed) return { allowed: matched, reason, passed };
   const { last10m, last5m = Number.NaN } = arrivals;
-  const trend = trendOfAmounts(last10m - last5m, last5m);
   const hold = {
     measured: `${arrivals.last10m} runs of the group failed in the last 10 minutes`,
     needed: `resumes need at most ${Math.floor(most)}`,
     windowMs: NEW_FAILURES_MS,
-    ...(trend !== undefined && { trend }),
+    trend: trendOfAmounts(last10m - last5m, last5m),
     remedy: 'repair the cause of the failures',
   };
   return { allowed: 0, reason, passed, hold };
@@ -158,14 +155,13 @@ export function ramp({ action, campaign, matched, now }: GroupFacts): GroupVerdi
   if (state === 'ready') {
     return { allowed: Math.min(matched, size), reason: `step ${step}: at most ${size}`, passed: matched <= size };
   }
-  const hold = { ...campaignHold(campaign, now), ...(until > now && { until }) };
+  const hold = { ...campaignHold(campaign, now), until: until > now ? until : undefined };
   return { allowed: 0, reason: hold.measured, passed: false, hold };
 }
 
 function campaignHold(campaign: Campaign, now: number): Hold {
   const { state, step, until = Infinity, reason = 'reason unknown' } = campaign;
   const trend = resultsTrend(campaign);
-  const past = trend !== undefined && { trend };
   switch (state) {
     case 'ready':
     case 'settling': {
@@ -179,7 +175,7 @@ function campaignHold(campaign: Campaign, now: number): Hold {
       return {
         measured: `halted: ${reason}`,
         needed: 'then one canary must succeed',
-        ...past,
+        trend,
         remedy: 'find out why the resumed runs fail',
       };
     }
@@ -187,7 +183,7 @@ function campaignHold(campaign: Campaign, now: number): Hold {
       return {
         measured: `in audit: ${reason}`,
         needed: 'an operator must lift it',
-        ...past,
+        trend,
         remedy: 'repair the cause, then `opsd unpause --policy POLICY --group GROUP --reason TEXT`',
       };
     }

@@ -1,111 +1,45 @@
 /**
  * Guard: a pure function over facts that returns an objection or nothing: a `Hold` with measured and needed value, or
- * for an entry an `Objection`. Its name is the metric's label, the ledger's
- * field and the word on the page. `stage` is the point in the run at which the engine calls it.
+ * for an entry an `Objection`. Its name is the metric's label, the ledger's field and the word on the page. `stage` is
+ * the point in the run at which the engine calls it.
  */
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Hold } from '#foundation/domain/hold.ts';
-import type { BudgetDoubt } from '#foundation/domain/known-budget.ts';
-import type { ActionType, PlanCap, PolicyMode } from '#foundation/domain/plan.ts';
+import type { BudgetDoubt, BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
+import type { ActionType, PlanCap, PolicyMode, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 
-/** `run`: before anything is read, and again before every request. */
-interface RunGuard {
-  readonly name: string;
-  readonly stage: 'run';
-  check(facts: RunFacts): Hold | undefined;
+/** Checks by stage. */
+interface Checks {
+  /** Before anything is read, and again before every request. */
+  run(facts: RunFacts): Hold | undefined;
+  /** Checks that a listing can be trusted. One objection aborts the run. */
+  read(facts: ReadFacts): Hold | undefined;
+  /** Checks that the expression works on the listed entries. */
+  evaluated(facts: { readonly entries: number; readonly errors: number }): Hold | undefined;
+  /** Allows or denies one entry. */
+  entry(candidate: Candidate<GuardedEntry>, rules: EntryRules): Objection | undefined;
+  /** Limits the number of matched entries. `approve` asks an operator; `abort` acts on none. */
+  matched(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined;
+  /** Holds the whole run because of the state of the account. */
+  account(facts: AccountFacts): Hold | undefined;
+  /** Number of entries of one group that the run is allowed to act on now. */
+  group(facts: GroupFacts): GroupVerdict;
+  /** Checks that spend and budget allow a raise. `approve` asks an operator. */
+  budget(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly hold: Hold } | undefined;
+  /** Number of the allowed entries that the run is allowed to act on now. */
+  plan(facts: PlanFacts): { readonly allowed: number; readonly hold?: Hold };
+  /** After the plan, before every request. */
+  act(facts: AuthorityFacts): Hold | undefined;
+  /** Checks the service's response to one request. An objection pauses the whole engine. */
+  answer(facts: { readonly asked: number; readonly done: number }): Hold | undefined;
+  /** Checks that the run's results add up to its plan. An objection pauses the policy. */
+  outcome(facts: OutcomeFacts): Hold | undefined;
 }
 
-/** `read`: checks that a listing can be trusted. One objection aborts the run. */
-interface ReadGuard {
-  readonly name: string;
-  readonly stage: 'read';
-  check(facts: ReadFacts): Hold | undefined;
-}
-
-/** `evaluated`: checks that the expression works on the listed entries. */
-interface EvaluatedGuard {
-  readonly name: string;
-  readonly stage: 'evaluated';
-  check(facts: { readonly entries: number; readonly errors: number }): Hold | undefined;
-}
-
-/** `entry`: allows or denies one entry. */
-interface EntryGuard {
-  readonly name: string;
-  readonly stage: 'entry';
-  check(candidate: Candidate, rules: EntryRules): Objection | undefined;
-}
-
-/** `matched`: limits the number of matched entries. `approve` asks an operator; `abort` acts on none. */
-interface MatchedGuard {
-  readonly name: string;
-  readonly stage: 'matched';
-  check(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined;
-}
-
-/** `account`: holds the whole run because of the state of the account. */
-interface AccountGuard {
-  readonly name: string;
-  readonly stage: 'account';
-  check(facts: AccountFacts): Hold | undefined;
-}
-
-/** `group`: how many entries of one group the run is allowed to act on now. `note` is always shown. */
-interface GroupGuard {
-  readonly name: string;
-  readonly stage: 'group';
-  check(facts: GroupFacts): GroupVerdict;
-}
-
-/** `budget`: checks that spend and budget allow a raise. `approve` asks an operator. */
-interface BudgetGuard {
-  readonly name: string;
-  readonly stage: 'budget';
-  check(facts: RaiseFacts): { readonly verdict: 'hold' | 'approve'; readonly hold: Hold } | undefined;
-}
-
-/** `plan`: how many of the allowed entries the run is allowed to act on now. */
-interface PlanGuard {
-  readonly name: string;
-  readonly stage: 'plan';
-  check(facts: PlanFacts): { readonly allowed: number; readonly hold?: Hold };
-}
-
-/** `act`: after the plan, before every request. */
-interface ActGuard {
-  readonly name: string;
-  readonly stage: 'act';
-  check(facts: AuthorityFacts): Hold | undefined;
-}
-
-/** `answer`: checks the service's response to one request. An objection pauses the whole engine. */
-interface AnswerGuard {
-  readonly name: string;
-  readonly stage: 'answer';
-  check(facts: { readonly asked: number; readonly done: number }): Hold | undefined;
-}
-
-/** `outcome_mismatch`: checks that the run's results add up to its plan. An objection pauses the policy. */
-interface OutcomeGuard {
-  readonly name: string;
-  readonly stage: 'outcome';
-  check(facts: OutcomeFacts): Hold | undefined;
-}
-
-export type Guard =
-  | RunGuard
-  | ReadGuard
-  | EvaluatedGuard
-  | EntryGuard
-  | MatchedGuard
-  | AccountGuard
-  | GroupGuard
-  | BudgetGuard
-  | PlanGuard
-  | ActGuard
-  | AnswerGuard
-  | OutcomeGuard;
+export type Guard = {
+  [Stage in keyof Checks]: { readonly name: string; readonly stage: Stage; readonly check: Checks[Stage] };
+}[keyof Checks];
 
 export interface Objection {
   /** One of a small set of texts: the page groups entries by it. */
@@ -168,18 +102,6 @@ export interface AuthorityFacts {
   readonly probationLeft: number;
 }
 
-/** Filter of the request. The values of one field are alternatives. */
-export interface SentFilter {
-  readonly fromDate?: number;
-  readonly toDate?: number;
-  readonly label?: readonly string[];
-  readonly workflowUrl?: readonly string[];
-  readonly workflowRunId?: string;
-  readonly flowControlKey?: readonly string[];
-  readonly failureFunctionState?: readonly string[];
-  readonly callerIp?: readonly string[];
-}
-
 export interface ReadFacts {
   readonly complete: boolean;
   /** Reason why the listing is incomplete. */
@@ -187,16 +109,20 @@ export interface ReadFacts {
   readonly entries: readonly WorkflowDlqEntry[];
   /** Number of invalid rows, which were dropped. */
   readonly dropped: number;
-  readonly filter: SentFilter;
+  /** Filter of the request. */
+  readonly filter: WorkflowDlqSelection;
   /** Local clock minus the service's, in milliseconds. Absent if the service sent no Date header. */
   readonly clockSkewMs?: number;
   /** Epoch milliseconds. */
   readonly now: number;
 }
 
+/** Fields of an entry that guards use. For a dead letter, `createdAt` is the time of its callback. */
+export type GuardedEntry = Pick<WorkflowDlqEntry, 'dlqId' | 'labels' | 'createdAt' | 'failureFunctionState'>;
+
 /** Entry, with the data that ledger and stamps hold about its run. */
-export interface Candidate {
-  readonly entry: WorkflowDlqEntry;
+export interface Candidate<E extends GuardedEntry = WorkflowDlqEntry> {
+  readonly entry: E;
   readonly lineage: string;
   /** Number of resumes so far, across all returns to the DLQ. */
   readonly attempts: number;
@@ -291,21 +217,9 @@ export interface GroupFacts {
 
 /** Facts about a raise. Budgets are in whole dollars a month. */
 export interface RaiseFacts {
-  readonly spend: {
-    readonly monthUsd?: number;
-    readonly last24hUsd?: number;
-    /** Spend of the 24 hours before. */
-    readonly dayBeforeUsd?: number;
-    /** Median of the last 14 days; absent with less than 3 days of recorded history. */
-    readonly medianDayUsd?: number;
-    readonly hoursLeft?: number;
-    readonly fresh: boolean;
-    /** Messages of the last day: all, and those caused by this daemon's own actions. */
-    readonly messagesLastDay?: number;
-    readonly ownMessagesLastDay?: number;
-  };
+  readonly spend: BudgetFacts;
   /** Absent if the budget is unknown. */
-  readonly known?: { readonly knownUsd: number; readonly assertedAt: number; readonly maxAgeMs: number };
+  readonly known?: KnownBudget;
   /** Absent if the budget is unknown. */
   readonly toUsd?: number;
   /** Reason to doubt the known budget, and whether an operator can decide. */

@@ -7,7 +7,7 @@ import { arrivals, destination, quota, ramp, tripwire } from './group-guards.ts'
 import { attempts, claim, failureFunction, otherInstance, grace, protectedLabel } from './entry-guards.ts';
 import { clock, coolDown, killSwitch, lease, minInterval, precondition, window } from './run-guards.ts';
 import { incompleteRead, filterMismatch, implausibleData, where } from './read-guards.ts';
-import { confirmation, knownBudget, raiseLimits, surge } from './budget-guards.ts';
+import { confirmation, raiseLimits, knownBudget, surge } from './budget-guards.ts';
 import type { Guard } from './guard.ts';
 
 export const GUARDS: readonly Guard[] = [

@@ -2,8 +2,9 @@
 import { clockFault } from '#foundation/domain/clock-skew.ts';
 import type { Hold } from '#foundation/domain/hold.ts';
 import { sharedLabel } from '#foundation/domain/labels.ts';
+import type { WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { ReadFacts, SentFilter } from './guard.ts';
+import type { ReadFacts } from './guard.ts';
 
 /** Requires all pages without an error. An incomplete listing says nothing about the entries that it lacks. */
 export function incompleteRead({ complete, problem }: ReadFacts): Hold | undefined {
@@ -33,7 +34,7 @@ export function filterMismatch({ entries, filter }: ReadFacts): Hold | undefined
 }
 
 /** First filter that an entry does not meet; undefined when it meets all. */
-export function missedFilter(entry: WorkflowDlqEntry, filter: SentFilter): string | undefined {
+export function missedFilter(entry: WorkflowDlqEntry, filter: WorkflowDlqSelection): string | undefined {
   if (filter.label !== undefined && sharedLabel(entry.labels, filter.label) === undefined) return 'label';
   if (missed(filter.workflowUrl, entry.workflowUrl)) return 'workflowUrl';
   if (filter.workflowRunId !== undefined && filter.workflowRunId !== entry.workflowRunId) return 'workflowRunId';

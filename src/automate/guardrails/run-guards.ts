@@ -8,7 +8,7 @@ import type { RunFacts } from './guard.ts';
 export function killSwitch({ paused }: RunFacts): Hold | undefined {
   if (paused === undefined) return undefined;
   const { reason, remedy, since } = paused;
-  return { measured: reason, needed: 'nothing is sent during a pause', remedy, ...(since !== undefined && { since }) };
+  return { measured: reason, needed: 'nothing is sent during a pause', remedy, since };
 }
 
 /**
@@ -40,7 +40,7 @@ export function window({ opensAt }: RunFacts): Hold | undefined {
   return {
     measured: 'the policy is outside its windows',
     needed: opensAt === Infinity ? 'no window opens within two weeks' : 'requests are sent only inside',
-    ...(opensAt !== Infinity && { until: opensAt }),
+    until: opensAt === Infinity ? undefined : opensAt,
     remedy: opensAt === Infinity ? 'change `windows`' : 'wait, or change `windows`',
   };
 }

@@ -17,13 +17,12 @@ export function caps({ matched, maxPerRun, caps }: PlanFacts): { readonly allowe
     const room = limit - used > 0 ? limit - used : 0;
     if (room > allowed || (room === allowed && (hold.windowMs === undefined || !isLater(until, hold.until)))) continue;
     allowed = room;
-    const windowMs = WINDOWS_MS[window];
     hold = {
       measured: why ?? `${scope} ${window}: ${used} of ${limit} used`,
       needed: 'each action needs a free place in every cap',
-      ...(windowMs !== undefined && { windowMs }),
-      ...(trend !== undefined && { trend }),
-      ...(until !== undefined && { until }),
+      windowMs: WINDOWS_MS[window],
+      trend,
+      until,
       remedy: why === undefined ? 'wait: later runs do the rest' : 'adopt the store, or restore the right one',
     };
   }

@@ -3,7 +3,7 @@
  */
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { NonEmptyTexts, PruneFilter } from '#foundation/domain/plan.ts';
+import type { NonEmptyTexts, PruneFilter, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import {
   ACCOUNT_BUDGET,
   DEAD_LETTER,
@@ -23,7 +23,6 @@ import type {
   ResumePolicy,
   Where,
   WorkflowDeletePolicy,
-  WorkflowDlqSelection,
 } from './policy.ts';
 import { scopeOf } from './policy-scope.ts';
 import { isOf, type PolicySettings, type SettingsOf } from './settings.ts';

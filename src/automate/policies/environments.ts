@@ -3,12 +3,12 @@
  * call. Values are passed as numbers and strings and converted to the expression language's types.
  */
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
-import { BUDGET_ORIGINS } from '#foundation/domain/known-budget.ts';
+import { BUDGET_ORIGINS, type BudgetFacts, type KnownBudget } from '#foundation/domain/known-budget.ts';
 import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
 import { always, maybe, oneOf, type FactField } from './fact-field.ts';
 import { DEAD_LETTER_FIELDS } from './dead-letter-facts.ts';
-import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
+import type { PreconditionFacts } from './facts.ts';
 import type { DeadLetterFacts } from './policy.ts';
 
 export type Fields = Readonly<Record<string, FactField>>;

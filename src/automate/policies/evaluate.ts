@@ -2,10 +2,10 @@
  * Selects the listed entries that a policy means, by its selection and its expression. Nothing here can add an entry.
  */
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
-import type { Trigger } from '#foundation/domain/plan.ts';
+import type { Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { entryFacts } from './entry-facts.ts';
-import type { WorkflowDlqPolicy, WorkflowDlqSelection } from './policy.ts';
+import type { WorkflowDlqPolicy } from './policy.ts';
 
 export interface EvaluationFacts {
   /** Filter of the listing. */

@@ -22,32 +22,3 @@ export interface PreconditionFacts {
   /** True if the tripwire stopped any policy whose name matches the glob. */
   policyTripped(glob: string, windowMs: number): boolean | undefined;
 }
-
-/** `spend` and `budget` of an expression about the budget. Absent fields are unknown. */
-export interface BudgetFacts {
-  readonly monthUsd?: number;
-  readonly last24hUsd?: number;
-  /** Spend of the 24 hours before. */
-  readonly dayBeforeUsd?: number;
-  /** Median of the last 14 days; absent with less than 3 days of recorded history. */
-  readonly medianDayUsd?: number;
-  readonly forecastMonthUsd?: number;
-  readonly hoursLeft?: number;
-  /** True if the statistics are within their collector's staleness limit. */
-  readonly fresh: boolean;
-  /** Epoch milliseconds of the reading. */
-  readonly at?: number;
-  /** Messages of the last day: all, and those caused by this daemon's own actions. */
-  readonly messagesLastDay?: number;
-  readonly ownMessagesLastDay?: number;
-}
-
-/** Asserted or known budget: no operation reads it. */
-export interface KnownBudget {
-  readonly knownUsd: number;
-  readonly origin: 'configuration' | 'ledger';
-  /** Epoch milliseconds. */
-  readonly assertedAt: number;
-  /** Milliseconds after which the value is too old to act on. */
-  readonly maxAgeMs: number;
-}

@@ -3,8 +3,9 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { FlowControlSpec } from '#foundation/domain/flow-control.ts';
 import type { ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { NonEmptyTexts, PolicyMode, PruneFilter, Trigger } from '#foundation/domain/plan.ts';
-import type { BudgetFacts, KnownBudget, PreconditionFacts } from './facts.ts';
+import type { PolicyMode, PruneFilter, Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
+import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
+import type { PreconditionFacts } from './facts.ts';
 import type { EntryFacts } from './entry-facts.ts';
 
 type Verdict = 'match' | 'no' | 'error';
@@ -20,20 +21,6 @@ export interface Precondition {
   readonly name: string;
   /** `error` means unknown: false and unknown both hold the run. */
   evaluate(facts: PreconditionFacts, trigger?: Trigger): Verdict;
-}
-
-/** Filters of a workflow DLQ listing. The values of one filter are alternatives; all filters must match. */
-export interface WorkflowDlqSelection {
-  /** Epoch milliseconds, inclusive. */
-  readonly fromDate?: number;
-  /** Epoch milliseconds, inclusive. */
-  readonly toDate?: number;
-  readonly label?: NonEmptyTexts;
-  readonly workflowUrl?: NonEmptyTexts;
-  readonly workflowRunId?: string;
-  readonly flowControlKey?: NonEmptyTexts;
-  readonly failureFunctionState?: NonEmptyTexts;
-  readonly callerIp?: NonEmptyTexts;
 }
 
 type PolicyTimer = { readonly every: number } | { readonly cron: string; readonly timezone: string };

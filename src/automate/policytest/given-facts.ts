@@ -1,11 +1,11 @@
 /** Facts of a test, converted for the engine. Facts that the test does not state are unknown. */
-import { matchesGlob } from '#foundation/domain/glob.ts';
-import { budgetDoubt, knownBudget, type BudgetAssertion, type BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type { BudgetAssertion } from '#foundation/domain/known-budget.ts';
 import type { EngineFacts } from '../engine/facts/engine-deps.ts';
+import { budgetState, ratioOf, tripsIn } from '../engine/facts/facts.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Raises } from '../ledger/usage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { KnownBudget, PreconditionFacts } from '../policies/facts.ts';
+import type { PreconditionFacts } from '../policies/facts.ts';
 import type { FakeService } from './fake-service.ts';
 import type { TestFacts } from './settings.ts';
 
@@ -36,18 +36,9 @@ export function engineFacts(
     );
   }
 
-  function known(changes: readonly BudgetRaise[]): KnownBudget | undefined {
-    const found = knownBudget(asserted(), changes);
-    if (found?.assertedAt === undefined || !Number.isFinite(found.knownUsd)) return undefined;
-    return { ...found, assertedAt: found.assertedAt };
-  }
-
   function preconditions(trips: ReadonlyMap<string, number>): PreconditionFacts {
     return {
-      successRatio(host) {
-        const counts = deliveries(host);
-        return counts === undefined || counts.all === 0 ? undefined : counts.delivered / counts.all;
-      },
+      successRatio: (host) => ratioOf(deliveries(host)),
       sampleSize: (host) => deliveries(host)?.all,
       arrivals(label, windowMs) {
         const since = clock.now() - windowMs;
@@ -61,8 +52,7 @@ export function engineFacts(
       canary: (name) => told().facts.canary?.[name],
       dlqMessages: () => service.messages,
       dlqFillRatio: () => told().facts.dlqFillRatio,
-      policyTripped: (glob, windowMs) =>
-        [...trips].some(([policy, at]) => at > clock.now() - windowMs && matchesGlob(glob, policy)),
+      policyTripped: tripsIn(trips, clock),
     };
   }
 
@@ -79,19 +69,10 @@ export function engineFacts(
     preconditions: async () => preconditions(await ledger.lastStops('tripwire', 0)),
     async budget(account) {
       const changes = await ledger.budgetChanges(account, 0);
-      const budget = known(changes);
       const { spend } = told().facts;
-      const says = asserted();
       // The test states all raises, so none is missing.
-      const of = budget && { known: budget, since: -Infinity, now: clock.now() };
-      const doubt = of && budgetDoubt(says, changes, of);
-      return {
-        spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() },
-        changes,
-        ...(budget !== undefined && { known: budget }),
-        ...(says !== undefined && { asserted: says }),
-        ...(doubt !== undefined && { doubt }),
-      };
+      const state = budgetState(asserted(), changes, { since: -Infinity, now: clock.now() });
+      return { ...state, spend: spend === undefined ? { fresh: false } : { ...spend, at: clock.now() } };
     },
     dlqMessages: () => service.messages,
   };

@@ -37,6 +37,30 @@ export interface BudgetKnowledge {
   readonly maxAgeMs: number;
 }
 
+/** Spend of an account, as expressions and guards read it. Absent fields are unknown. */
+export interface BudgetFacts {
+  readonly monthUsd?: number;
+  readonly last24hUsd?: number;
+  /** Spend of the 24 hours before. */
+  readonly dayBeforeUsd?: number;
+  /** Median of the last 14 days; absent with less than 3 days of recorded history. */
+  readonly medianDayUsd?: number;
+  readonly forecastMonthUsd?: number;
+  readonly hoursLeft?: number;
+  /** True if the statistics are within their collector's staleness limit. */
+  readonly fresh: boolean;
+  /** Epoch milliseconds of the reading. */
+  readonly at?: number;
+  /** Messages of the last day: all, and those caused by this daemon's own actions. */
+  readonly messagesLastDay?: number;
+  readonly ownMessagesLastDay?: number;
+}
+
+/** Known budget with a date: a budget of unknown age may be outdated. */
+export interface KnownBudget extends BudgetKnowledge {
+  readonly assertedAt: number;
+}
+
 /** Budget of an account, with its changes in the ledger. */
 export interface AccountBudget {
   /** Absent if unknown. */
@@ -94,7 +118,7 @@ function spanOf(day: number): { readonly begins: number; readonly ends: number }
  * @param raises oldest first
  * @returns undefined if the budget is unknown, including after a raise whose outcome is unknown
  */
-export function knownBudget(
+export function newestBudget(
   asserted: BudgetAssertion | undefined,
   raises: readonly BudgetRaise[],
 ): BudgetKnowledge | undefined {
@@ -118,7 +142,7 @@ export function knownBudget(
  * Returns why the known budget may be wrong. No operation reads a budget, and a raise sets an absolute amount. A raise
  * based on a wrong budget can therefore lower the budget.
  *
- * @param of.known budget as returned by `knownBudget`
+ * @param of.known budget as returned by `newestBudget`
  * @param of.since epoch milliseconds since when the store has every raise of the account; undefined if unknown
  */
 export function budgetDoubt(

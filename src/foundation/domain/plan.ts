@@ -105,6 +105,20 @@ export interface PruneFilter {
   readonly responseStatus?: readonly [number, ...number[]];
 }
 
+/** Filters of a workflow DLQ listing. The values of one filter are alternatives; all filters must match. */
+export interface WorkflowDlqSelection {
+  /** Epoch milliseconds, inclusive. */
+  readonly fromDate?: number;
+  /** Epoch milliseconds, inclusive. */
+  readonly toDate?: number;
+  readonly label?: NonEmptyTexts;
+  readonly workflowUrl?: NonEmptyTexts;
+  readonly workflowRunId?: string;
+  readonly flowControlKey?: NonEmptyTexts;
+  readonly failureFunctionState?: NonEmptyTexts;
+  readonly callerIp?: NonEmptyTexts;
+}
+
 export type NonEmptyTexts = readonly [string, ...string[]];
 
 /** Page of a prune. `items` is its `count`, 1 to 100. */

@@ -131,7 +131,7 @@ describe('resuming', () => {
     dlq.answers = [answer];
     const result = await actions.act(actions.describe(PROPOSAL, { instance: 'here' }));
     expect(result).toMatchObject(expected);
-    expect(result).not.toHaveProperty('newRunId');
+    expect(result).not.toHaveProperty('newRunId', expect.anything());
     expect(dlq.sent).toHaveLength(1);
   });
 

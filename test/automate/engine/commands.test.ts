@@ -97,7 +97,7 @@ describe('approval', () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
     const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
-    expect(await w.ledger.storedPlan(id, w.clock.now())).not.toHaveProperty('left');
+    expect(await w.ledger.storedPlan(id, w.clock.now())).not.toHaveProperty('left', expect.anything());
     await w.engine.approve(id, ME);
     w.dlq.answers = ['good', 'refused'];
     await run(w);
@@ -157,7 +157,7 @@ describe('approval', () => {
     await w.clock.advance(5 * HOUR);
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-    expect(await w.engine.statuses()).not.toMatchObject([{ held: {} }]);
+    expect((await w.engine.statuses())[0]?.held).toBeUndefined();
   });
 
   test.each([
@@ -237,12 +237,12 @@ describe('approval', () => {
   test('that is only shown is not stored; one that is shown again after it was kept has its id', async () => {
     const w = three({ policy: { mode: 'approve' } });
     const only = await shown(w, { keep: false });
-    expect(only).not.toHaveProperty('id');
+    expect(only).not.toHaveProperty('id', expect.anything());
     expect(await w.ledger.storedPlan(only.hash, w.clock.now())).toBeUndefined();
     const { id } = await shown(w);
     expect(await shown(w, { by: 'eve', keep: false })).toMatchObject({ id });
     await w.engine.reject(id, ME);
-    expect(await shown(w, { keep: false })).not.toHaveProperty('id');
+    expect(await shown(w, { keep: false })).not.toHaveProperty('id', expect.anything());
     expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'rejected', madeBy: 'tom' });
   });
 
@@ -260,7 +260,7 @@ describe('approval', () => {
     w.dlq.entries.delete('dlq-004');
     await run(w);
     expect(w.lastRun()).toMatchObject({ stopped: { guard: 'approval' } });
-    expect(w.lastRun()).not.toHaveProperty('planId');
+    expect(w.lastRun()).not.toHaveProperty('planId', expect.anything());
     expect(await planIds()).toEqual([undefined, id, id]);
   });
 

@@ -177,7 +177,7 @@ describe('modes', () => {
       { effectiveMode: 'approve', reducedBy: 'OPSD_MODE is approve', schedule: '*/10 * * * * UTC' },
     ]);
     const lowered = (await world({ deps: { ceiling: 'enforce' }, policy: { mode: 'audit' } }).engine.statuses())[0]!;
-    expect(lowered).not.toHaveProperty('reducedBy');
+    expect(lowered).not.toHaveProperty('reducedBy', expect.anything());
   });
 });
 
@@ -289,7 +289,7 @@ describe('an unreliable listing leads to zero actions', () => {
       await run(w);
       expect(w.dlq.sent).toEqual([]);
       expect(w.lastRun()).toMatchObject({ outcome, acted: 0, stopped: { guard } });
-      expect(w.lastRun()).not.toHaveProperty('matched');
+      expect(w.lastRun()).not.toHaveProperty('matched', expect.anything());
       expect(await planOf(w)).toMatchObject({ state: 'aborted', chosen: [] });
     },
   );

@@ -4,7 +4,7 @@ import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Authority } from '#automate/engine/guard/authority.ts';
 import type { EngineDeps } from '#automate/engine/facts/engine-deps.ts';
-import type { FactsDeps } from '#automate/engine/facts/facts-deps.ts';
+import type { FactsDeps } from '#automate/engine/facts/facts.ts';
 import { createFacts } from '#automate/engine/facts/facts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
@@ -387,7 +387,7 @@ test('a prune with an unknown outcome is a fact of the next run', async () => {
   };
   const reserved = await ledger.reserve(run, prune, NOW - 5, []);
   if (!reserved.ok) throw new Error(reserved.reason);
-  expect(await authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt');
+  expect(await authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt', expect.anything());
   for (const outcome of ['unknown', 'unresolvable'] as const) {
     await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome });
     expect((await authority.runFacts(policy, { first: true })).lastUnknownAt).toBe(NOW - 5);

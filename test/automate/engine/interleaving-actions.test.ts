@@ -119,7 +119,7 @@ test('settling does not give up an action between its intent and its request', a
   await expect.poll(() => waiting.length).toBe(1);
   await w.engine.settle(NEVER);
   expect(await w.ledger.openActions()).toHaveLength(1);
-  expect((await w.ledger.openActions())[0]).not.toHaveProperty('outcome');
+  expect((await w.ledger.openActions())[0]).not.toHaveProperty('outcome', expect.anything());
   release();
   await ended;
   expect(await w.ledger.recentActions(9)).toMatchObject([{ outcome: 'accepted' }]);

@@ -130,9 +130,9 @@ describe('a run says', () => {
     await w.engine.run('resume-billing', NEVER);
     const [last] = await w.ledger.lastRuns();
     expect(last).toMatchObject({ outcome: 'held', acted: 0 });
-    expect(last).not.toHaveProperty('matched');
+    expect(last).not.toHaveProperty('matched', expect.anything());
     expect(runNumbersText(last!)).toBe('number of matches unknown, 0 acted on');
-    expect(w.lastRun()).not.toHaveProperty('backlog');
+    expect(w.lastRun()).not.toHaveProperty('backlog', expect.anything());
   });
 });
 

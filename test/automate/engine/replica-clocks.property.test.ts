@@ -1,7 +1,7 @@
 /** Caps over several replicas, whose clocks differ as much as the guard of the clock allows. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { capLimits } from '#automate/engine/decide/cap-limits.ts';
+import { capLimits } from '#automate/engine/decide/caps.ts';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { planOf, resumeOf } from '../../support/ledger-facts.ts';

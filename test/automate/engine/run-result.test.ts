@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Plan } from '#foundation/domain/plan.ts';
-import { Rejections } from '#automate/engine/decide/rejections.ts';
+import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { concluded } from '#automate/engine/run/run-result.ts';
 import { NEVER, planOf, policyOf, world } from './world.ts';
 

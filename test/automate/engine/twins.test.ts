@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { candidates } from '#automate/engine/decide/candidates.ts';
-import { Rejections } from '#automate/engine/decide/rejections.ts';
+import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { ResumeAnswer } from '../../support/fake-dlq.ts';
 import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World } from './world.ts';

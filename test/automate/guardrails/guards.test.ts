@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { begin } from '#automate/guardrails/campaign.ts';
 import { holdText } from '#foundation/domain/hold.ts';
-import type { PlanCap } from '#foundation/domain/plan.ts';
+import type { PlanCap, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { arrivals, destination, quota, ramp, tripwire } from '#automate/guardrails/group-guards.ts';
 import { approval, outcomeMismatch, caps, mode, exceededRequest, probation } from '#automate/guardrails/send-guards.ts';
@@ -37,12 +37,12 @@ import type {
   RaiseFacts,
   ReadFacts,
   RunFacts,
-  SentFilter,
 } from '#automate/guardrails/guard.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const HOUR = 3_600_000;
+const PLACE = { id: 'p/1', policy: 'p', account: 'a', group: 'g' };
 
 function entry(over: Partial<WorkflowDlqEntry> = {}): WorkflowDlqEntry {
   return {
@@ -135,7 +135,7 @@ test('kill_switch, lease and window repeat the reason', () => {
   expect(lease(run({ leaseLost: 'epoch 4 has it' }))?.measured).toBe('epoch 4 has it');
   expect(lease(run())).toBeUndefined();
   expect(window(run({ opensAt: NOW }))).toMatchObject({ measured: 'the policy is outside its windows', until: NOW });
-  expect(window(run({ opensAt: Infinity }))).not.toHaveProperty('until');
+  expect(window(run({ opensAt: Infinity }))).not.toHaveProperty('until', expect.anything());
   expect(window(run())).toBeUndefined();
 });
 
@@ -239,7 +239,7 @@ describe('filter_mismatch', () => {
     ['fromDate', { fromDate: NOW }, { createdAt: NOW - 1, workflowCreatedAt: NOW }, { workflowCreatedAt: NOW - 1 }],
     ['toDate', { toDate: NOW }, { createdAt: NOW }, { createdAt: NOW + 1 }],
     ['toDate', { toDate: NOW }, { createdAt: NOW + 1, workflowCreatedAt: NOW }, { createdAt: NOW + 1 }],
-  ] as [string, SentFilter, Partial<WorkflowDlqEntry>, Partial<WorkflowDlqEntry>][])(
+  ] as [string, WorkflowDlqSelection, Partial<WorkflowDlqEntry>, Partial<WorkflowDlqEntry>][])(
     '%s: %o passes %o and catches %o among others',
     (name, filter, good, bad) => {
       expect(filterMismatch(read({ filter, entries: [entry(good)] }))).toBeUndefined();
@@ -561,14 +561,7 @@ describe('destination', () => {
   });
 
   describe('where little is known, a verified canary decides', () => {
-    const base = begin({
-      id: 'p/1',
-      policy: 'p',
-      account: 'a',
-      group: 'g',
-      now: NOW,
-      ramp: { start: 1, factor: 3, max: 500, settle: 1 },
-    });
+    const base = begin(PLACE, { now: NOW, ramp: { start: 1, factor: 3, max: 500, settle: 1 } });
     test.each([
       ['nothing verified', {}, undefined, 1],
       ['verified 15 minutes ago', { verifiedAt: NOW - HOUR / 4 }, undefined, 7],
@@ -618,8 +611,7 @@ describe('arrivals', () => {
 
 describe('ramp', () => {
   const growth = { start: 5, factor: 3, max: 500, settle: 1 };
-  const at = { id: 'p/1', policy: 'p', account: 'a', group: 'g', now: NOW };
-  const begun = begin({ ...at, ramp: growth });
+  const begun = begin(PLACE, { now: NOW, ramp: growth });
   test.each([
     [begun, { allowed: 5, reason: 'step 1: at most 5', passed: false }],
     [
@@ -715,8 +707,8 @@ test('caps: of several full ones, the one that holds longest counts', () => {
     [day, hour],
   ])
     expect(holdOf(...list)).toMatchObject({ measured: 'policy day: 10 of 10 used', trend: 'steady', until: day.until });
-  expect(holdOf(hour, distrusted)).not.toHaveProperty('until');
-  expect(holdOf(distrusted, day)).not.toHaveProperty('until');
+  expect(holdOf(hour, distrusted)).not.toHaveProperty('until', expect.anything());
+  expect(holdOf(distrusted, day)).not.toHaveProperty('until', expect.anything());
 });
 
 test('caps: a value that is not a number allows nothing', () => {
@@ -745,7 +737,7 @@ test('outcome_mismatch: each planned act is somewhere, once', () => {
 });
 
 describe('raises of the budget', () => {
-  const known = { knownUsd: 100, assertedAt: NOW - HOUR, maxAgeMs: HOUR };
+  const known = { knownUsd: 100, origin: 'ledger' as const, assertedAt: NOW - HOUR, maxAgeMs: HOUR };
   const spend = { monthUsd: 110, last24hUsd: 25, medianDayUsd: 10, hoursLeft: 5, fresh: true };
   const facts: RaiseFacts = {
     spend,
@@ -785,7 +777,10 @@ describe('raises of the budget', () => {
       { verdict: 'hold', reason: 'older' } as const,
       { verdict: 'approve', reason: 'old' } as const,
     ];
-    expect(knownBudget({ ...facts, doubt: approve })).toMatchObject({ verdict: 'approve', hold: { measured: 'old' } });
+    expect(knownBudget({ ...facts, doubt: approve })).toMatchObject({
+      verdict: 'approve',
+      hold: { measured: 'old' },
+    });
     expect(knownBudget({ ...facts, doubt: approve, isApproved: true })).toBeUndefined();
     const found = knownBudget({ ...facts, doubt: hold, isApproved: true });
     expect(found).toMatchObject({ verdict: 'hold', hold: { measured: 'older' } });

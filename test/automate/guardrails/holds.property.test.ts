@@ -24,14 +24,10 @@ const facts = (fields: Record<string, fc.Arbitrary<unknown>>) =>
 const campaign = fc.record({
   ...Object.fromEntries(
     Object.entries(
-      begin({
-        id: 'p/1',
-        policy: 'p',
-        account: 'a',
-        group: 'g',
-        now: NOW,
-        ramp: { start: 1, factor: 3, max: 500, settle: 1 },
-      }),
+      begin(
+        { id: 'p/1', policy: 'p', account: 'a', group: 'g' },
+        { now: NOW, ramp: { start: 1, factor: 3, max: 500, settle: 1 } },
+      ),
     ).map(([key, value]) => [key, fc.constant<unknown>(value)]),
   ),
   state: fc.constantFrom('ready', 'settling', 'halted', 'audit', 'ended'),

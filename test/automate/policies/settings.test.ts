@@ -156,7 +156,7 @@ test('flow control is sent unless it is switched off', () => {
     flowControlIfAbsent: { key: 'slow', parallelism: 1, rate: 10, period: 120 },
   });
   const off = policyOf('workflow-dlq.resume', { action: { flowControlIfAbsent: { enabled: false } } });
-  expect(off.action).not.toHaveProperty('flowControlIfAbsent');
+  expect(off.action).not.toHaveProperty('flowControlIfAbsent', expect.anything());
 });
 
 describe('zero is never unlimited', () => {

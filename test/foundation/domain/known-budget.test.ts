@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { knownBudget, type BudgetRaise } from '#foundation/domain/known-budget.ts';
+import { newestBudget, type BudgetRaise } from '#foundation/domain/known-budget.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -53,13 +53,13 @@ test.each([
     { knownUsd: 120, origin: 'ledger', assertedAt: 7, maxAgeMs: 45 * DAY },
   ],
 ] as const)('%s', (_what, assertion, raises, known) => {
-  expect(knownBudget(assertion, raises)).toEqual(known);
+  expect(newestBudget(assertion, raises)).toEqual(known);
 });
 
 test.each(['unknown', 'unresolvable', undefined])(
   'after a raise whose outcome is %s the budget is unknown',
   (outcome) => {
     const raises = [raise(ASSERTED + 1, 120, 'verified'), raise(ASSERTED + 2, 140, outcome)];
-    expect(knownBudget(asserted, raises)).toBeUndefined();
+    expect(newestBudget(asserted, raises)).toBeUndefined();
   },
 );

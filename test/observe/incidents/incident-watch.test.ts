@@ -6,7 +6,7 @@ import type { Outage } from '#foundation/domain/outage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { Conditions } from '#automate/engine/run/conditions.ts';
+import { Conditions } from '#automate/engine/guard/conditions.ts';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
 import type { AttemptCounts } from '#observe/observations/host-attempts.ts';

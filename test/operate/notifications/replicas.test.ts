@@ -1,6 +1,6 @@
 /** Conditions of replicas over one store: each is notified once, when it begins and when it is resolved. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Conditions } from '#automate/engine/run/conditions.ts';
+import { Conditions } from '#automate/engine/guard/conditions.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { createNotifier } from '#operate/notifications/notifier.ts';

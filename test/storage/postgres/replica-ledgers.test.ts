@@ -7,7 +7,7 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { BegunOperation } from '#automate/ledger/operations.ts';
 import type { CapLimit, Premises } from '#automate/ledger/intents.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
-import { knownBudget } from '#foundation/domain/known-budget.ts';
+import { newestBudget } from '#foundation/domain/known-budget.ts';
 import { all, run } from '#storage/database.ts';
 import { LeaseLostError } from '#storage/postgres/postgres-error.ts';
 import { engineLedger, replicaLedgers, type ReplicaLedger } from '../../support/postgres/replica-ledgers.ts';
@@ -394,7 +394,7 @@ describe.each(SERVERS)('%s', (server) => {
     await behind.ledger.recordOutcome(2, 'a', { at: NOW + 7_000, outcome: 'accepted' });
     const changes = await behind.ledger.budgetChanges('a', 0);
     expect(changes.map(({ toUsd }) => toUsd)).toEqual([200, 50, 70]);
-    expect(knownBudget(undefined, changes)?.knownUsd).toBe(70);
+    expect(newestBudget(undefined, changes)?.knownUsd).toBe(70);
     // A clock that is far off dates nothing else.
     await behind.database.transaction(run('UPDATE operations SET at = ?', NOW + 24 * HOUR));
     const third = await behind.ledger.reserve(id, raiseTo(90, a), NOW + 8_000, NO_CAPS);

@@ -4,10 +4,12 @@
  */
 import { denialBy, type Denial, type Proposal } from '#foundation/domain/plan.ts';
 import type { Policy } from '../../policies/policy.ts';
-import type { ExecuteDeps, Run, Step } from './execute-deps.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
 import { GroupStep } from './group-step.ts';
-import { mayNotSend } from './may-not-send.ts';
-import { performOne } from './perform-one.ts';
+import { performOne, type StepResult } from './perform-one.ts';
+import { mayNotSend, type PolicyRun } from './sending.ts';
+
+type Took = StepResult['took'];
 
 /** Results of a run: planned = acted + skipped + failed + unknown + left. */
 export interface RunTotals {
@@ -33,8 +35,13 @@ const MAX_BAD_IN_A_ROW = 3;
  *
  * @param signal an abort lets the request in flight finish, records its outcome and leaves the rest
  */
-export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signal: AbortSignal): Promise<RunTotals> {
-  const counts: Record<Step, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
+export async function execute(
+  policy: Policy,
+  run: PolicyRun,
+  deps: EngineParts,
+  signal: AbortSignal,
+): Promise<RunTotals> {
+  const counts: Record<NonNullable<Took>, number> = { acted: 0, skipped: 0, failed: 0, unknown: 0 };
   const { chosen } = run.plan;
   const byGroup = Map.groupBy(chosen, ({ group }) => group);
   let done = 0;
@@ -74,11 +81,11 @@ export async function execute(policy: Policy, run: Run, deps: ExecuteDeps, signa
     if (stopped !== undefined || reached === chosen.length) break;
   }
   if (counts.skipped === chosen.length) stopped ??= unarchived(unprepared);
-  return { ...counts, left: chosen.length - reached, done, ...(stopped !== undefined && { stopped }) };
+  return { ...counts, left: chosen.length - reached, done, stopped };
 }
 
 /** Number of consecutive failed requests after a step. */
-function nextInARow(before: number, took: Step | undefined): number {
+function nextInARow(before: number, took: Took): number {
   return took === 'failed' || took === 'unknown' ? before + 1 : 0;
 }
 
@@ -108,7 +115,7 @@ const LEAST_UNEXPLAINED = 25;
 function othersDelete(
   policy: Policy,
   before: { readonly inDlq: number | undefined; readonly done: number },
-  deps: ExecuteDeps,
+  deps: EngineParts,
 ): Denial | undefined {
   if (policy.action.type !== 'message-dlq.prune' || before.inDlq === undefined) return undefined;
   const now = deps.facts.dlqMessages(policy.account);
@@ -123,7 +130,7 @@ function othersDelete(
 }
 
 /** Ends the run after a prune with a lost response: its effect is unknown, so the next one waits. */
-function unknownEnds(proposal: Proposal, took: Step | undefined): Denial | undefined {
+function unknownEnds(proposal: Proposal, took: Took): Denial | undefined {
   if (proposal.action !== 'message-dlq.prune' || took !== 'unknown') return undefined;
   return denialBy('cool_down', {
     measured: 'the response to a page was lost: the number of deleted messages is unknown',

@@ -1,19 +1,23 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { Plan, Proposal } from '#foundation/domain/plan.ts';
+import { sent } from '../../guardrails/campaign.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type Policy, type ResumePolicy } from '../../policies/policy.ts';
-import { beginStep, endStep, groupKey } from '../decide/campaigns.ts';
-import type { ExecuteDeps } from './execute-deps.ts';
+import { currentCampaign, groupKey, hadNoEffect, stepOf } from '../decide/campaigns.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
 
-/** Step of a group's campaign, saved before its first intent and after its last. */
+/**
+ * Step of a group's campaign, saved before its first intent and after its last. After a crash, the step and its actions
+ * are found.
+ */
 export class GroupStep {
   readonly #policy: Policy;
   readonly #group: string;
   readonly #plan: Plan;
-  readonly #deps: ExecuteDeps;
+  readonly #deps: EngineParts;
   #campaign: Campaign | undefined;
 
-  constructor(policy: Policy, group: string, plan: Plan, deps: ExecuteDeps) {
+  constructor(policy: Policy, group: string, plan: Plan, deps: EngineParts) {
     this.#policy = policy;
     this.#group = group;
     this.#plan = plan;
@@ -28,22 +32,34 @@ export class GroupStep {
     return id === undefined || step === undefined ? undefined : { ...proposal, campaign: { id, step } };
   }
 
+  /** Ends the step after the last request, whatever the outcome of the run. */
   async end(): Promise<void> {
+    const { ledger, clock, inStep } = this.#deps;
+    const [policy, campaign] = [this.#policy, this.#campaign];
     try {
-      if (this.#campaign !== undefined && isResume(this.#policy))
-        await endStep(this.#policy, this.#campaign, this.#deps);
+      if (campaign === undefined || !isResume(policy)) return;
+      await ledger.changeCampaign(campaign, (present, acts) => {
+        if (present?.id !== campaign.id || acts.every(hadNoEffect)) return undefined;
+        return sent(present, { ...stepOf(acts), now: clock.now(), ramp: policy.ramp });
+      });
     } finally {
-      this.#deps.inStep.delete(this.#key);
+      inStep.delete(this.#key);
     }
   }
 
+  /** @returns undefined if the campaign is no longer the one on which the plan was decided */
   async #begin(policy: ResumePolicy): Promise<Campaign | undefined> {
+    const { ledger, clock, inStep } = this.#deps;
     // First: from here on, settling does not judge the campaign.
-    this.#deps.inStep.add(this.#key);
-    const { campaigns, overruled } = this.#plan;
-    const planned = campaigns.find(({ group }) => group === this.#group);
-    const settle = overruledSettle(policy, overruled);
-    return beginStep(policy, { group: this.#group, planned, settle }, this.#deps);
+    inStep.add(this.#key);
+    const group = this.#group;
+    const planned = this.#plan.campaigns.find((campaign) => campaign.group === group);
+    const settle = overruledSettle(policy, this.#plan.overruled);
+    return ledger.changeCampaign({ policy: policy.name, account: policy.account, group }, (found) => {
+      const present = currentCampaign(policy, group, { found, now: clock.now() });
+      if (planned !== undefined && (present.state !== planned.state || present.step !== planned.step)) return undefined;
+      return { ...present, settle };
+    });
   }
 
   get #key(): string {

@@ -6,15 +6,25 @@ import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Intent, Premises, Refused } from '../../ledger/intents.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { policyScope } from '../guard/authority.ts';
-import { capLimits } from '../decide/cap-limits.ts';
-import { pauseIfMore } from './exceeded-request.ts';
-import type { ExecuteDeps, Run, StepResult } from './execute-deps.ts';
-import { firstDenial, guardsAt, interrupted, interruptedBy } from '../guard/guards-at.ts';
-import { lostLease } from '../guard/lost-lease.ts';
-import { mayNotSend } from './may-not-send.ts';
-import { reportOutcome } from './report-outcome.ts';
+import { capLimits } from '../decide/caps.ts';
 import { returnsIn } from '../decide/returns.ts';
+import { policyScope } from '../guard/authority.ts';
+import { firstDenial, guardsAt, interrupted, interruptedBy, lostLease } from '../guard/checks.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { mayNotSend, pauseIfMore, reportOutcome, type PolicyRun } from './sending.ts';
+
+/** Result of one action; without `took` it was not reached. */
+export interface StepResult {
+  readonly took?: 'acted' | 'skipped' | 'failed' | 'unknown';
+  readonly done?: number;
+  readonly stopped?: Denial;
+  /** True if nothing is left for the later actions. */
+  readonly isLast?: boolean;
+  /** Reason why the action could not be prepared and was skipped. */
+  readonly unprepared?: string;
+}
+
+const OWNER_CONTINUES = 'none is needed: the owner of the account continues';
 
 /** Rejections that the next request would get as well: the first one ends the run. */
 const REFUSES_ALL: Readonly<Record<string, Denial>> = {
@@ -22,11 +32,7 @@ const REFUSES_ALL: Readonly<Record<string, Denial>> = {
   budget: refusal('quota', 'the daemon’s own request budget is exhausted', 'raise the request budget of the account'),
   unauthorized: refusal('service', 'the service does not accept the token', 'check the token of the account'),
   forbidden: refusal('service', 'the token has no write permission', 'configure a token that may write'),
-  lease: refusal(
-    'lease',
-    'the lease on the account is lost, or ends before the response may come',
-    'none is needed: the owner of the account continues',
-  ),
+  lease: refusal('lease', 'the lease on the account is lost, or ends before the response may come', OWNER_CONTINUES),
 };
 
 function refusal(guard: string, measured: string, remedy: string): Denial {
@@ -49,7 +55,7 @@ function refusedBy({ guard, reason: measured }: Refused): Denial {
     }
     case 'claim':
     case 'lease': {
-      return refusal(guard, measured, 'none is needed: the owner of the account continues');
+      return refusal(guard, measured, OWNER_CONTINUES);
     }
   }
 }
@@ -57,9 +63,9 @@ function refusedBy({ guard, reason: measured }: Refused): Denial {
 /** Performs one action. No request is sent without a durable intent, and none is sent twice. */
 export async function performOne(
   policy: Policy,
-  run: Run,
+  run: PolicyRun,
   proposal: Proposal,
-  deps: ExecuteDeps,
+  deps: EngineParts,
   signal: AbortSignal,
 ): Promise<StepResult> {
   if (policy.action.type === 'workflow-dlq.delete' && 'archive' in policy.action) {
@@ -75,8 +81,8 @@ export async function performOne(
   // First: an intent that settling finds without an outcome is in flight, or it was abandoned.
   deps.inFlight.add(key);
   try {
-    const { intent, instead } = await reserve(policy, run, target, deps);
-    if (intent === undefined) return instead;
+    const intent = await reserve(policy, run, target, deps);
+    if (!('id' in intent)) return intent;
     // The run may have been stopped while the intent was stored.
     const denial = signal.aborted ? interrupted(signal) : pausedBy(deps.authority.pausedHere(policy), deps);
     if (denial !== undefined) return await unsent(intent, denial, deps);
@@ -91,39 +97,36 @@ export function inFlightKey(runId: number, { target }: Pick<Proposal, 'target'>)
   return `${runId}\0${target}`;
 }
 
+/** Returns the intent, or the result if there is none. */
 async function reserve(
   policy: Policy,
-  run: Run,
+  run: PolicyRun,
   proposal: Proposal,
-  deps: ExecuteDeps,
-): Promise<
-  { readonly intent: Intent; readonly instead?: never } | { readonly intent?: never; readonly instead: StepResult }
-> {
+  deps: EngineParts,
+): Promise<Intent | StepResult> {
   const { ledger, clock, authority } = deps;
   try {
     const premises = await premisesOf(policy, run, proposal, deps);
-    if (premises === undefined) return { instead: { took: 'skipped' } };
+    if (premises === undefined) return { took: 'skipped' };
     const now = clock.now();
     const reservation = await ledger.reserve(run.id, proposal, now, capLimits(policy, now, deps), premises);
-    if (reservation.ok) return { intent: reservation.intent };
-    if (reservation.guard === 'claim') return { instead: { took: 'skipped' } };
+    if (reservation.ok) return reservation.intent;
+    if (reservation.guard === 'claim') return { took: 'skipped' };
     const paused = reservation.guard === 'kill_switch' && pausedBy(await authority.paused(policy), deps);
-    return { instead: { stopped: paused || refusedBy(reservation) } };
+    return { stopped: paused || refusedBy(reservation) };
   } catch (error) {
     const lost = await lostLease(proposal.account, deps);
-    if (lost !== undefined) {
-      return { instead: { stopped: refusal('lease', lost, 'none is needed: the owner of the account continues') } };
-    }
-    return { instead: { stopped: ledgerFailed('reserve', error, deps) } };
+    if (lost === undefined) return { stopped: ledgerFailed('reserve', error, deps) };
+    return { stopped: refusal('lease', lost, OWNER_CONTINUES) };
   }
 }
 
 /** Returns what the reservation checks again; undefined if it has already changed since the plan. */
 async function premisesOf(
   { name, manual }: Policy,
-  run: Run,
+  run: PolicyRun,
   proposal: Proposal,
-  deps: ExecuteDeps,
+  deps: EngineParts,
 ): Promise<Premises | undefined> {
   const pauses = pausedBy({ reason: 'a pause', remedy: '' }, deps) === undefined ? [] : ['engine', policyScope(name)];
   const plans = [...run.approvals, ...(manual === undefined ? [] : [manualPlanId(name) ?? ''])];
@@ -136,14 +139,14 @@ async function premisesOf(
 }
 
 /** Returns the objection of the guard of pauses to a pause. */
-function pausedBy(paused: ActivePause | undefined, { guards, clock }: ExecuteDeps): Denial | undefined {
+function pausedBy(paused: ActivePause | undefined, { guards, clock }: EngineParts): Denial | undefined {
   if (paused === undefined) return undefined;
   const guard = guardsAt(guards, 'run').filter(({ name }) => name === 'kill_switch');
   return firstDenial(guard, { paused, unmet: [], minInterval: 0, now: clock.now() });
 }
 
 /** Records that a reserved action was not sent: its run was stopped in the meantime. */
-async function unsent({ id, at, proposal }: Intent, stopped: Denial, deps: ExecuteDeps): Promise<StepResult> {
+async function unsent({ id, at, proposal }: Intent, stopped: Denial, deps: EngineParts): Promise<StepResult> {
   const detail = `not sent: ${stopped.reason}`;
   try {
     await deps.ledger.recordOutcome(id, proposal.account, { at, outcome: 'confirmed_not_applied', detail });
@@ -155,7 +158,7 @@ async function unsent({ id, at, proposal }: Intent, stopped: Denial, deps: Execu
 }
 
 /** Adds the entries that the collector has listed since the plan: this action does not cause their return. */
-function withListed(proposal: Proposal, { board, ledger }: ExecuteDeps): Proposal {
+function withListed(proposal: Proposal, { board, ledger }: EngineParts): Proposal {
   if (proposal.action !== 'workflow-dlq.resume') return proposal;
   return returnsIn(board.latest(proposal.account, 'workflowDlq')?.rows, ledger.instance).notedIn(proposal);
 }
@@ -167,7 +170,7 @@ function withUniqueTarget(runId: number, proposal: Proposal): Proposal {
   return proposal;
 }
 
-async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
+async function send(intent: Intent, deps: EngineParts): Promise<StepResult> {
   const { ledger, clock } = deps;
   const { proposal } = intent;
   const request = deps.actions.describe(proposal, { instance: ledger.instance });
@@ -177,34 +180,28 @@ async function send(intent: Intent, deps: ExecuteDeps): Promise<StepResult> {
   // The intent's time was checked; the clock may have been set since.
   const at = intent.at + Math.round(durationMs);
   const surplus = await pauseIfMore(proposal, request, result, deps);
+  const { outcome } = result;
+  const { newRunId, done } = result.outcome === 'accepted' ? result : {};
   const detail = result.outcome === 'accepted' ? surplus?.reason : result.detail;
-  const newRunId = result.outcome === 'accepted' ? result.newRunId : undefined;
-  const done = result.outcome === 'accepted' ? result.done : undefined;
   try {
-    await ledger.recordOutcome(intent.id, proposal.account, {
-      at,
-      outcome: result.outcome,
-      ...(detail !== undefined && { detail }),
-      ...(newRunId !== undefined && { newRunId }),
-      ...(done !== undefined && { done }),
-    });
+    await ledger.recordOutcome(intent.id, proposal.account, { at, outcome, detail, newRunId, done });
   } catch (error) {
     // The intent stays without an outcome: it becomes unknown, and later reads resolve it.
     return { took: 'unknown', stopped: ledgerFailed('record-outcome', error, deps) };
   }
-  reportOutcome(proposal, { outcome: result.outcome, durationMs, detail, done }, deps);
+  reportOutcome(proposal, { outcome, durationMs, detail, done }, deps);
   if (result.outcome === 'accepted') {
     const isLast = proposal.action === 'message-dlq.prune' && result.done < proposal.items;
-    return { took: 'acted', done: result.done, isLast, ...(surplus !== undefined && { stopped: surplus }) };
+    return { took: 'acted', done: result.done, isLast, stopped: surplus };
   }
   const stopped = result.code === undefined ? undefined : REFUSES_ALL[result.code];
   if (result.outcome === 'rejected' && stopped === undefined) {
     deps.rejections.add(proposal.account, proposal.target, at);
   }
-  return { took: result.outcome === 'rejected' ? 'failed' : 'unknown', ...(stopped !== undefined && { stopped }) };
+  return { took: result.outcome === 'rejected' ? 'failed' : 'unknown', stopped };
 }
 
-function ledgerFailed(operation: string, error: unknown, deps: ExecuteDeps): Denial {
+function ledgerFailed(operation: string, error: unknown, deps: EngineParts): Denial {
   reportStoreFailure(deps.events, operation, error);
   return denialBy('ledger', {
     measured: errorMessage(error),

@@ -7,15 +7,12 @@ import { lift } from '../../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type Policy } from '../../policies/policy.ts';
 import { announceApprovals } from '../run/announce.ts';
-import { overruleSettle } from '../decide/campaigns.ts';
+import { overruleSettle } from '../settle/campaigns.ts';
 import { stillShows } from '../run/grants.ts';
 import { makePlan, UNDONE, wouldAct } from './make-plan.ts';
-import type { ManualPlans } from '../run/manual-plans.ts';
-import { pruneBound } from '../decide/prune-grant.ts';
-import type { RunDeps, RunOptions } from '../run/run-policy.ts';
+import { boundsOf, type RunDeps, type RunOptions } from '../run/run-policy.ts';
 import type { RunResult } from '../run/run-result.ts';
 import { haltKey } from '../../ledger/shown-group.ts';
-import type { Turns } from '../run/turns.ts';
 
 /** Milliseconds during which an applied manual plan continues. */
 const MANUAL_APPROVED_FOR_MS = 7 * 86_400_000;
@@ -23,13 +20,9 @@ const MANUAL_APPROVED_FOR_MS = 7 * 86_400_000;
 const RAISE_APPROVED_FOR_MS = 3_600_000;
 
 export interface CommandDeps extends RunDeps {
-  readonly manual: ManualPlans;
-  readonly byName: ReadonlyMap<string, Policy>;
   /** Runs a policy in its turn: runs of one policy never overlap. */
   inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
   runSoon(policy: string): void;
-  /** Turns of the changes of campaigns with their conditions. */
-  readonly verdicts: Turns;
   /** Resolves the outcomes of earlier actions, and judges the steps that are due. */
   settle(signal: AbortSignal): Promise<void>;
 }
@@ -57,11 +50,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
   if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(found);
   if (mode === 'off' || mode === 'audit') {
-    return {
-      ok: false,
-      code: 'mode',
-      message: modeMessage(found, deps),
-    };
+    return { ok: false, code: 'mode', message: modeMessage(found, deps) };
   }
   // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
@@ -81,18 +70,10 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
       await deps.settle(signal);
     }
   }
-  const prune = pruneBound(stored.plan);
   const result = await deps.inTurn(found, {
     trigger: { kind: 'hand' },
     signal,
-    applied: {
-      plan: stored.plan.id,
-      lasts,
-      accept,
-      targets: stored.targets,
-      ...(prune !== undefined && { prune }),
-      ...(stored.plan.overruled !== undefined && { overruled: stored.plan.overruled }),
-    },
+    applied: { plan: stored.plan.id, lasts, accept, ...boundsOf(stored) },
   });
   if (isTaken) return decidedMeanwhile(stored, deps);
   return { ok: true, plan: stored.plan, result, stored: await present(stored, deps) };
@@ -156,7 +137,7 @@ export async function rejectPlan(id: string, person: Person, deps: CommandDeps):
 
 /** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
 export async function liftHalts(scope: string | undefined, deps: CommandDeps): Promise<number> {
-  return deps.verdicts.take('campaigns', async () => {
+  return deps.verdicts.run(async () => {
     let lifted = 0;
     for (const campaign of await deps.ledger.campaigns()) {
       const isMeant = scope === `policy/${campaign.policy}` || scope === `group/${campaign.policy}/${campaign.group}`;
@@ -173,14 +154,8 @@ export async function liftHalts(scope: string | undefined, deps: CommandDeps): P
 function policyWith(name: string, overruled: PlanRequest['overrule'], deps: CommandDeps): Policy | Refusal {
   const policy = deps.policies.find((one) => one.name === name);
   if (policy === undefined) {
-    return {
-      ok: false,
-      code: 'unknown_policy',
-      message: unknownPolicy(
-        name,
-        deps.policies.map((one) => one.name),
-      ),
-    };
+    const names = deps.policies.map((one) => one.name);
+    return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, names) };
   }
   if (overruled === undefined) return policy;
   const changed = overrule(policy, overruled.settings);
@@ -216,11 +191,8 @@ export async function usable(
 ): Promise<StoredPlan | Refusal> {
   const stored = await deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
-    return {
-      ok: false,
-      code: 'unknown_plan',
-      message: `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`,
-    };
+    const message = `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`;
+    return { ok: false, code: 'unknown_plan', message };
   }
   return states.includes(stored.state) ? stored : decided(stored);
 }
@@ -242,9 +214,6 @@ export function decided({ plan, state, by, reason, replacedBy }: StoredPlan): Re
     return { ok: false, code: 'expired', message };
   }
   const who = replacedBy ?? by;
-  return {
-    ok: false,
-    code: 'decided',
-    message: `Plan ${plan.id} is ${state}${who === undefined ? '' : ` by ${who}`}${why}.`,
-  };
+  const message = `Plan ${plan.id} is ${state}${who === undefined ? '' : ` by ${who}`}${why}.`;
+  return { ok: false, code: 'decided', message };
 }

@@ -2,17 +2,17 @@
  * Explains an id: the object it names, the verdict of each policy on it now, and earlier actions on it. Reads the
  * service and sends nothing that acts.
  */
-import { denialBy, foundBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
+import { denialBy, type Denial, type Plan } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { missedFilter } from '../../guardrails/read-guards.ts';
 import type { Explained, Explanation, Refusal } from '../../ledger/commands.ts';
 import type { Policy, WorkflowDlqPolicy } from '../../policies/policy.ts';
-import { hearClock } from '../guard/clock-denial.ts';
+import { authorityDenial } from '../act/sending.ts';
 import { decide } from '../decide/decide.ts';
 import type { Decision } from '../decide/plan-draft.ts';
 import { grantOf, rejectionOf } from '../run/grants.ts';
 import { groupOf } from '../decide/group-facts.ts';
-import { firstDenial, guardsAt } from '../guard/guards-at.ts';
+import { hearClock } from '../guard/checks.ts';
 import { actionsOn, lookUp, type Found } from './look-up.ts';
 import { contextOf, type RunDeps } from '../run/run-policy.ts';
 
@@ -47,7 +47,7 @@ export async function explain(id: string, deps: RunDeps, signal: AbortSignal): P
     const of = { policy: policy.name, source: policy.source };
     policies.push({ ...of, ...(await verdictOf(policy, found, deps, signal)) });
   }
-  return { ok: true, id, ...(found !== undefined && { subject: found.subject }), policies, actions };
+  return { ok: true, id, subject: found?.subject, policies, actions };
 }
 
 /** Returns true if the policy acts on such an object. A prune lists nothing, and a budget has no entries. */
@@ -71,21 +71,14 @@ async function verdictOf(
   const missed = found?.entry && selectMisses(policy as WorkflowDlqPolicy, found.entry, at);
   if (missed !== undefined) return { verdict: 'left_out', denial: missed };
   await hearClock(policy.account, deps, signal);
-  const trigger = { kind: 'hand' } as const;
-  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
-  const stopped = firstDenial(guardsAt(deps.guards, 'run'), facts);
-  const context = {
-    ...(await contextOf(policy, { at, trigger, signal }, deps)),
-    watched,
-    ...(stopped !== undefined && { stopped }),
-  };
-  const decision = await decide(policy, context, deps);
+  const context = await contextOf(policy, { at, trigger: { kind: 'hand' }, signal }, deps);
+  const { stopped } = context;
+  const decision = await decide(policy, { ...context, watched }, deps);
   signal.throwIfAborted();
   const { plan, targets, tally } = decision;
   if (plan.state === 'aborted') {
     // A run that is stopped before it reads does not abort.
-    const denial = stopped ?? plan.stopped;
-    return { verdict: 'stopped', ...(denial && { denial }) };
+    return { verdict: 'stopped', denial: stopped ?? plan.stopped };
   }
   if (!targets.includes(watched)) {
     return tally.watchedDenial === undefined
@@ -123,15 +116,11 @@ async function mayNotAct(
   { plan }: Decision,
   deps: RunDeps,
 ): Promise<Denial | undefined> {
-  const { needsApproval } = plan;
   const now = deps.clock.now();
   const grant = grantOf(policy, await deps.ledger.storedPlans(['approved'], now), now);
-  const denial = firstDenial(guardsAt(deps.guards, 'act'), {
-    ...deps.authority.mode(policy),
-    isApproved: grant?.only.has(watched) === true,
-    ...(needsApproval !== undefined && { needsApproval: `${needsApproval.guard}: ${foundBy(needsApproval)}` }),
-    probationLeft: await deps.authority.probationLeft(policy),
-  });
+  const isApproved = grant?.only.has(watched) === true;
+  const probationLeft = await deps.authority.probationLeft(policy);
+  const denial = authorityDenial(policy, { plan, isApproved, probationLeft }, deps);
   if (denial?.guard !== 'approval') return denial;
   return (await rejectionOf(plan, { ledger: deps.ledger, now })) ?? denial;
 }

@@ -1,9 +1,7 @@
 /** Lookup of an id: the entry, run or message that it names, and the actions on it. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import type { History } from '../../ledger/history.ts';
 import type { ActionRecord } from '../../ledger/intents.ts';
-import type { Signals } from '../../ledger/signals.ts';
 import type { Refusal, Subject } from '../../ledger/commands.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
@@ -15,7 +13,7 @@ export type Found =
   | { readonly subject: Subject; readonly deadLetter: DeadLetter; readonly entry?: never }
   | { readonly subject: Subject; readonly entry?: never; readonly deadLetter?: never };
 
-type LookUpDeps = Pick<EngineDeps<History & Signals>, 'actions' | 'board' | 'ledger'>;
+type LookUpDeps = Pick<EngineDeps, 'actions' | 'board' | 'ledger'>;
 
 /** Finds an id in memory first, then by reading the service; undefined if it is unknown. */
 export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
@@ -40,7 +38,7 @@ export async function lookUp(id: string, deps: LookUpDeps, signal: AbortSignal):
     const { workflowRunId } = message;
     const run = workflowRunId === undefined ? undefined : named(workflowRunId, account, listing.entries);
     if (run !== undefined) return { ...run, subject: { ...run.subject, messageId: id } };
-    return { subject: { account, in: 'log', messageId: id, ...(workflowRunId !== undefined && { workflowRunId }) } };
+    return { subject: { account, in: 'log', messageId: id, workflowRunId } };
   }
   if (unread.length === 0) return undefined;
   const message = `The id ${id.slice(0, 200)} was not found, but some reads failed: ${unread.join('; ')}.`;

@@ -3,10 +3,9 @@ import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { PlanRequest } from '../../ledger/commands.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { clockDenial, hearClock } from '../guard/clock-denial.ts';
 import { decide } from '../decide/decide.ts';
-import { firstDenial, guardsAt } from '../guard/guards-at.ts';
 import type { Decision, PlanContext } from '../decide/plan-draft.ts';
+import { clockDenial, hearClock } from '../guard/checks.ts';
 import { contextOf, type RunDeps } from '../run/run-policy.ts';
 
 /** Milliseconds during which a kept plan can be applied. */
@@ -21,16 +20,12 @@ export async function makePlan(
 ): Promise<{ readonly ok: true; readonly plan: Plan; readonly missing?: readonly string[] }> {
   await hearClock(found.account, deps, signal);
   const at = deps.clock.now();
-  const decided = await decideNow(
-    found,
-    { at, signal, ...(request.overrule && { overruled: request.overrule }) },
-    deps,
-  );
+  const decided = await decideNow(found, { at, signal, overruled: request.overrule }, deps);
   signal.throwIfAborted();
   const { missing } = decided;
   const stored = await storedFor(found, decided, { request, at }, deps);
   const plan = stored === undefined ? decided.plan : { ...decided.plan, id: stored.plan.id };
-  return { ok: true, plan, ...(missing !== undefined && { missing }) };
+  return { ok: true, plan, missing };
 }
 
 /**
@@ -43,7 +38,7 @@ export async function wouldAct(
   deps: RunDeps,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const bound = { only: new Set(targets), ...(overruled !== undefined && { overruled }), assumesJudged: true };
+  const bound = { only: new Set(targets), overruled, assumesJudged: true };
   const { plan } = await decideNow(found, { at: deps.clock.now(), signal, ...bound }, deps);
   return plan.state === 'changes';
 }
@@ -53,11 +48,8 @@ async function decideNow(
   { at, signal, ...over }: Pick<PlanContext, 'at' | 'signal' | 'overruled' | 'only' | 'assumesJudged'>,
   deps: RunDeps,
 ): Promise<Decision> {
-  const trigger = { kind: 'hand' } as const;
-  const context = await contextOf(found, { at, trigger, signal }, deps);
-  const facts = await deps.authority.runFacts(found, { first: true, trigger });
-  const stopped = firstDenial(guardsAt(deps.guards, 'run'), facts);
-  return decide(found, { ...context, ...over, ...(stopped !== undefined && { stopped }) }, deps);
+  const context = await contextOf(found, { at, trigger: { kind: 'hand' }, signal }, deps);
+  return decide(found, { ...context, ...over }, deps);
 }
 
 /** Keeps a plan if that is requested. Else returns the undecided plan with the same content, if there is one. */
@@ -69,8 +61,10 @@ async function storedFor(
 ): Promise<StoredPlan | undefined> {
   // A plan kept with a wrong time could be applied for too long.
   if (request.keep && allowedOf(plan) > 0 && clockDenial(found.account, deps) === undefined) {
-    const draft = { plan, targets, savedAt: at, expiresAt: at + SHOWN_FOR_MS, state: 'draft' as const };
-    return deps.ledger.savePlan({ ...draft, by: request.by, ...reasonOf(found, request) });
+    const { by, overrule } = request;
+    const reason = found.manual?.reason ?? overrule?.reason;
+    const expiresAt = at + SHOWN_FOR_MS;
+    return deps.ledger.savePlan({ plan, targets, savedAt: at, expiresAt, state: 'draft', by, reason });
   }
   const known = await deps.ledger.storedPlan(plan.hash, at);
   return known !== undefined && UNDONE.includes(known.state) ? known : undefined;
@@ -78,8 +72,3 @@ async function storedFor(
 
 /** States of a plan that can still be applied. */
 export const UNDONE: readonly StoredPlan['state'][] = ['draft', 'pending', 'approved'];
-
-function reasonOf({ manual }: Policy, { overrule }: PlanRequest): { readonly reason?: string } {
-  const reason = manual?.reason ?? overrule?.reason;
-  return reason === undefined ? {} : { reason };
-}

@@ -1,12 +1,9 @@
 /** Commands of operators for manual plans: make one from a selection, and cancel it. */
 import { hash } from 'node:crypto';
-import type { Selection } from '#foundation/domain/selection.ts';
-import { selectionFault } from '#foundation/domain/selection.ts';
+import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../../ledger/commands.ts';
-import type { Signals } from '../../ledger/signals.ts';
 import { decided, decidedMeanwhile, usable, type CommandDeps } from './commands.ts';
 import { makePlan } from './make-plan.ts';
-import type { EngineDeps } from '../facts/engine-deps.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
 const ID_LENGTH = 10;
@@ -28,9 +25,9 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
   const manual = { by, reason, selection };
   const id = await freeId(JSON.stringify([at, manual]), at, deps);
   const overruled = overrule && { settings: overrule, reason };
-  const policy = deps.manual.policyOf({ id, account, manual, ...(overruled && { overruled }) });
+  const policy = deps.manual.policyOf({ id, account, manual, overruled });
   if (typeof policy === 'string') return { ok: false, code: 'bad_override', message: policy };
-  const made = await makePlan(policy, { by, keep: true, ...(overruled && { overrule: overruled }) }, deps, signal);
+  const made = await makePlan(policy, { by, keep: true, overrule: overruled }, deps, signal);
   const { ids = [] } = selection;
   return ids.length > 0 && made.missing?.length === ids.length ? unknownIds(ids, account, deps) : made;
 }
@@ -77,12 +74,11 @@ function accountOf({ account }: Selection, { actions, accounts }: CommandDeps): 
   return only !== undefined && known.length === 1 ? only : bad(`the selection needs an account: ${known.join(', ')}`);
 }
 
-type LookDeps = Pick<EngineDeps<Signals>, 'board' | 'ledger'>;
+function isRun(id: string, account: string, { board }: CommandDeps): boolean {
+  return board.latest(account, 'workflowDlq')?.rows.some(({ dlqId }) => dlqId === id) === true;
+}
 
-const isRun = (id: string, account: string, { board }: LookDeps): boolean =>
-  board.latest(account, 'workflowDlq')?.rows.some(({ dlqId }) => dlqId === id) === true;
-
-async function messageIds(account: string, { ledger }: LookDeps): Promise<ReadonlySet<string>> {
+async function messageIds(account: string, { ledger }: CommandDeps): Promise<ReadonlySet<string>> {
   const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
   return new Set(deadLetters.map(({ dlqId }) => dlqId));
 }

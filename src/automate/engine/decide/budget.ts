@@ -7,24 +7,17 @@ import { formatDuration } from '#foundation/domain/duration.ts';
 import { denialBy, type BudgetProposal } from '#foundation/domain/plan.ts';
 import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { RaiseFacts } from '../../guardrails/guard.ts';
-import type { BudgetFacts, KnownBudget } from '../../policies/facts.ts';
+import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { BudgetPolicy } from '../../policies/policy.ts';
-import type { PolicyMemory, Readings } from '../../ledger/runs.ts';
-import type { Trust } from '../../ledger/trust.ts';
-import type { Raises, Usage } from '../../ledger/usage.ts';
-import { capsOf } from './cap-limits.ts';
-import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide-deps.ts';
-import { guardsAt } from '../guard/guards-at.ts';
+import type { Readings } from '../../ledger/runs.ts';
+import { guardsAt } from '../guard/checks.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { capsOf, withinCaps } from './caps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const MAX_BUDGET_USD = 10_000;
 
-export async function decideBudget(
-  policy: BudgetPolicy,
-  context: PlanContext,
-  deps: DecideDeps<PolicyMemory & Raises & Trust & Usage>,
-): Promise<Decision> {
+export async function decideBudget(policy: BudgetPolicy, context: PlanContext, deps: EngineParts): Promise<Decision> {
   const draft = new Draft(policy, context);
   const now = deps.clock.now();
   const { spend, known, doubt } = await deps.facts.budget(policy.account);
@@ -35,33 +28,37 @@ export async function decideBudget(
     const verdict = policy.where.evaluate({ spend, budget: known }, context.trigger);
     if (verdict !== 'match') {
       const nothing = draft.finish({ matched: 0, evaluationErrors: verdict === 'error' ? 1 : 0 });
-      return { ...nothing, ...(seen !== undefined && { readings: 'none' as const }) };
+      return { ...nothing, readings: seen && 'none' };
     }
   }
   const apart = apartOf(policy, spend);
   const readings = counted(seen, spend.at ?? now, apart);
   // Unknown data neither breaks a series of readings nor adds one.
-  const met = known !== undefined && spend.fresh && readings !== seen && { readings };
+  const met = known !== undefined && spend.fresh && readings !== seen ? { readings } : {};
   const toUsd = known === undefined ? undefined : raised(policy, known.knownUsd);
   const raises = await deps.ledger.raises(policy.account, sinceMonth(now));
-  const tooFew = unconfirmed(policy, readings, apart);
-  const { maxPerMonth, maxRaisePerMonthUsd } = policy.limits;
   const facts: RaiseFacts = {
     spend,
-    ...(known !== undefined && { known }),
-    ...(toUsd !== undefined && { toUsd }),
-    ...(doubt !== undefined && { doubt }),
-    ...(tooFew !== undefined && { unconfirmed: tooFew }),
+    known,
+    toUsd,
+    doubt,
+    unconfirmed: unconfirmed(policy, readings, apart),
     ceilingUsd: policy.action.ceilingUsd,
     monthEndsAt: startOfMonth(monthOf(now - CLOCK_MARGIN_MS) + 1) + CLOCK_MARGIN_MS,
     raisesThisMonth: raises.length,
     raisedThisMonthUsd: raises.reduce((sum, raise) => sum + raise.toUsd - raise.fromUsd, 0),
-    ...(maxPerMonth !== undefined && { maxPerMonth }),
-    ...(maxRaisePerMonthUsd !== undefined && { maxRaisePerMonthUsd }),
+    maxPerMonth: policy.limits.maxPerMonth,
+    maxRaisePerMonthUsd: policy.limits.maxRaisePerMonthUsd,
     isApproved: context.only !== undefined,
     now,
   };
-  askGuards(facts, draft, deps);
+  for (const guard of guardsAt(deps.guards, 'budget')) {
+    const found = guard.check(facts);
+    if (found === undefined) continue;
+    const denial = denialBy(guard.name, found.hold);
+    if (found.verdict === 'hold') draft.hold(denial);
+    else draft.needsApproval ??= denial;
+  }
   if (known === undefined || toUsd === undefined || !(toUsd > known.knownUsd)) {
     return { ...draft.finish({ matched: 1, backlog: 1 }), ...met };
   }
@@ -83,16 +80,6 @@ export async function decideBudget(
   const chosen = withinCaps(policy, isApproved ? [proposal] : [], { draft, caps }, deps);
   const backlog = isApproved ? 1 - chosen.length : 0;
   return { ...draft.finish({ matched: 1, chosen, backlog, caps }), ...met };
-}
-
-function askGuards(facts: RaiseFacts, draft: Draft, { guards }: Pick<DecideDeps, 'guards'>): void {
-  for (const guard of guardsAt(guards, 'budget')) {
-    const found = guard.check(facts);
-    if (found === undefined) continue;
-    const denial = denialBy(guard.name, found.hold);
-    if (found.verdict === 'hold') draft.hold(denial);
-    else draft.needsApproval ??= denial;
-  }
 }
 
 /** When the budget is nearly used up, readings may follow each other faster. */
@@ -139,9 +126,6 @@ function raised(policy: BudgetPolicy, fromUsd: number): number {
 }
 
 function knowledge({ knownUsd, origin, assertedAt }: KnownBudget, now: number): string {
-  const from = {
-    configuration: 'asserted in the configuration',
-    ledger: 'set by this daemon',
-  };
+  const from = { configuration: 'asserted in the configuration', ledger: 'set by this daemon' };
   return `The known budget is $${knownUsd}: ${from[origin]}, ${formatDuration(Math.max(0, now - assertedAt))} ago.`;
 }

@@ -8,20 +8,13 @@ import { hash } from 'node:crypto';
 import { isStamp, newestStamp, parseStamp, type Stamp } from '#foundation/domain/lineage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Candidate } from '../../guardrails/guard.ts';
-import type { History } from '../../ledger/history.ts';
-import type { Identity } from '../../ledger/trust.ts';
-import type { Rejections } from './rejections.ts';
-
-interface Known {
-  readonly ledger: Identity & History;
-  readonly rejections: Rejections;
-}
+import type { EngineParts } from '../guard/engine-parts.ts';
 
 /** Returns the candidates, oldest failure first: the entries that expire first are repaired first. */
 export async function candidates(
   account: string,
   entries: readonly WorkflowDlqEntry[],
-  { ledger, rejections }: Known,
+  { ledger, rejections }: Pick<EngineParts, 'ledger' | 'rejections'>,
 ): Promise<Candidate[]> {
   const resumed = await ledger.lineagesOfRuns(
     account,
@@ -52,10 +45,10 @@ export async function candidates(
         entry,
         lineage,
         attempts: Math.max(history?.attempts ?? 0, own?.attempt ?? 0),
-        ...(history?.lastAttemptAt !== undefined && { lastAttemptAt: history.lastAttemptAt }),
+        lastAttemptAt: history?.lastAttemptAt,
         rejections: refused?.count ?? 0,
-        ...(refused !== undefined && { lastRejectedAt: refused.at }),
-        ...(foreign !== undefined && { stampedBy: foreign.instance }),
+        lastRejectedAt: refused?.at,
+        stampedBy: foreign?.instance,
         sentBefore: claims.has(entry.dlqId),
         lineageTaken,
       };
@@ -78,7 +71,7 @@ function stampsOf(entries: readonly WorkflowDlqEntry[], instance: string): Reado
       const labels = same.flatMap((entry) => entry.labels);
       const own = newestStamp(labels, instance);
       const foreign = labels.map(parseStamp).find((stamp) => stamp && stamp.instance !== instance);
-      return [workflowRunId, { ...(own && { own }), ...(foreign && { foreign }) }];
+      return [workflowRunId, { own, foreign }];
     }),
   );
 }

@@ -1,5 +1,4 @@
 /** Decision: read, test, choose. It neither acts nor writes. A run and a dry run are the same up to this point. */
-import type { Denial } from '#foundation/domain/plan.ts';
 import type {
   BudgetPolicy,
   MessageDeletePolicy,
@@ -11,13 +10,13 @@ import { decideBudget } from './budget.ts';
 import { decideDeadLetters } from './dead-letters.ts';
 import { decidePrune } from './prune.ts';
 import { decideWorkflowDlq } from './workflow-dlq.ts';
-import type { DecideDeps } from './decide-deps.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 /**
  * Decides by the action's type. The casts are needed, since a switch over a nested member does not narrow the union.
  */
-export async function decide(policy: Policy, context: PlanContext, deps: DecideDeps): Promise<Decision> {
+export async function decide(policy: Policy, context: PlanContext, deps: EngineParts): Promise<Decision> {
   switch (policy.action.type) {
     case 'workflow-dlq.resume':
     case 'workflow-dlq.delete':
@@ -32,6 +31,6 @@ export async function decide(policy: Policy, context: PlanContext, deps: DecideD
 }
 
 /** Decision without a read: an earlier guard has already denied the run. */
-export function unread(policy: Policy, context: PlanContext, stopped: Denial): Decision {
-  return new Draft(policy, { ...context, stopped }).finish({});
+export function unread(policy: Policy, context: PlanContext): Decision {
+  return new Draft(policy, context).finish({});
 }

@@ -16,12 +16,12 @@ import type { ActionRecord } from '../../ledger/intents.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type ResumePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.ts';
-import type { DecideDeps } from './decide-deps.ts';
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
-import { guardsAt } from '../guard/guards-at.ts';
+import type { EngineDeps } from '../facts/engine-deps.ts';
+import { guardsAt } from '../guard/checks.ts';
 import type { Draft } from './plan-draft.ts';
 
-type RunProposal = ResumeProposal | WorkflowDeleteProposal;
+export type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
 interface Choosing {
   readonly population: Population;
@@ -40,7 +40,7 @@ export function chooseByGroup(
   policy: WorkflowDlqPolicy,
   matched: readonly Candidate[],
   choosing: Choosing,
-  deps: Pick<DecideDeps, 'facts' | 'guards'>,
+  deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): { readonly allowed: readonly RunProposal[]; readonly campaigns: readonly PlanCampaign[] } {
   // A delete has no ramp and no destination: its tripwire, grace period and caps limit it.
   if (!isResume(policy)) return { allowed: matched.map(choosing.propose), campaigns: [] };
@@ -61,8 +61,8 @@ export function chooseByGroup(
       verified: campaign.verified,
       judged: campaign.judged,
       matched: members.length,
-      ...(campaign.until !== undefined && { until: campaign.until }),
-      ...(held !== undefined && { held }),
+      until: campaign.until,
+      held,
     });
     if (held !== undefined && size === 0) holds.push(held);
   }
@@ -80,7 +80,7 @@ export function chooseByGroup(
 
 /** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
 function campaignIn(
-  { overruled, assumesJudged }: Draft,
+  { context: { overruled, assumesJudged } }: Draft,
   policy: ResumePolicy,
   { found, acts, now }: { readonly found: Campaign; readonly acts: readonly ActionRecord[]; readonly now: number },
 ): Campaign {
@@ -95,7 +95,7 @@ function oneGroup(
   group: string,
   members: readonly Candidate[],
   { arrivals, campaigns, now, draft, propose }: ChoosingOne,
-  deps: Pick<DecideDeps, 'facts' | 'guards'>,
+  deps: Pick<EngineDeps, 'facts' | 'guards'>,
 ): {
   readonly now: readonly RunProposal[];
   readonly size: number;
@@ -106,13 +106,12 @@ function oneGroup(
   const acts = campaigns.acts.get(found.id) ?? [];
   const campaign = campaignIn(draft, policy, { found, acts, now });
   const host = hostOfGroup(group);
-  const deliveries = host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS);
   const facts: GroupFacts = {
     action: policy.action.type,
     group,
-    ...(host !== undefined && { destination: host }),
+    destination: host,
     matched: members.length,
-    ...(deliveries !== undefined && { deliveries }),
+    deliveries: host === undefined ? undefined : deps.facts.deliveries(policy.account, host, DELIVERIES_MS),
     arrivals: arrivals(group),
     campaign,
     now,
@@ -133,5 +132,5 @@ function oneGroup(
     // The first entries of a campaign are sent without retries, so that their outcome is known soon.
     ...(isCanary && { retries: 0 }),
   }));
-  return { now: chosen, size, campaign, ...(held !== undefined && { held }) };
+  return { now: chosen, size, campaign, held };
 }

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
+import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Readings } from '../../ledger/runs.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { selectionOf, type PruneBound } from './prune-grant.ts';
-import { Tally } from './tally.ts';
 
 /** Input of a decision, before anything is read. */
 export interface PlanContext {
@@ -47,6 +47,54 @@ export interface Decision {
   readonly readings?: Readings | 'none';
 }
 
+/**
+ * Maximum number of reasons. Others can write a part of a reason (a stamp's instance), so further reasons are counted
+ * together.
+ */
+const MAX_REASONS = 200;
+
+/** Denied entries, counted by guard and reason. */
+export class Tally {
+  readonly #rows = new Map<string, { guard: string; reason: string; count: number; until: number }>();
+  readonly #watched: string | undefined;
+  /** Entries whose denial ends by itself. */
+  readonly waiting = new Set<string>();
+  /** Denial of the watched entry. */
+  watchedDenial: Denial | undefined;
+
+  /** @param watched dlqId of an entry whose own denial is required */
+  constructor(watched?: string) {
+    this.#watched = watched;
+  }
+
+  /** @param until epoch milliseconds when the reason ends */
+  add(
+    guard: string,
+    reason: string,
+    { dlqId, until = Infinity }: { readonly dlqId?: string; readonly until?: number } = {},
+  ): void {
+    if (dlqId !== undefined && dlqId === this.#watched)
+      this.watchedDenial = { guard, reason: withUntil(reason, until) };
+    if (dlqId !== undefined && until !== Infinity) this.waiting.add(dlqId);
+    const full = this.#rows.size >= MAX_REASONS && !this.#rows.has(`${guard}\0${reason}`);
+    const shown = full ? 'other' : reason;
+    const key = `${guard}\0${shown}`;
+    const row = getOrAdd(this.#rows, key, () => ({ guard, reason: shown, count: 0, until: Infinity }));
+    row.count++;
+    row.until = Math.min(row.until, until);
+  }
+
+  rows(): Plan['skipped'] {
+    return [...this.#rows.values()]
+      .sort((a, b) => b.count - a.count)
+      .map(({ guard, reason, count, until }) => ({ guard, reason: withUntil(reason, until), count }));
+  }
+}
+
+function withUntil(reason: string, until: number): string {
+  return until === Infinity ? reason : `${reason}, next ${new Date(until).toISOString().slice(0, 16)}Z`;
+}
+
 /** Maximum number of missing ids that a note names. */
 const MOST_NAMED = 10;
 
@@ -54,48 +102,43 @@ const MOST_NAMED = 10;
 const MOST_DEFERRED = 50;
 
 /** Returns the allowed actions that are not in this run, up to the maximum. */
-export function deferredOf(allowed: Iterable<Proposal>, chosen: readonly Proposal[]): Pick<Plan, 'deferred'> {
+export function deferredOf(allowed: Iterable<Proposal>, chosen: readonly Proposal[]): Plan['deferred'] {
   const going = new Set(chosen.map(({ target }) => target));
   const deferred: Proposal[] = [];
   for (const proposal of allowed) {
     if (deferred.length === MOST_DEFERRED) break;
     if (!going.has(proposal.target)) deferred.push(proposal);
   }
-  return deferred.length === 0 ? {} : { deferred };
+  return deferred.length === 0 ? undefined : deferred;
 }
 
 export class Draft {
   readonly tally: Tally;
   readonly checks: { guard: string; passed: boolean; reason: string }[] = [];
   readonly notes: string[] = [];
+  readonly context: PlanContext;
   readonly #policy: Policy;
-  readonly #context: PlanContext;
   /** First guard that held the whole run. */
   stopped: Denial | undefined;
   needsApproval: Denial | undefined;
 
   constructor(policy: Policy, context: PlanContext) {
     this.#policy = policy;
-    this.#context = context;
+    this.context = context;
     this.tally = new Tally(context.watched);
     this.stopped = context.stopped;
   }
 
-  get overruled(): Plan['overruled'] {
-    return this.#context.overruled;
-  }
-
-  get assumesJudged(): boolean {
-    return this.#context.assumesJudged === true;
-  }
-
-  /** Notes selected ids that are not there; the plan leaves them out. */
-  noteMissing(ids: readonly string[], place: string): void {
-    if (ids.length === 0) return;
+  /** Notes the selected ids of a manual plan that are not there; the plan leaves them out. @returns them */
+  missingFrom(known: Iterable<string>, place: string): readonly string[] {
+    const all = new Set(known);
+    const ids = (this.#policy.manual?.selection.ids ?? []).filter((id) => !all.has(id));
+    if (ids.length === 0) return ids;
     const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : '';
     const one = ids.length === 1 ? 'id is' : 'ids are';
     const named = ids.slice(0, MOST_NAMED).map((id) => id.slice(0, 100));
     this.notes.push(`${ids.length} selected ${one} not in ${place} under these filters: ${named.join(', ')}${more}.`);
+    return ids;
   }
 
   hold(denial: Denial): void {
@@ -105,7 +148,7 @@ export class Draft {
   /** @param targets targets that an approval covers; default: the chosen ones */
   finish(over: Partial<Plan> & { readonly state?: PlanState }, targets?: readonly string[]): Decision {
     const policy = this.#policy;
-    const { at, trigger, effectiveMode, overruled } = this.#context;
+    const { at, trigger, effectiveMode, overruled } = this.context;
     const chosen = over.chosen ?? [];
     const covered = targets ?? chosen.map(({ target }) => target);
     const bound = hashOf(policy, chosen, covered, overruled);
@@ -120,7 +163,7 @@ export class Draft {
       source: policy.source,
       at,
       trigger,
-      ...(policy.manual !== undefined && { manual: policy.manual }),
+      manual: policy.manual,
       mode: policy.mode,
       effectiveMode,
       checks: this.checks,
@@ -132,9 +175,9 @@ export class Draft {
       caps: [],
       notes: this.notes,
       state,
-      ...(this.stopped !== undefined && { stopped: this.stopped }),
-      ...(this.needsApproval !== undefined && { needsApproval: this.needsApproval }),
-      ...(overruled !== undefined && { overruled }),
+      stopped: this.stopped,
+      needsApproval: this.needsApproval,
+      overruled,
       ...over,
     };
     return { plan, targets: covered, tally: this.tally };

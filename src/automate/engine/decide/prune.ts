@@ -4,20 +4,13 @@
  */
 import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../../policies/policy.ts';
-import type { Trust } from '../../ledger/trust.ts';
-import type { Usage } from '../../ledger/usage.ts';
-import { capsOf } from './cap-limits.ts';
-import { withinCaps } from './choose.ts';
-import type { DecideDeps } from './decide-deps.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { capsOf, withinCaps } from './caps.ts';
 import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const PAGE = 100;
 
-export async function decidePrune(
-  policy: PrunePolicy,
-  context: PlanContext,
-  deps: DecideDeps<Trust & Usage>,
-): Promise<Decision> {
+export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: EngineParts): Promise<Decision> {
   const draft = new Draft(policy, context);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };

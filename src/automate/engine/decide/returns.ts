@@ -67,8 +67,8 @@ export class Returns {
       dlqId,
       lineage,
       workflowRunId,
-      ...(fingerprint !== undefined && isAlone && { fingerprint }),
-      ...(others.size > 0 && { listedBefore: [...others] }),
+      fingerprint: isAlone ? fingerprint : undefined,
+      listedBefore: others.size > 0 ? [...others] : undefined,
     };
   }
 }

@@ -1,7 +1,13 @@
 /** Dependencies of the engine. All its knowledge comes through this interface. */
 import type { Actions } from '../../actions/index.ts';
 import type { ResumedMessage, ResumeEnd } from '#foundation/domain/ended-attempts.ts';
-import type { BudgetAssertion, BudgetDoubt, BudgetRaise } from '#foundation/domain/known-budget.ts';
+import type {
+  BudgetAssertion,
+  BudgetDoubt,
+  BudgetFacts,
+  BudgetRaise,
+  KnownBudget,
+} from '#foundation/domain/known-budget.ts';
 import type { PolicyMode } from '#foundation/domain/plan.ts';
 import type { Deliveries, Guard } from '../../guardrails/guard.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -9,7 +15,7 @@ import type { Pause } from '../../ledger/pauses.ts';
 import type { ObservationBoard } from '#observe/observations/board.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import type { BudgetFacts, KnownBudget, PreconditionFacts } from '../../policies/facts.ts';
+import type { PreconditionFacts } from '../../policies/facts.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineSettings } from '../../policies/settings.ts';
 
@@ -27,18 +33,21 @@ export interface EngineFacts {
   /** Time since which the clock has not been set. Earlier timestamps may be less exact. */
   steadySince(): number;
   preconditions(account: string): Promise<PreconditionFacts>;
-  /** Budget facts. `asserted` is the configured value, even if a newer one is known. `changes` are those of the ledger. */
-  budget(account: string): Promise<{
-    readonly spend: BudgetFacts;
-    readonly changes: readonly BudgetRaise[];
-    readonly known?: KnownBudget;
-    readonly asserted?: BudgetAssertion;
-    readonly doubt?: BudgetDoubt;
-  }>;
+  budget(account: string): Promise<BudgetState & { readonly spend: BudgetFacts }>;
   /** Returns true if the log has shown this end of a message of a resumed run to its workflow. */
   resumeEnded(account: string, message: ResumedMessage, end: ResumeEnd['end']): boolean;
   /** Number of messages in the DLQ, from the statistics. */
   dlqMessages(account: string): number | undefined;
+}
+
+/** Budget of an account, with the reason to doubt it. */
+export interface BudgetState {
+  /** Changes of the ledger, oldest first. */
+  readonly changes: readonly BudgetRaise[];
+  readonly known?: KnownBudget;
+  /** Configured budget, even if a newer one is known. */
+  readonly asserted?: BudgetAssertion;
+  readonly doubt?: BudgetDoubt;
 }
 
 /** Configured terms of an account. */
@@ -51,13 +60,12 @@ interface AccountTerms {
   readonly priceUsdPer100kMessages?: number;
 }
 
-/** Dependencies. `L` is the part of the ledger that a part of the engine uses. */
-export interface EngineDeps<L = Ledger> {
+export interface EngineDeps {
   readonly policies: readonly Policy[];
   readonly settings: EngineSettings;
   readonly accounts: ReadonlyMap<string, AccountTerms>;
   readonly actions: Actions;
-  readonly ledger: L;
+  readonly ledger: Ledger;
   readonly board: ObservationBoard;
   readonly facts: EngineFacts;
   readonly clock: Clock;

@@ -11,15 +11,11 @@ import { isNarrower } from '../../policies/scope.ts';
 import { nextWindow } from '../../policies/window.ts';
 import { killSwitchScope, type Pause, type Pauses } from '../../ledger/pauses.ts';
 import type { PolicyMemory, PolicyVersion } from '../../ledger/runs.ts';
-import type { Trust } from '../../ledger/trust.ts';
-import type { Usage } from '../../ledger/usage.ts';
-import { clockMargin } from './clock-margin.ts';
+import { clockMargin } from './checks.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 
 /** Lookback for actions with unknown outcome, longer than any guard waits for one. */
 const DAY_MS = 86_400_000;
-
-type AuthorityDeps = EngineDeps<Trust & Pauses & PolicyMemory & Usage>;
 
 export interface EffectiveMode {
   readonly mode: PolicyMode;
@@ -28,14 +24,14 @@ export interface EffectiveMode {
 }
 
 export class Authority {
-  readonly #deps: AuthorityDeps;
+  readonly #deps: EngineDeps;
   /** Pauses that could not be stored yet. They hold only here. */
   readonly #unwritten: Map<string, Pause>;
   readonly #changes = new OneByOne();
   /** State of the kill switch in the last record. */
   #noted: { readonly reason: string | undefined } | undefined;
 
-  constructor(deps: AuthorityDeps) {
+  constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#unwritten = deps.unwrittenPauses ?? new Map();
   }
@@ -79,18 +75,14 @@ export class Authority {
 
   /** @returns the number of lifted pauses */
   async unpause(lifted: { readonly scope?: string; readonly reason: string; readonly by: string }): Promise<number> {
-    return this.#changes.run(() => this.#unpause(lifted));
-  }
-
-  async #unpause(lifted: Parameters<Authority['unpause']>[0]): Promise<number> {
-    const { ledger, clock, events } = this.#deps;
-    const unwritten = [...this.#unwritten.keys()].filter(
-      (scope) => lifted.scope === undefined || scope === lifted.scope,
-    );
-    const count = (await ledger.unpause({ ...lifted, at: clock.now() })) + unwritten.length;
-    for (const scope of unwritten) this.#unwritten.delete(scope);
-    events.emit({ type: 'engine.unpaused', lifted: count, reason: lifted.reason });
-    return count;
+    return this.#changes.run(async () => {
+      const { ledger, clock, events } = this.#deps;
+      const unwritten = [...this.#unwritten.keys()].filter((scope) => (lifted.scope ?? scope) === scope);
+      const count = (await ledger.unpause({ ...lifted, at: clock.now() })) + unwritten.length;
+      for (const scope of unwritten) this.#unwritten.delete(scope);
+      events.emit({ type: 'engine.unpaused', lifted: count, reason: lifted.reason });
+      return count;
+    });
   }
 
   /** Pause of this policy or of the engine. */
@@ -139,8 +131,7 @@ export class Authority {
     const paused = await this.paused(policy);
     const now = clock.now();
     // An unreadable store already counts as a pause, so it is not read again.
-    const clockSkewMs = facts.clockSkewMs(policy.account);
-    const time = { now, ...(clockSkewMs !== undefined && { clockSkewMs }) };
+    const time = { now, clockSkewMs: facts.clockSkewMs(policy.account) };
     if (paused !== undefined) return { paused, unmet: [], minInterval: 0, ...time };
     const leaseLost = await ledger.leaseLost(policy.account);
     const opensAt = nextWindow(policy.windows, now);
@@ -153,11 +144,11 @@ export class Authority {
       return verdict === 'match' ? [] : [{ name: condition.name, verdict }];
     });
     return {
-      ...(leaseLost !== undefined && { leaseLost }),
-      ...(opensAt !== undefined && { opensAt }),
+      leaseLost,
+      opensAt,
       unmet,
-      ...(lastIntentAt !== undefined && { lastIntentAt }),
-      ...(lastUnknownAt !== undefined && { lastUnknownAt }),
+      lastIntentAt,
+      lastUnknownAt,
       minInterval: at.first ? policy.limits.minInterval : 0,
       ...time,
     };
@@ -176,8 +167,7 @@ export class Authority {
       [adopt === undefined ? 'enforce' : 'audit', `${adopt ?? ''}; \`opsd state adopt --reason TEXT\` ends this state`],
     ];
     const mode = leastMode(policy.mode, ...all.map(([one]) => one));
-    const by = mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1];
-    return { mode, ...(by !== undefined && { reducedBy: by }) };
+    return { mode, reducedBy: mode === policy.mode ? undefined : all.find(([one]) => one === mode)?.[1] };
   }
 
   /** Number of audit runs that a new or widened policy still has to make. */

@@ -1,35 +1,14 @@
 /** Conditions that last between runs: halted campaigns, unknown outcomes, pending approvals and pauses. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
-import type { Pauses } from '../../ledger/pauses.ts';
-import type { PlanReader } from '../../ledger/plans.ts';
-import type { Reports } from '../../ledger/reports.ts';
-import type { Policy } from '../../policies/policy.ts';
-import type { Authority } from '../guard/authority.ts';
-import type { Change } from '../decide/campaigns.ts';
-import type { Conditions } from './conditions.ts';
-import type { EngineDeps } from '../facts/engine-deps.ts';
-import { about, titleOf } from './report.ts';
 import { haltKey, shownGroup } from '../../ledger/shown-group.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import type { CampaignChange } from '../settle/campaigns.ts';
+import { about, titleOf } from './report.ts';
 
-interface AnnounceDeps extends EngineDeps<Reports & PlanReader & Pauses> {
-  readonly authority: Authority;
-  readonly conditions: Conditions;
-  readonly byName: ReadonlyMap<string, Policy>;
-}
-
-export function announceCampaign({ before, after }: Change, { byName, conditions, events }: AnnounceDeps): void {
+export function announceCampaign({ before, after }: CampaignChange, { byName, conditions, events }: EngineParts): void {
   const { policy: name, state, step, size, reason } = after;
   const group = shownGroup(after.group);
-  events.emit({
-    type: 'campaign.changed',
-    policy: name,
-    account: after.account,
-    group,
-    state,
-    step,
-    size,
-    ...(reason !== undefined && { reason }),
-  });
+  events.emit({ type: 'campaign.changed', policy: name, account: after.account, group, state, step, size, reason });
   const key = haltKey(name, after.group);
   const policy = byName.get(name)!;
   if (state === 'halted' || state === 'audit') {
@@ -48,7 +27,7 @@ export function announceCampaign({ before, after }: Change, { byName, conditions
   }
 }
 
-export async function announceUnknown({ ledger, byName, conditions }: AnnounceDeps): Promise<void> {
+export async function announceUnknown({ ledger, byName, conditions }: EngineParts): Promise<void> {
   const unknown = await ledger.unknownOutcomes();
   for (const [name, count] of unknown) {
     conditions.raise({
@@ -66,12 +45,7 @@ export async function announceUnknown({ ledger, byName, conditions }: AnnounceDe
  * Announces active approvals, so that every later action is visible before it happens. Resolves the
  * conditions of plans that were decided, were used, or have expired.
  */
-export async function announceApprovals({
-  ledger,
-  clock,
-  byName,
-  conditions,
-}: Pick<AnnounceDeps, 'clock' | 'byName' | 'conditions'> & { readonly ledger: PlanReader }): Promise<void> {
+export async function announceApprovals({ ledger, clock, byName, conditions }: EngineParts): Promise<void> {
   const plans = await ledger.storedPlans(['pending', 'approved'], clock.now());
   const active = new Set<string>();
   for (const { plan, state, expiresAt, approvedBy = 'an operator', approvedAt } of plans) {
@@ -88,7 +62,7 @@ export async function announceApprovals({
       guard: 'approval',
       summary: `Plan ${plan.id} of ${plan.policy} is approved by ${approvedBy}`,
       detail: `runs do its actions when no guard holds them, until ${until}; \`${takeBack}\` takes it back`,
-      ...(approvedAt !== undefined && { since: approvedAt }),
+      since: approvedAt,
     });
   }
   conditions.keepOnly('approval/', active);
@@ -99,7 +73,7 @@ export async function announceApprovals({
  * Reports the pauses, which last until an operator lifts them. A paused group is reported as a halt. Of several engines,
  * one reports each pause.
  */
-export async function announcePauses({ ledger, byName, conditions, shared }: AnnounceDeps): Promise<void> {
+export async function announcePauses({ ledger, byName, conditions, shared }: EngineParts): Promise<void> {
   const isMine = (scope: string): boolean => {
     const [, name] = /^policy\/(.*)$/s.exec(scope) ?? [];
     if (shared === undefined || (name !== undefined && byName.has(name))) return true;
@@ -125,7 +99,7 @@ export async function announcePauses({ ledger, byName, conditions, shared }: Ann
  * Reports the pause by the kill switch, which each process has for itself: its file may exist on one machine only. A
  * store that fails keeps it out of the audit log, not out of the conditions.
  */
-export async function announceKillSwitch({ authority, conditions }: AnnounceDeps): Promise<void> {
+export async function announceKillSwitch({ authority, conditions }: EngineParts): Promise<void> {
   const { killSwitch } = authority;
   if (killSwitch === undefined) conditions.resolve('paused');
   else {

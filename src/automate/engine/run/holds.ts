@@ -4,27 +4,20 @@
  */
 import type { Denial, Plan, Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
-import type { Campaigns } from '../../ledger/campaigns.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { PendingTrigger, Signals } from '../../ledger/signals.ts';
 import type { Policy } from '../../policies/policy.ts';
-import type { Authority } from '../guard/authority.ts';
-import type { Conditions } from './conditions.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
+import { firstDenial, guardsAt } from '../guard/checks.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
 import { grantOf } from './grants.ts';
-import { firstDenial, guardsAt } from '../guard/guards-at.ts';
 import { holdKey, noteConditions } from './report.ts';
 import { isOnItsWay, type RunResult } from './run-result.ts';
-
-interface HoldDeps extends EngineDeps<Signals & Campaigns> {
-  readonly authority: Authority;
-  readonly conditions: Conditions;
-}
 
 /** Pending triggers that policies, as configured now, wait for: by policy, oldest first. */
 export async function pendingTriggers(
   policies: readonly Policy[],
-  { ledger, clock }: Pick<EngineDeps<Pick<Signals, 'pendingTriggers'>>, 'ledger' | 'clock'>,
+  { ledger, clock }: { readonly ledger: Pick<Signals, 'pendingTriggers'>; readonly clock: EngineDeps['clock'] },
 ): Promise<ReadonlyMap<string, readonly PendingTrigger[]>> {
   const waiting = policies.filter(({ mode, when }) => mode !== 'off' && ('alert' in when || 'failureCallback' in when));
   const found = await ledger.pendingTriggers(waiting, clock.now());
@@ -60,8 +53,12 @@ export function isAskedFirst(guard: string | undefined, { guards }: Pick<EngineD
 }
 
 /** Reason why a run would be held now, before it reads anything. */
-async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: HoldDeps): Promise<Denial | undefined> {
-  const facts = await deps.authority.runFacts(policy, { first: true, ...(trigger && { trigger }) });
+async function denialBefore(
+  policy: Policy,
+  trigger: Trigger | undefined,
+  deps: EngineParts,
+): Promise<Denial | undefined> {
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
   const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
   if (denial !== undefined) return denial;
   const reduced = deps.authority.mode(policy);
@@ -80,7 +77,7 @@ async function denialBefore(policy: Policy, trigger: Trigger | undefined, deps: 
 export async function reviewHold(
   policy: Policy,
   { pending, approved }: { readonly pending: PendingTrigger | undefined; readonly approved: readonly StoredPlan[] },
-  deps: HoldDeps,
+  deps: EngineParts,
 ): Promise<PendingTrigger | undefined> {
   const { conditions } = deps;
   const holdNow = () => conditions.active().find(({ key }) => key === holdKey(policy));
@@ -119,7 +116,7 @@ function heldBy(denial: Denial): RunResult {
 async function mayRunAgain(
   policy: Policy,
   approved: readonly StoredPlan[],
-  { authority, ledger, clock }: HoldDeps,
+  { authority, ledger, clock }: EngineParts,
 ): Promise<boolean> {
   const { when, name } = policy;
   if (authority.mode(policy).mode === 'off') return false;

@@ -6,42 +6,27 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import { manualPlanId, type ManualOrigin } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { Campaigns } from '../../ledger/campaigns.ts';
-import type { ActionOutcome, Intents } from '../../ledger/intents.ts';
-import type { Pauses } from '../../ledger/pauses.ts';
-import type { Plans, StoredPlan } from '../../ledger/plans.ts';
-import type { Reports } from '../../ledger/reports.ts';
+import { OneByOne } from '#foundation/platform/one-by-one.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
+import { haltKey } from '../../ledger/shown-group.ts';
 import { manualPolicy } from '../../policies/manual-policy.ts';
 import { overrule } from '../../policies/overrule.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { policyScope, type Authority } from '../guard/authority.ts';
-import { groupKey } from '../decide/campaigns.ts';
-import type { Conditions } from './conditions.ts';
-import type { EngineDeps } from '../facts/engine-deps.ts';
-import { NOTHING_LEFT } from './grants.ts';
+import { groupKey, hadNoEffect } from '../decide/campaigns.ts';
 import type { Decision } from '../decide/plan-draft.ts';
+import { policyScope } from '../guard/authority.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { NOTHING_LEFT } from './grants.ts';
 import { holdKey } from './report.ts';
-import { haltKey } from '../../ledger/shown-group.ts';
-import { Turns } from './turns.ts';
-
-interface ManualDeps extends EngineDeps<Plans & Campaigns & Intents & Pauses & Reports> {
-  readonly conditions: Conditions;
-  readonly authority: Authority;
-  /** Policies by name; those of manual plans come and go. */
-  readonly byName: Map<string, Policy>;
-  readonly inStep: ReadonlySet<string>;
-  /** Turns of the changes of campaigns with their conditions. */
-  readonly verdicts: Turns;
-}
 
 export class ManualPlans {
-  readonly #deps: ManualDeps;
-  readonly #reviews = new Turns();
+  readonly #deps: EngineParts;
+  readonly #reviews = new OneByOne();
   readonly #stops = new Map<string, AbortController>();
   /** Number of runs in progress or waiting, by policy. */
   readonly #underWay = new Map<string, number>();
 
-  constructor(deps: ManualDeps) {
+  constructor(deps: EngineParts) {
     this.#deps = deps;
   }
 
@@ -75,7 +60,7 @@ export class ManualPlans {
 
   /** Registers the policies of plans in progress, and removes those of plans that are over. Reviews never overlap. */
   async review(): Promise<void> {
-    return this.#reviews.take('review', () => this.#review());
+    return this.#reviews.run(() => this.#review());
   }
 
   async #review(): Promise<void> {
@@ -148,11 +133,8 @@ export class ManualPlans {
   async #isDone({ plan, targets }: StoredPlan): Promise<boolean> {
     if (plan.action === 'message-dlq.prune') return false;
     const actions = await this.#deps.ledger.actionsOf(plan.policy);
-    const acted = new Set(
-      actions
-        .filter(({ outcome }) => outcome !== undefined && !hadNoEffect(outcome))
-        .map(({ proposal }) => proposal.target),
-    );
+    const done = actions.filter((action) => action.outcome !== undefined && !hadNoEffect(action));
+    const acted = new Set(done.map(({ proposal }) => proposal.target));
     return targets.every((target) => acted.has(target));
   }
 
@@ -177,7 +159,7 @@ export class ManualPlans {
   /** Ends the campaign of a plan that is over, also in a halt: nothing will be sent there. */
   async #end(campaign: Campaign): Promise<void> {
     const { ledger, conditions, inStep, verdicts } = this.#deps;
-    await verdicts.take('campaigns', async () => {
+    await verdicts.run(async () => {
       const ended = await ledger.changeCampaign(campaign, (present) =>
         present === undefined || inStep.has(groupKey(present)) ? undefined : { ...present, state: 'ended' },
       );
@@ -197,8 +179,4 @@ export class ManualPlans {
       await authority.unpause({ scope, reason: 'the manual plan is over', by: 'engine' });
     }
   }
-}
-
-function hadNoEffect(outcome: ActionOutcome): boolean {
-  return outcome === 'rejected' || outcome === 'confirmed_not_applied';
 }

@@ -1,20 +1,12 @@
 /**
  * Ends pending plans on which no decision has an effect any more: they would ask for attention until they expire.
  */
-import type { PlanReader, Plans, StoredPlan } from '../../ledger/plans.ts';
-import type { Trust } from '../../ledger/trust.ts';
-import type { Policy } from '../../policies/policy.ts';
-import type { Authority } from '../guard/authority.ts';
-import type { EngineDeps } from '../facts/engine-deps.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Decision } from '../decide/plan-draft.ts';
-
-interface OverdueDeps extends Pick<EngineDeps<Plans & Trust>, 'ledger' | 'clock' | 'auditOnly' | 'shared'> {
-  readonly authority: Authority;
-  readonly byName: ReadonlyMap<string, Policy>;
-}
+import type { EngineParts } from '../guard/engine-parts.ts';
 
 /** Ends the pending plans of policies that were removed, or that need no approval or send nothing in their mode. */
-export async function endUnwanted(deps: OverdueDeps): Promise<void> {
+export async function endUnwanted(deps: EngineParts): Promise<void> {
   // The configuration is unknown, or the store is not trusted yet: both end without a new decision.
   if (deps.auditOnly?.() !== undefined || deps.ledger.mustBeAdopted !== undefined) return;
   for (const stored of await pendingPlans(deps)) {
@@ -23,7 +15,7 @@ export async function endUnwanted(deps: OverdueDeps): Promise<void> {
   }
 }
 
-function unwantedBecause({ plan }: StoredPlan, { byName, authority, shared }: OverdueDeps): string | undefined {
+function unwantedBecause({ plan }: StoredPlan, { byName, authority, shared }: EngineParts): string | undefined {
   const policy = byName.get(plan.policy);
   // Another replica runs the policy, and ends its plans.
   if (policy === undefined && shared?.allPolicies.has(plan.policy) === true) return undefined;
@@ -41,10 +33,7 @@ function unwantedBecause({ plan }: StoredPlan, { byName, authority, shared }: Ov
  *
  * @param decision decision without an approval, which would hide other entries
  */
-export async function endEmptied(
-  { plan, targets, meant = [], tally }: Decision,
-  deps: Pick<OverdueDeps, 'ledger' | 'clock'>,
-): Promise<void> {
+export async function endEmptied({ plan, targets, meant = [], tally }: Decision, deps: EngineParts): Promise<void> {
   const isRead = plan.state !== 'aborted' && plan.matched !== undefined && plan.read?.complete !== false;
   // Amounts and pages have no entries.
   if (!isRead || plan.action === 'budget.raise' || plan.action === 'message-dlq.prune') return;
@@ -55,21 +44,11 @@ export async function endEmptied(
   }
 }
 
-async function pendingPlans({
-  ledger,
-  clock,
-}: {
-  readonly ledger: PlanReader;
-  readonly clock: OverdueDeps['clock'];
-}): Promise<readonly StoredPlan[]> {
+async function pendingPlans({ ledger, clock }: EngineParts): Promise<readonly StoredPlan[]> {
   return (await ledger.storedPlans(['pending'], clock.now())).filter(({ plan }) => plan.manual === undefined);
 }
 
-async function end(
-  { plan }: StoredPlan,
-  reason: string,
-  { ledger, clock }: Pick<OverdueDeps, 'ledger' | 'clock'>,
-): Promise<void> {
+async function end({ plan }: StoredPlan, reason: string, { ledger, clock }: EngineParts): Promise<void> {
   const { id, account } = plan;
   await ledger.decidePlan(id, { state: 'expired', at: clock.now(), by: 'engine', reason, account });
 }

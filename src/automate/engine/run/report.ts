@@ -2,7 +2,7 @@
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { Policy } from '../../policies/policy.ts';
-import type { Conditions } from './conditions.ts';
+import type { Conditions } from '../guard/conditions.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 import type { RunResult } from './run-result.ts';
 
@@ -21,16 +21,16 @@ export function reportRun(
     account: policy.account,
     at,
     trigger: plan?.trigger.kind ?? 'schedule',
-    ...(plan?.id !== undefined && { planId: plan.id }),
+    planId: plan?.id,
     outcome: result.outcome,
-    ...(result.matched !== undefined && { matched: result.matched }),
+    matched: result.matched,
     acted: result.acted,
-    ...(result.backlog !== undefined && { backlog: result.backlog }),
+    backlog: result.backlog,
     denials: [...denials].map(([guard, count]) => ({ guard, count })),
     evaluationErrors: plan?.evaluationErrors ?? 0,
-    ...(plan?.drain !== undefined && { drainMs: plan.drain.ms }),
-    ...(result.stopped !== undefined && { stopped: result.stopped }),
-    ...(result.error !== undefined && { error: result.error }),
+    drainMs: plan?.drain?.ms,
+    stopped: result.stopped,
+    error: result.error,
   });
 }
 
@@ -53,7 +53,7 @@ export function noteConditions(policy: Policy, result: RunResult, conditions: Co
     guard,
     summary: `${titleOf(policy)} is held by ${guard}`,
     detail: result.stopped?.reason ?? result.detail ?? result.error ?? result.outcome,
-    ...(result.stopped !== undefined && { denial: result.stopped }),
+    denial: result.stopped,
   });
 }
 
@@ -67,6 +67,7 @@ export function titleOf({ name, manual }: Pick<Policy, 'name' | 'manual'>): stri
   return manual === undefined ? `Policy ${name}` : `Manual plan ${manualPlanId(name)} by ${manual.by}`;
 }
 
-export function about(policy: Policy): { readonly policy: string; readonly account: string; readonly owner?: string } {
-  return { policy: policy.name, account: policy.account, ...(policy.owner !== undefined && { owner: policy.owner }) };
+/** Fields of a condition that name its policy. */
+export function about({ name, account, owner }: Policy) {
+  return { policy: name, account, owner };
 }

@@ -3,34 +3,26 @@ import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, foundBy, leastMode, type Denial, type Plan, type Trigger } from '#foundation/domain/plan.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { isResume, type Policy } from '../../policies/policy.ts';
-import type { Plans, StoredPlan } from '../../ledger/plans.ts';
-import type { Runs } from '../../ledger/runs.ts';
-import { policyScope } from '../guard/authority.ts';
-import { endDrained } from '../decide/campaigns.ts';
-import type { Conditions } from './conditions.ts';
-import { hearClock } from '../guard/clock-denial.ts';
+import type { StoredPlan } from '../../ledger/plans.ts';
+import { execute } from '../act/execute.ts';
+import { mayNotSend, type PolicyRun } from '../act/sending.ts';
 import { absoluteAmount } from '../decide/budget.ts';
 import { decide, unread } from '../decide/decide.ts';
-import type { DecideDeps } from '../decide/decide-deps.ts';
-import type { ExecuteDeps, Run } from '../act/execute-deps.ts';
-import { execute, type RunTotals } from '../act/execute.ts';
-import { awaitApproval, grantOf, NOTHING_LEFT, useUp } from './grants.ts';
-import { firstDenial, guardsAt, interruptedBy, isStopped } from '../guard/guards-at.ts';
 import type { Decision, PlanContext } from '../decide/plan-draft.ts';
-import type { ManualPlans } from './manual-plans.ts';
-import { lostLease } from '../guard/lost-lease.ts';
-import { mayNotSend } from '../act/may-not-send.ts';
-import { endEmptied } from './overdue-plans.ts';
 import { pruneBound, type PruneBound } from '../decide/prune-grant.ts';
+import { policyScope } from '../guard/authority.ts';
+import { firstDenial, guardsAt, hearClock, interruptedBy, isStopped, lostLease } from '../guard/checks.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
+import { endDrained } from '../settle/campaigns.ts';
+import { awaitApproval, grantOf, NOTHING_LEFT, useUp } from './grants.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
+import type { ManualPlans } from './manual-plans.ts';
+import { endEmptied } from './overdue-plans.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, heldBy, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
 
-type RunLedger = ExecuteDeps['ledger'] & DecideDeps['ledger'] & Runs & Plans;
-
-export interface RunDeps extends ExecuteDeps<RunLedger> {
+export interface RunDeps extends EngineParts {
   readonly manual: ManualPlans;
-  readonly conditions: Conditions;
 }
 
 export interface RunOptions {
@@ -80,11 +72,8 @@ export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDe
     const { result, pending } = await actOn(policy, { id, ...decided }, options, deps);
     if (pending !== undefined) plan = { ...plan, id: pending };
     if (isDealtWith(result, plan)) await deps.ledger.endTriggers(policy, triggers);
-    await deps.ledger.finishRun(id, policy.account, {
-      at: deps.clock.now(),
-      ...(pending !== undefined && { planId: pending }),
-      ...ledgerFields(result, plan),
-    });
+    const finished = { at: deps.clock.now(), planId: pending, ...ledgerFields(result, plan) };
+    await deps.ledger.finishRun(id, policy.account, finished);
     reportRun(policy, at, result, plan, deps);
     noteConditions(policy, result, deps.conditions);
     return result;
@@ -113,25 +102,21 @@ interface Decided {
   readonly decision: Decision;
   readonly isApproved: boolean;
   /** Ids of the plans that approve it and are not used up yet. */
-  readonly approval?: readonly [string, ...string[]] | undefined;
+  readonly approval?: readonly [string, ...string[]];
 }
 
 async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
   const { trigger, signal } = options;
   const applied = options.applied ?? (policy.manual && (await appliedOf(policy, deps)));
   const context = await contextOf(policy, { at, trigger, signal }, deps);
-  const facts = await deps.authority.runFacts(policy, { first: true, trigger });
-  const denial = firstDenial(guardsAt(deps.guards, 'run'), facts);
-  if (denial !== undefined) return { decision: unread(policy, context, denial), isApproved: false };
+  if (context.stopped !== undefined) return { decision: unread(policy, context), isApproved: false };
   const granted = async () => grantOf(policy, await deps.ledger.storedPlans(['approved'], at), at);
   if (applied !== undefined) {
-    const only = new Set(applied.targets);
-    const { plan, lasts, prune, overruled } = applied;
-    const bound = { ...context, only, ...(prune && { prune }), ...(overruled && { overruled }) };
+    const { plan, lasts, targets, prune, overruled } = applied;
+    const bound = { ...context, only: new Set(targets), prune, overruled };
     const others = lasts ? ((await granted())?.plans ?? []) : [];
     const approval = lasts ? ([plan, ...others.filter((id) => id !== plan)] as const) : undefined;
-    const decision = named(await decide(policy, bound, deps), plan);
-    return { decision, isApproved: true, ...(approval && { approval }) };
+    return { decision: named(await decide(policy, bound, deps), plan), isApproved: true, approval };
   }
   const decision = await decide(policy, context, deps);
   const needsPerson = context.effectiveMode === 'approve' || decision.plan.needsApproval !== undefined;
@@ -156,21 +141,25 @@ async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<NonNull
   const stored = await manual.approved(name);
   const plan = manualPlanId(name) ?? name;
   if (stored === undefined) return { plan, lasts: false, targets: [], prune: { notAfter: 0, atMost: 0 } };
-  const prune = pruneBound(stored.plan);
-  const { overruled } = stored.plan;
-  return { plan, lasts: true, targets: stored.targets, ...(prune && { prune }), ...(overruled && { overruled }) };
+  return { plan, lasts: true, ...boundsOf(stored) };
 }
 
-/** Context of a decision, before anything is read. */
+/** Bounds of a stored plan on a run that applies it. */
+export function boundsOf({ plan, targets }: StoredPlan) {
+  return { targets, prune: pruneBound(plan), overruled: plan.overruled };
+}
+
+/** Context of a decision, before anything is read, with the denial by the guards that need no read. */
 export async function contextOf(
   policy: Policy,
   of: Pick<PlanContext, 'at' | 'trigger' | 'signal'>,
-  deps: Pick<RunDeps, 'authority'>,
+  deps: EngineParts,
 ): Promise<PlanContext> {
   const paused = await deps.authority.paused(policy);
   const { mode } = deps.authority.mode(policy);
   const effectiveMode = paused === undefined ? mode : leastMode(mode, 'off');
-  return { ...of, effectiveMode };
+  const facts = await deps.authority.runFacts(policy, { first: true, trigger: of.trigger });
+  return { ...of, effectiveMode, stopped: firstDenial(guardsAt(deps.guards, 'run'), facts) };
 }
 
 async function actOn(
@@ -191,7 +180,7 @@ async function actOn(
       objection === undefined
         ? await execute(policy, { ...inProgress, isApproved }, deps, options.signal)
         : { ...NOTHING_SENT, left: plan.chosen.length, stopped: objection };
-    const unbalanced = balance(plan, totals, deps);
+    const unbalanced = firstDenial(guardsAt(deps.guards, 'outcome'), { planned: plan.chosen.length, ...totals });
     if (unbalanced !== undefined) await deps.authority.pause(policyScope(policy.name), unbalanced.reason);
     return concluded(policy, plan, totals, unbalanced);
   };
@@ -204,8 +193,10 @@ async function actOn(
   } else if (policy.manual === undefined && !run.isApproved) await endEmptied(decision, deps);
   if (policy.manual !== undefined) await deps.manual.finishAfter(policy, decision);
   else if (plan.state !== 'aborted') await deps.authority.noteRun(policy, result.stopped?.guard === 'probation');
-  if (isResume(policy) && plan.read?.complete === true) await endDrained(policy, groupsOf(plan), deps);
-  return { result, ...(pending !== undefined && { pending }) };
+  if (isResume(policy) && plan.read?.complete === true) {
+    await endDrained(policy, new Set(plan.campaigns.map(({ group }) => group)), deps);
+  }
+  return { result, pending };
 }
 
 const NOTHING_SENT = { acted: 0, skipped: 0, failed: 0, unknown: 0, done: 0 };
@@ -213,7 +204,7 @@ const NOTHING_SENT = { acted: 0, skipped: 0, failed: 0, unknown: 0, done: 0 };
 /** Stores the decision of an operator who applies the plan. A plan that a guard holds is not decided. */
 async function notAccepted(
   policy: Policy,
-  run: Run,
+  run: PolicyRun,
   { applied, signal }: RunOptions,
   deps: RunDeps,
 ): Promise<Denial | undefined> {
@@ -232,22 +223,6 @@ async function isStillApproved({ decision, approval }: Decided, { ledger, clock 
   if (decision.plan.action !== 'message-dlq.prune' || approval === undefined) return true;
   const reason = 'a prune is approved for one run, which has begun';
   return useUp(approval, ledger, { account: decision.plan.account, at: clock.now(), reason });
-}
-
-function balance(plan: Plan, totals: RunTotals, deps: RunDeps) {
-  const { acted, skipped, failed, unknown, left } = totals;
-  return firstDenial(guardsAt(deps.guards, 'outcome'), {
-    planned: plan.chosen.length,
-    acted,
-    skipped,
-    failed,
-    unknown,
-    left,
-  });
-}
-
-function groupsOf(plan: Plan): ReadonlySet<string> {
-  return new Set(plan.campaigns.map(({ group }) => group));
 }
 
 /** Stores the starting points for later runs: the first match of an entry, and the series of readings. */

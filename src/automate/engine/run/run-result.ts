@@ -20,8 +20,8 @@ export function unacted(plan: Plan): RunResult {
     outcome: unactedOutcome(plan),
     ...known(plan, plan.action === 'message-dlq.prune' ? undefined : allowedOf(plan)),
     acted: 0,
-    ...(stopped !== undefined && { stopped }),
-    ...detailOf([stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, leftOut(plan)]),
+    stopped,
+    detail: detailOf([stopped === undefined ? '' : `${stopped.guard}: ${stopped.reason}`, leftOut(plan)]),
   };
 }
 
@@ -66,9 +66,8 @@ function leftOut({ skipped }: Plan): string {
   return `denied: ${[...counts].map(([guard, count]) => `${count} ${guard}`).join(', ')}`;
 }
 
-function detailOf(parts: readonly string[]): { readonly detail?: string } {
-  const said = parts.filter((part) => part !== '');
-  return said.length === 0 ? {} : { detail: said.join('; ') };
+function detailOf(parts: readonly string[]): string | undefined {
+  return parts.filter((part) => part !== '').join('; ') || undefined;
 }
 
 /** Result of a plan after its execution. `unbalanced`: the objection of the guard `outcome_mismatch`. */
@@ -77,7 +76,7 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
   const found = foundNoMore(plan, totals);
   const isOfPages = plan.action === 'message-dlq.prune';
   const counts = isOfPages
-    ? { acted: done, ...(found !== undefined && { matched: found, backlog: 0 }) }
+    ? { acted: done, matched: found, backlog: found === undefined ? undefined : 0 }
     : { acted, ...known(plan, plan.backlog + left) };
   if (unbalanced !== undefined) {
     const detail = `${unbalanced.guard}: ${unbalanced.reason}`;
@@ -96,9 +95,9 @@ export function concluded(policy: Policy, plan: Plan, totals: RunTotals, unbalan
   return {
     ...counts,
     outcome: asWritten ? 'would_act' : found === 0 ? 'nothing_to_do' : outcomeOf(totals, plan.chosen.length),
-    ...detailOf(parts),
-    ...(stopped !== undefined && !asWritten && { stopped }),
-    ...(stopped?.guard === 'ledger' && { error: foundBy(stopped) }),
+    detail: detailOf(parts),
+    stopped: asWritten ? undefined : stopped,
+    error: stopped?.guard === 'ledger' ? foundBy(stopped) : undefined,
   };
 }
 
@@ -124,12 +123,5 @@ function outcomeOf({ acted, unknown, left, stopped }: RunTotals, planned: number
 export function ledgerFields({ outcome, matched, acted, backlog, detail, stopped }: RunResult, plan: Plan) {
   // A plan pending approval waits because of another guard, or of the policy's own mode.
   const stoppedBy = stopped?.guard === 'approval' ? (plan.needsApproval?.guard ?? 'approval') : stopped?.guard;
-  return {
-    outcome,
-    acted,
-    ...(matched !== undefined && { matched }),
-    ...(backlog !== undefined && { backlog }),
-    ...(detail !== undefined && { detail }),
-    ...(stoppedBy !== undefined && { stoppedBy }),
-  };
+  return { outcome, acted, matched, backlog, detail, stoppedBy };
 }

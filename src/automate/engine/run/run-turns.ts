@@ -9,7 +9,6 @@ import { grantOf } from './grants.ts';
 import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
 import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
-import { Turns } from './turns.ts';
 
 /** Minimum milliseconds between two such runs of a policy. */
 const CONTINUE_MS = 300_000;
@@ -17,7 +16,6 @@ const CONTINUE_MS = 300_000;
 const FRESH_MS = 30_000;
 
 interface TurnDeps extends RunDeps {
-  readonly byName: ReadonlyMap<string, Policy>;
   runSoon(policy: string, trigger: Trigger): void;
 }
 
@@ -95,5 +93,33 @@ export class RunTurns {
 
   #isLately(at = -Infinity): boolean {
     return this.#deps.clock.monotonic() - at < CONTINUE_MS;
+  }
+}
+
+/** Queue that runs each name one at a time. Callers that only want a run share one waiting run. */
+class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #waiting = new Map<string, number>();
+
+  /** Runs the work of one name in the order of the calls. */
+  async take<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(name);
+    this.#waiting.set(name, this.waiting(name) + 1);
+    const turn = (async () => {
+      await before?.catch(() => undefined);
+      this.#waiting.set(name, this.waiting(name) - 1);
+      return work();
+    })();
+    this.#last.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#last.get(name) === turn) this.#last.delete(name);
+    }
+  }
+
+  /** Number of calls that have not started. */
+  waiting(name: string): number {
+    return this.#waiting.get(name) ?? 0;
   }
 }

@@ -11,34 +11,15 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { ResumeEnd } from '#foundation/domain/ended-attempts.ts';
 import { isOvertaken } from '#foundation/domain/known-budget.ts';
-import type { ResumeProposal } from '#foundation/domain/plan.ts';
+import type { Proposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { retryHorizon, settleOf } from '../../guardrails/campaign.ts';
-import type { Campaigns } from '../../ledger/campaigns.ts';
-import type { History, LineageHistory, Resume } from '../../ledger/history.ts';
-import type { ActionOutcome, ActionRecord, Intent, Intents } from '../../ledger/intents.ts';
-import type { Signals } from '../../ledger/signals.ts';
-import type { Identity } from '../../ledger/trust.ts';
-import type { Raises } from '../../ledger/usage.ts';
-import type { Policy } from '../../policies/policy.ts';
-import type { Authority } from '../guard/authority.ts';
-import { clockDenial, hearClock } from '../guard/clock-denial.ts';
-import { clockMargin } from '../guard/clock-margin.ts';
-import type { EngineDeps } from '../facts/engine-deps.ts';
+import type { LineageHistory, Resume } from '../../ledger/history.ts';
+import type { ActionOutcome, ActionRecord, Intent } from '../../ledger/intents.ts';
 import { inFlightKey } from '../act/perform-one.ts';
-import { pauseIfMore } from '../act/exceeded-request.ts';
-import { mayNotRepeat } from './repeat.ts';
-import { reportOutcome } from '../act/report-outcome.ts';
+import { pauseIfMore, reportOutcome } from '../act/sending.ts';
 import { mayBeReturn, Returns, returnsIn } from '../decide/returns.ts';
-
-type SettleLedger = Identity & Intents & History & Raises & Campaigns & Signals;
-
-export interface SettleDeps extends EngineDeps<SettleLedger> {
-  readonly authority: Authority;
-  readonly inFlight: ReadonlySet<string>;
-  /** Time of the last listing of each account by settling, on the monotonic clock. */
-  readonly listedAt: Map<string, number>;
-  readonly byName: ReadonlyMap<string, Policy>;
-}
+import { clockDenial, clockMargin, firstDenial, guardsAt, hearClock } from '../guard/checks.ts';
+import type { EngineParts } from '../guard/engine-parts.ts';
 
 /** Milliseconds after which a lost request has arrived or never will. */
 const SETTLE_MS = 300_000;
@@ -54,7 +35,7 @@ const REPEAT_RAISE_MS = 3_600_000;
  *
  * @returns their number
  */
-export async function abandonIntents(deps: SettleDeps): Promise<number> {
+export async function abandonIntents(deps: EngineParts): Promise<number> {
   let abandoned = 0;
   for (const intent of await deps.ledger.openActions()) {
     if (intent.outcome !== undefined || deps.inFlight.has(inFlightKey(intent.runId, intent.proposal))) continue;
@@ -65,7 +46,7 @@ export async function abandonIntents(deps: SettleDeps): Promise<number> {
 }
 
 /** An abort ends it before the next account or action. Nothing depends on the order of their outcomes. */
-export async function settleActions(deps: SettleDeps, signal: AbortSignal): Promise<void> {
+export async function settleActions(deps: EngineParts, signal: AbortSignal): Promise<void> {
   const all = await deps.ledger.openActions();
   for (const account of deps.actions.accounts) {
     const open = all.filter(({ proposal, outcome }) => proposal.account === account && outcome !== undefined);
@@ -77,8 +58,8 @@ export async function settleActions(deps: SettleDeps, signal: AbortSignal): Prom
 
 async function settleAccount(
   account: string,
-  open: Awaited<ReturnType<SettleDeps['ledger']['openActions']>>,
-  deps: SettleDeps,
+  open: readonly ActionRecord[],
+  deps: EngineParts,
   signal: AbortSignal,
 ): Promise<void> {
   await hearClock(account, deps, signal);
@@ -124,7 +105,7 @@ async function knownOf(
   account: string,
   actions: readonly ActionRecord[],
   returns: Returns,
-  { ledger }: SettleDeps,
+  { ledger }: EngineParts,
 ): Promise<Known> {
   const resumed = actions.flatMap(({ proposal }) => (proposal.action === 'workflow-dlq.resume' ? [proposal] : []));
   const alike = resumed.flatMap((proposal) => returns.lookalikes(proposal)).map(({ workflowRunId }) => workflowRunId);
@@ -151,7 +132,7 @@ function waitsSince({ at, outcomeAt = at }: ActionRecord, now: number): number {
   return outcomeAt > at && outcomeAt <= now ? outcomeAt : at;
 }
 
-function settleMs(action: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: SettleDeps): number {
+function settleMs(action: ActionRecord, steps: ReadonlyMap<string, Campaign>, deps: EngineParts): number {
   const { proposal, outcome } = action;
   const lost = deps.settleMs ?? SETTLE_MS;
   // A short ramp does not shorten this: a lost request may still be in flight, and must not be sent again before that.
@@ -163,7 +144,7 @@ function settleMs(action: ActionRecord, steps: ReadonlyMap<string, Campaign>, de
   return Math.max(ramp, retryHorizon(proposal.retries), outcome === 'unknown' ? lost + margin : 0);
 }
 
-async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<unknown> {
+async function settleUnlisted(action: ActionRecord, deps: EngineParts): Promise<unknown> {
   const { proposal } = action;
   // The response contains all that can be learned.
   if (action.outcome === 'accepted') return record(action, 'verified', deps);
@@ -193,8 +174,22 @@ async function settleUnlisted(action: ActionRecord, deps: SettleDeps): Promise<u
   return record(action, 'unresolvable', deps, result.detail);
 }
 
+/** Returns true if a request with a lost response must not be repeated: it is not allowed now. */
+async function mayNotRepeat(proposal: Proposal, { byName, guards, authority }: EngineParts): Promise<boolean> {
+  const policy = byName.get(proposal.policy);
+  // The policy no longer exists or has changed its account or action.
+  if (policy?.account !== proposal.account || policy.action.type !== proposal.action) return true;
+  if (policy.action.type === 'budget.raise' && proposal.action === 'budget.raise') {
+    if (proposal.toUsd > policy.action.ceilingUsd) return true;
+  }
+  if (firstDenial(guardsAt(guards, 'run'), await authority.runFacts(policy, { first: false }))) return true;
+  // It was approved when it was sent first.
+  const facts = { mode: authority.mode(policy).mode, isApproved: true, probationLeft: 0 };
+  return firstDenial(guardsAt(guards, 'act'), facts) !== undefined;
+}
+
 /** Returns why a raise must not be repeated: it would replace a newer amount by an older one. */
-async function supersededBy({ proposal, at }: ActionRecord, { facts }: SettleDeps): Promise<string | undefined> {
+async function supersededBy({ proposal, at }: ActionRecord, { facts }: EngineParts): Promise<string | undefined> {
   if (proposal.action !== 'budget.raise') return undefined;
   const { account, toUsd } = proposal;
   const { asserted, changes } = await facts.budget(account);
@@ -206,7 +201,7 @@ async function supersededBy({ proposal, at }: ActionRecord, { facts }: SettleDep
 async function withoutVisibleReturns(
   account: string,
   actions: readonly ActionRecord[],
-  deps: SettleDeps,
+  deps: EngineParts,
 ): Promise<readonly ActionRecord[]> {
   const rows = deps.board.latest(account, 'workflowDlq')?.rows;
   const accepted = actions.filter(({ outcome }) => outcome === 'accepted');
@@ -217,7 +212,7 @@ async function withoutVisibleReturns(
 }
 
 /** Returns true if a resumed run is known to have failed again: from the log, a later resume of it, or the listing. */
-function isBack({ proposal, at, newRunId }: ActionRecord, { returns, resumes }: Known, deps: SettleDeps): boolean {
+function isBack({ proposal, at, newRunId }: ActionRecord, { returns, resumes }: Known, deps: EngineParts): boolean {
   if (proposal.action !== 'workflow-dlq.resume') return false;
   const later = (resumes.get(proposal.lineage) ?? []).filter((resume) => resume.at > at);
   return (
@@ -227,7 +222,7 @@ function isBack({ proposal, at, newRunId }: ActionRecord, { returns, resumes }: 
   );
 }
 
-function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledger }: SettleDeps): boolean {
+function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledger }: EngineParts): boolean {
   const { account, lineage, attempt, workflowUrl: url } = proposal;
   return facts.resumeEnded(account, { instance: ledger.instance, lineage, attempt, url }, end);
 }
@@ -237,7 +232,7 @@ function logTells(proposal: ResumeProposal, end: ResumeEnd['end'], { facts, ledg
  * and a run that looks the same has failed since. A delivery alone does not prove success, since a run has several
  * messages. But a service that delivers messages with the stamp also lists the run with the stamp.
  */
-function isUnresolvable({ proposal, newRunId }: ActionRecord, { returns, resumed }: Known, deps: SettleDeps): boolean {
+function isUnresolvable({ proposal, newRunId }: ActionRecord, { returns, resumed }: Known, deps: EngineParts): boolean {
   if (proposal.action !== 'workflow-dlq.resume' || newRunId !== undefined) return false;
   if (logTells(proposal, 'delivered', deps)) return false;
   // An id in the ledger shows the run of another resume.
@@ -248,7 +243,7 @@ function isUnresolvable({ proposal, newRunId }: ActionRecord, { returns, resumed
 async function judge(
   action: ActionRecord,
   { ids, known }: { readonly ids: ReadonlySet<string>; readonly known: Known },
-  deps: SettleDeps,
+  deps: EngineParts,
 ): Promise<void> {
   const { proposal } = action;
   if (proposal.action !== 'workflow-dlq.resume' && proposal.action !== 'workflow-dlq.delete') return;
@@ -277,14 +272,14 @@ async function judge(
 async function record(
   intent: Intent & Pick<ActionRecord, 'outcome'>,
   outcome: ActionOutcome,
-  deps: SettleDeps,
+  deps: EngineParts,
   detail?: string,
 ): Promise<boolean> {
   const { proposal } = intent;
   const isRecorded = await deps.ledger.recordOutcome(intent.id, proposal.account, {
     at: deps.clock.now(),
     outcome,
-    ...(detail !== undefined && { detail }),
+    detail,
     after: intent.outcome ?? 'none',
   });
   if (!isRecorded) return false;

@@ -1,12 +1,13 @@
 /** Caps of a policy's actions: its own, its account's and the engine's, over sliding hours and days. */
 import { CLOCK_MARGIN_MS } from '#foundation/domain/clock-skew.ts';
 import { trendOfAmounts } from '#foundation/domain/hold.ts';
-import type { ActionType, PlanCap } from '#foundation/domain/plan.ts';
+import { denialBy, type ActionType, type PlanCap, type Proposal } from '#foundation/domain/plan.ts';
 import type { CapLimit } from '../../ledger/intents.ts';
-import type { Trust } from '../../ledger/trust.ts';
-import type { CapScope, Usage } from '../../ledger/usage.ts';
+import type { CapScope } from '../../ledger/usage.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
+import { guardsAt } from '../guard/checks.ts';
+import type { Draft } from './plan-draft.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -24,10 +25,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
   const [hour, day] = [over(HOUR_MS), over(DAY_MS)];
   // Other replicas date the actions of other accounts.
   const margin = deps.shared !== undefined && { marginMs: CLOCK_MARGIN_MS };
-  const [engineHour, engineDay] = [
-    { ...hour, ...margin },
-    { ...day, ...margin },
-  ];
+  const [engineHour, engineDay] = [hour, day].map((one) => ({ ...one, ...margin })) as [typeof hour, typeof day];
   const limits: CapLimit[] = [
     { scope: 'policy', ...hour, limit: maxPerHour },
     { scope: 'policy', ...day, limit: maxPerDay },
@@ -55,7 +53,7 @@ export function capLimits(policy: Policy, now: number, deps: CapDeps): readonly 
 export async function capUse(
   policy: Pick<Policy, 'name' | 'account'>,
   limits: readonly CapLimit[],
-  ledger: Trust & Usage,
+  ledger: EngineDeps['ledger'],
   now: number,
 ): Promise<readonly PlanCap[]> {
   const adopt = ledger.mustBeAdopted;
@@ -73,7 +71,7 @@ export async function capUse(
 }
 
 /** Returns the use of all caps of a policy now, with the past and the end of the full ones, for its decision. */
-export async function capsOf(policy: Policy, deps: EngineDeps<Trust & Usage>): Promise<readonly PlanCap[]> {
+export async function capsOf(policy: Policy, deps: EngineDeps): Promise<readonly PlanCap[]> {
   const now = deps.clock.now();
   const limits = capLimits(policy, now, deps);
   const use = await capUse(policy, limits, deps.ledger, now);
@@ -88,28 +86,52 @@ export async function capsOf(policy: Policy, deps: EngineDeps<Trust & Usage>): P
 async function fullSince(
   policy: Policy,
   { cap, limit, now }: { readonly cap: PlanCap; readonly limit: CapLimit; readonly now: number },
-  { ledger }: EngineDeps<Usage>,
+  { ledger }: EngineDeps,
 ): Promise<Pick<PlanCap, 'until' | 'trend'>> {
   const scope = scopeOf(policy, limit);
   const [newer = Number.NaN] = await ledger.used([{ scope, since: now - limit.windowMs / 2 }]);
-  const trend = trendOfAmounts(cap.used - newer, newer);
   // A cap whose limit was lowered since stays full after its oldest action.
   const oldest = cap.used > cap.limit ? undefined : await ledger.oldestAt(scope, now - lengthOf(limit));
-  return {
-    ...(trend !== undefined && { trend }),
-    ...(oldest !== undefined && { until: oldest + lengthOf(limit) }),
-  };
+  return { trend: trendOfAmounts(cap.used - newer, newer), until: oldest && oldest + lengthOf(limit) };
 }
 
 function scopeOf({ name, account }: Pick<Policy, 'name' | 'account'>, { scope, actions }: CapLimit): CapScope {
-  return {
-    ...(scope === 'policy' && { policy: name }),
-    ...(scope === 'account' && { account }),
-    ...(actions !== undefined && { actions }),
-  };
+  return { policy: scope === 'policy' ? name : undefined, account: scope === 'account' ? account : undefined, actions };
 }
 
 /** Length of the window of a cap, in milliseconds. */
 function lengthOf({ windowMs, marginMs = 0 }: CapLimit): number {
   return windowMs + marginMs;
+}
+
+/**
+ * Last reduction before a plan: the limit of one run, and what the caps still allow.
+ *
+ * @param allowed in the order of execution
+ * @returns the actions that fit
+ */
+export function withinCaps<P extends Proposal>(
+  policy: Policy,
+  allowed: readonly P[],
+  { draft, caps }: { readonly draft: Draft; readonly caps: readonly PlanCap[] },
+  { guards }: Pick<EngineDeps, 'guards'>,
+): readonly P[] {
+  const items = allowed.reduce((sum, { items }) => sum + items, 0);
+  let room = items;
+  for (const guard of guardsAt(guards, 'plan')) {
+    const { allowed: count, hold } = guard.check({ matched: items, maxPerRun: policy.limits.maxPerRun, caps });
+    room = Math.min(room, count);
+    if (hold === undefined) continue;
+    if (count === 0) draft.hold(denialBy(guard.name, hold));
+    else draft.checks.push({ guard: guard.name, passed: false, reason: `${hold.measured}; ${hold.needed}` });
+  }
+  const chosen: P[] = [];
+  for (const proposal of allowed) {
+    // A page may be smaller; an entry is acted on or not.
+    const fits = proposal.action === 'message-dlq.prune' ? Math.min(proposal.items, room) : proposal.items;
+    if (fits === 0 || fits > room) break;
+    room -= fits;
+    chosen.push({ ...proposal, items: fits });
+  }
+  return chosen;
 }

@@ -1,0 +1,101 @@
+/**
+ * Requests of the actions: how each proposal becomes a request, and how the request is sent. Each request on entries has
+ * one id, so that the entry and its outcome can be paired. All deletes cannot be undone.
+ */
+import type { DlqFilter, NonEmpty, ServiceClient } from '#service/api.ts';
+import { formatStamp } from '#foundation/domain/lineage.ts';
+import type { Proposal, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
+import { isPrune, type ActionRequest, type ActResult, type PruneRequest, type ResumeRequest } from './action.ts';
+import { refused } from './failed-call.ts';
+
+export function describe(proposal: Proposal, { instance }: { readonly instance: string }): ActionRequest {
+  const { account } = proposal;
+  switch (proposal.action) {
+    case 'workflow-dlq.resume':
+      return describeResume(proposal, instance);
+    case 'workflow-dlq.delete':
+      return { operation: 'delete-workflow-dlq', account, dlqIds: [proposal.dlqId] };
+    case 'message-dlq.delete':
+      return { operation: 'delete-dlq', account, dlqIds: [proposal.dlqId] };
+    case 'message-dlq.prune':
+      return describePrune(proposal);
+    case 'budget.raise':
+      return { operation: 'update-budget', account, dollars: proposal.toUsd, aboveUsd: proposal.fromUsd };
+  }
+}
+
+/** The run keeps its own labels and gets this daemon's stamp. Other properties stay unchanged. */
+function describeResume(proposal: ResumeProposal, instance: string): ResumeRequest {
+  const { account, lineage, attempt, retries, flowControl } = proposal;
+  const labels: NonEmpty<string> = [formatStamp({ instance, lineage, attempt }), ...proposal.labels];
+  // The entry's own flow control stays: its owner chose that limit for the destination.
+  const lacksFlowControl = proposal.flowControlKey === undefined;
+  return {
+    operation: 'resume-workflow-dlq',
+    account,
+    dlqIds: [proposal.dlqId],
+    overrides: {
+      labels,
+      ...(retries !== undefined && { retries }),
+      ...(flowControl !== undefined && lacksFlowControl && { flowControl }),
+    },
+  };
+}
+
+/**
+ * One page of old messages by filters. The service cannot list what is deleted. So each request has an upper bound in
+ * time and in number, and is sent once: a second request deletes the next page.
+ */
+function describePrune({ account, filter, items }: PruneProposal): PruneRequest {
+  // Only defined members: the client rejects a member with the value undefined.
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return {
+    operation: 'delete-dlq',
+    account,
+    filter: { ...Object.fromEntries(given), toDate: filter.toDate, count: items } satisfies DlqFilter,
+  };
+}
+
+/**
+ * Sends a request once.
+ *
+ * @param accountId id of the account in the management API
+ * @throws the client's errors
+ */
+export async function send(
+  request: ActionRequest,
+  client: ServiceClient | undefined,
+  accountId: string | undefined,
+): Promise<ActResult> {
+  const { signal } = new AbortController();
+  if (request.operation === 'update-budget') {
+    if (client?.management === undefined) return refused(`account ${request.account} has no management API`);
+    if (accountId === undefined) return refused(`account ${request.account} has no managementApi.accountId`);
+    await client.management.updateBudget(accountId, request.dollars, { signal });
+    return { outcome: 'accepted', done: 1 };
+  }
+  const api = client?.message;
+  if (api === undefined) return refused(`account ${request.account} has no message API`);
+  switch (request.operation) {
+    case 'resume-workflow-dlq': {
+      const { runs } = await api.resumeWorkflowDlq(request.dlqIds, request.overrides, { signal });
+      const [run, ...more] = runs;
+      // A successful response without a run: the entry may be gone, or the response may be truncated. Only a read can
+      // show it.
+      if (run === undefined) return { outcome: 'unknown', detail: 'the response names no resumed run' };
+      // With several runs, the entry's own is unknown.
+      const newRunId = more.length > 0 ? undefined : run.workflowRunId;
+      return { outcome: 'accepted', done: runs.length, newRunId };
+    }
+    // `done` is 0 if the entry was already gone.
+    case 'delete-workflow-dlq': {
+      const { deleted } = await api.deleteWorkflowDlq(request.dlqIds, { signal });
+      return { outcome: 'accepted', done: deleted };
+    }
+    case 'delete-dlq': {
+      const what = isPrune(request) ? request.filter : { dlqIds: request.dlqIds };
+      const { deleted } = await api.deleteDlq(what, { signal });
+      return { outcome: 'accepted', done: deleted };
+    }
+  }
+}
