@@ -5,7 +5,7 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { missedFilter } from '#automate/guardrails/read-guards.ts';
 import type { Intents } from '#automate/ledger/intents.ts';
-import { deadLetterFacts } from '#automate/policies/dead-letter-facts.ts';
+import { deadLetterFacts } from '#automate/policies/entry-facts.ts';
 import { evaluate } from '#automate/policies/evaluate.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';

@@ -12,18 +12,7 @@ import {
   type ExpressionEnvironment,
 } from './environments.ts';
 import { compileExpression } from './expression.ts';
-import type {
-  BudgetPolicy,
-  MessageDeletePolicy,
-  Policy,
-  PolicyLimits,
-  PolicyWhen,
-  Precondition,
-  PrunePolicy,
-  ResumePolicy,
-  Where,
-  WorkflowDeletePolicy,
-} from './policy.ts';
+import type { Policy, PolicyLimits, PolicyWhen, Precondition, Where } from './policy.ts';
 import { scopeOf } from './policy-scope.ts';
 import { isOf, type PolicySettings, type SettingsOf } from './settings.ts';
 import { daysOf, minutesOf } from './window.ts';
@@ -37,99 +26,39 @@ const EVERY_MS = { 'workflow-dlq.resume': 5 * MINUTE_MS, 'budget.raise': 15 * MI
  * @throws {Error} if an expression does not compile; the configuration check reports this first, with its place
  */
 export function compilePolicy(settings: PolicySettings, source: string): Policy {
-  if (isOf(settings, 'workflow-dlq.resume')) return resumePolicy(settings, source);
-  if (isOf(settings, 'workflow-dlq.delete')) return workflowDeletePolicy(settings, source);
-  if (isOf(settings, 'message-dlq.delete')) return messageDeletePolicy(settings, source);
-  if (isOf(settings, 'message-dlq.prune')) return prunePolicy(settings, source);
-  return budgetPolicy(settings, source);
-}
-
-function resumePolicy(settings: SettingsOf<'workflow-dlq.resume'>, source: string): ResumePolicy {
-  const { action, limits, ramp, select } = settings;
-  const { enabled, key = `opsd-${settings.name}`, period, ...flowControl } = action.flowControlIfAbsent;
-  return {
-    ...baseOf(settings, source),
-    action: {
-      type: action.type,
-      retries: action.retries,
-      ...(enabled && { flowControlIfAbsent: { key, ...flowControl, period: period / 1_000 } }),
-    },
-    where: whereOf(settings, source, WORKFLOW_ENTRY),
-    filter: (now) => workflowFilter(select, now),
-    failureFunctionStates: select.failureFunctionState ?? [],
-    ramp,
-    limits: {
-      maxMatched: limits.maxMatched,
-      onTrip: limits.onTrip,
-      maxMatchedShare: 1,
-      ...capsOf(limits),
-      attempts: limits.attempts,
-      probationRuns: 0,
-    },
-  };
-}
-
-function workflowDeletePolicy(settings: SettingsOf<'workflow-dlq.delete'>, source: string): WorkflowDeletePolicy {
-  const { type, archive, grace } = settings.action;
-  return {
-    ...baseOf(settings, source),
-    action: { type, archive, grace },
-    where: whereOf(settings, source, WORKFLOW_ENTRY),
-    filter: (now) => workflowFilter(settings.select, now),
-    limits: deleteLimits(settings.limits),
-  };
-}
-
-function messageDeletePolicy(settings: SettingsOf<'message-dlq.delete'>, source: string): MessageDeletePolicy {
-  const { select } = settings;
-  return {
-    ...baseOf(settings, source),
-    action: settings.action,
-    where: whereOf(settings, source, DEAD_LETTER),
-    missed: (deadLetter, now) => missedByDeadLetter(select, deadLetter, now),
-    limits: deleteLimits(settings.limits),
-  };
-}
-
-function prunePolicy(settings: SettingsOf<'message-dlq.prune'>, source: string): PrunePolicy {
-  const { limits, select } = settings;
-  return {
-    ...baseOf(settings, source),
-    action: settings.action,
-    filter: (now) => pruneFilter(select, now),
-    limits: {
-      // A prune lists nothing, so the matched limit is that of one run.
-      maxMatched: limits.maxPerRun,
-      maxMatchedShare: 1,
-      onTrip: 'abort',
-      ...capsOf(limits),
-      attempts: NO_ATTEMPTS,
-      probationRuns: limits.probation.runs,
-    },
-  };
-}
-
-function budgetPolicy(settings: SettingsOf<'budget.raise'>, source: string): BudgetPolicy {
-  const { type, step, ceilingUsd, confirm } = settings.action;
-  const { minInterval, maxPerMonth, maxRaisePerMonthUsd } = settings.limits;
-  return {
-    ...baseOf(settings, source),
-    action: { type, step, ceilingUsd, confirm },
-    where: whereOf(settings, source, ACCOUNT_BUDGET),
-    limits: {
-      maxMatched: 1,
-      maxMatchedShare: 1,
-      onTrip: 'abort',
-      maxPerRun: 1,
-      maxPerHour: 1,
-      maxPerDay: maxPerMonth,
-      minInterval,
-      maxPerMonth,
-      maxRaisePerMonthUsd,
-      attempts: NO_ATTEMPTS,
-      probationRuns: 0,
-    },
-  };
+  const base = baseOf(settings, source);
+  if (isOf(settings, 'workflow-dlq.resume')) {
+    const { action, ramp, select } = settings;
+    const { enabled, key = `opsd-${settings.name}`, period, ...flowControl } = action.flowControlIfAbsent;
+    return {
+      ...base,
+      action: {
+        type: action.type,
+        retries: action.retries,
+        flowControlIfAbsent: enabled ? { key, ...flowControl, period: period / 1_000 } : undefined,
+      },
+      where: whereOf(settings, source, WORKFLOW_ENTRY),
+      filter: (now) => workflowFilter(select, now),
+      failureFunctionStates: select.failureFunctionState ?? [],
+      ramp,
+    };
+  }
+  if (isOf(settings, 'workflow-dlq.delete')) {
+    const where = whereOf(settings, source, WORKFLOW_ENTRY);
+    return { ...base, action: settings.action, where, filter: (now) => workflowFilter(settings.select, now) };
+  }
+  if (isOf(settings, 'message-dlq.delete')) {
+    return {
+      ...base,
+      action: settings.action,
+      where: whereOf(settings, source, DEAD_LETTER),
+      missed: (deadLetter, now) => missedByDeadLetter(settings.select, deadLetter, now),
+    };
+  }
+  if (isOf(settings, 'message-dlq.prune')) {
+    return { ...base, action: settings.action, filter: (now) => pruneFilter(settings.select, now) };
+  }
+  return { ...base, action: settings.action, where: whereOf(settings, source, ACCOUNT_BUDGET) };
 }
 
 /**
@@ -143,8 +72,8 @@ function baseOf(settings: PolicySettings, source: string) {
   return {
     name,
     account,
-    ...(owner !== undefined && { owner }),
-    ...(description !== undefined && { description }),
+    owner,
+    description,
     source,
     mode,
     when: whenOf(settings),
@@ -158,6 +87,7 @@ function baseOf(settings: PolicySettings, source: string) {
       ...compiled(expr, PRECONDITION, `${source}: policy ${name}: preconditions[${index}].expr`),
       name: what,
     })),
+    limits: limitsOf(settings),
     scope: { ...scopeOf(settings) },
   };
 }
@@ -186,27 +116,18 @@ function compiled<Facts>(text: string, environment: ExpressionEnvironment<Facts>
   return result;
 }
 
-interface Caps {
-  readonly maxPerRun: number;
-  readonly maxPerHour: number;
-  readonly maxPerDay: number;
-  readonly minInterval?: number;
-}
-
-function capsOf({ maxPerRun, maxPerHour, maxPerDay, minInterval = 0 }: Caps) {
-  return { maxPerRun, maxPerHour, maxPerDay, minInterval };
-}
-
-function deleteLimits(limits: SettingsOf<'workflow-dlq.delete' | 'message-dlq.delete'>['limits']): PolicyLimits {
-  const { maxMatched, maxMatchedShare, onTrip, probation } = limits;
-  return {
-    maxMatched,
-    maxMatchedShare,
-    onTrip,
-    ...capsOf(limits),
-    attempts: NO_ATTEMPTS,
-    probationRuns: probation.runs,
-  };
+function limitsOf(settings: PolicySettings): PolicyLimits {
+  const common = { maxMatchedShare: 1, minInterval: settings.limits.minInterval ?? 0, probationRuns: 0 };
+  if (isOf(settings, 'workflow-dlq.resume')) return { ...settings.limits, ...common };
+  if (isOf(settings, 'budget.raise')) {
+    const ofRun = { maxMatched: 1, onTrip: 'abort', maxPerRun: 1, maxPerHour: 1, attempts: NO_ATTEMPTS } as const;
+    return { ...settings.limits, ...common, ...ofRun, maxPerDay: settings.limits.maxPerMonth };
+  }
+  const { probation, ...limits } = settings.limits;
+  const ofDelete = { ...common, attempts: NO_ATTEMPTS, probationRuns: probation.runs };
+  // A prune lists nothing, so the matched limit is that of one run.
+  if ('maxMatched' in limits) return { ...ofDelete, ...limits, minInterval: common.minInterval };
+  return { ...ofDelete, ...limits, minInterval: common.minInterval, maxMatched: limits.maxPerRun, onTrip: 'abort' };
 }
 
 function workflowFilter(select: SettingsOf<'workflow-dlq.resume'>['select'], now: number): WorkflowDlqSelection {

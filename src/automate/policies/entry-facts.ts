@@ -1,4 +1,5 @@
-/** Fields of a workflow DLQ entry that expressions can read, their types, and which of them may be absent. */
+/** Fields of entries that expressions can read, their types, and which of them may be absent. */
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { parseStamp } from '#foundation/domain/lineage.ts';
 import {
   FAILURE_CAUSES,
@@ -9,31 +10,33 @@ import {
   type FailureReason,
 } from '#foundation/domain/reason.ts';
 import { FAILURE_FUNCTION_STATES, type WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { always, maybe, oneOf, type FactField } from './fact-field.ts';
+
+/** Field that an expression can read: its type, and whether it can be absent. */
+export interface FactField {
+  /** The type's name in the expression language. */
+  readonly type: string;
+  /** True if the field can be absent: an expression must check `has()` first. */
+  readonly optional: boolean;
+  /** All values of the text; absent if any text is possible. */
+  readonly values?: readonly string[];
+}
+
+export const always = (type: string): FactField => ({ type, optional: false });
+export const maybe = (type: string): FactField => ({ type, optional: true });
+
+/** Field with one of these texts. */
+export const oneOf = (values: readonly string[]): FactField => ({ type: 'string', optional: false, values });
 
 /**
  * Facts about an entry. Times are epoch milliseconds here and timestamps in expressions. `ageMs` and `expiresInMs` are
- * the durations `age` and `expiresIn` in expressions.
+ * the durations `age` and `expiresIn` in expressions. `labels` are those without the daemon's own stamps.
  */
-export interface EntryFacts {
-  readonly dlqId: string;
-  readonly workflowRunId: string;
-  readonly workflowUrl: string;
-  readonly workflowCreatedAt?: number;
+export interface EntryFacts extends Omit<WorkflowDlqEntry, 'createdAt' | 'responseStatus'> {
   readonly failedAt: number;
   readonly ageMs: number;
   /** Milliseconds until the DLQ drops the entry; absent if the retention is unknown. */
   readonly expiresInMs?: number;
-  readonly url?: string;
-  readonly method?: string;
-  readonly maxRetries?: number;
-  readonly callerIp?: string;
-  /** Labels without the daemon's own stamps. */
-  readonly labels: readonly string[];
-  readonly flowControlKey?: string;
-  readonly failureFunctionState?: string;
   readonly status?: number;
-  readonly responseText?: string;
   /** Number of resumes of this run so far. */
   readonly attempts: number;
   readonly reason: FailureReason;
@@ -69,7 +72,7 @@ export const ENTRY_FIELDS: Readonly<Record<string, FactField>> = {
  */
 export function entryFacts(
   entry: WorkflowDlqEntry,
-  known: { readonly attempts: number; readonly retention?: number | undefined },
+  known: { readonly attempts: number; readonly retention?: number },
   now: number,
 ): EntryFacts {
   const { createdAt, responseStatus, labels, ...same } = entry;
@@ -77,11 +80,46 @@ export function entryFacts(
     ...same,
     failedAt: createdAt,
     ageMs: Math.max(0, now - createdAt),
-    ...(known.retention !== undefined && { expiresInMs: Math.max(0, createdAt + known.retention - now) }),
+    expiresInMs: known.retention && Math.max(0, createdAt + known.retention - now),
     labels: labels.filter((label) => parseStamp(label) === undefined),
-    ...(responseStatus !== undefined && { status: responseStatus }),
+    status: responseStatus,
     attempts: known.attempts,
     reason: failureReason(responseStatus, entry.responseText),
     cause: failureCause(responseStatus, entry.responseText),
+  };
+}
+
+/** Fields of a dead message for expressions. Times are epoch milliseconds. */
+export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
+  readonly ageMs: number;
+  readonly reason: string;
+  readonly cause: string;
+}
+
+/** Fields of `entry` in expressions. `failedAt` is the time of the callback. */
+export const DEAD_LETTER_FIELDS: Readonly<Record<string, FactField>> = {
+  cause: oneOf(FAILURE_CAUSES),
+  reason: oneOf(FAILURE_REASONS),
+  labels: always('list<string>'),
+  age: always('google.protobuf.Duration'),
+  failedAt: always('google.protobuf.Timestamp'),
+  messageId: always('string'),
+  dlqId: always('string'),
+  status: maybe('int'),
+  url: maybe('string'),
+  topicName: maybe('string'),
+  scheduleId: maybe('string'),
+  retried: maybe('int'),
+  createdAt: maybe('google.protobuf.Timestamp'),
+};
+
+/** @param now epoch milliseconds */
+export function deadLetterFacts(deadLetter: DeadLetter, now: number): DeadLetterFacts {
+  const { account: _, ...same } = deadLetter;
+  return {
+    ...same,
+    ageMs: Math.max(0, now - deadLetter.learnedAt),
+    reason: failureReason(deadLetter.status, undefined),
+    cause: failureCause(deadLetter.status, undefined),
   };
 }

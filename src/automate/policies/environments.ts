@@ -5,11 +5,17 @@
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { BUDGET_ORIGINS, type BudgetFacts, type KnownBudget } from '#foundation/domain/known-budget.ts';
 import { TRIGGER_KINDS } from '#foundation/domain/plan.ts';
-import { ENTRY_FIELDS, type EntryFacts } from './entry-facts.ts';
-import { always, maybe, oneOf, type FactField } from './fact-field.ts';
-import { DEAD_LETTER_FIELDS } from './dead-letter-facts.ts';
+import {
+  always,
+  DEAD_LETTER_FIELDS,
+  ENTRY_FIELDS,
+  maybe,
+  oneOf,
+  type DeadLetterFacts,
+  type EntryFacts,
+  type FactField,
+} from './entry-facts.ts';
 import type { PreconditionFacts } from './facts.ts';
-import type { DeadLetterFacts } from './policy.ts';
 
 export type Fields = Readonly<Record<string, FactField>>;
 /** Values of fields. Times are epoch milliseconds, durations milliseconds. A missing field is absent. */

@@ -4,7 +4,7 @@
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { nearest } from '#foundation/domain/suggest.ts';
-import type { FactField } from './fact-field.ts';
+import type { FactField } from './entry-facts.ts';
 import { FACT_FUNCTIONS, TRIGGER_FIELDS, type Fields } from './environments.ts';
 import { constantFault, type Evaluate } from './expression-constants.ts';
 import { patternFault } from './text-patterns.ts';

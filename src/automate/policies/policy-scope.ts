@@ -11,17 +11,17 @@ export function scopeOf(settings: PolicySettings): PolicyScope {
   // A resume skips entries whose failure function ran, unless the selection lists their state: a listed state can widen
   // it.
   const widening = lists.filter(([key]) => isResume && key === 'failureFunctionState');
-  const { atMost, atLeast, same } = ownOf(settings);
+  const [own, limits] = [ownOf(settings), limitsOf(settings)];
   return {
     same: {
       account: settings.account,
       action: settings.action.type,
       ...('where' in settings && { where: settings.where.trim() }),
       ...Object.fromEntries(widening.map(([key, values]) => [key, values.map(String).toSorted(byCode).join()])),
-      ...same,
+      ...own.same,
     },
-    atMost: { ...defined({ failedWithin }), ...atMost },
-    atLeast: { ...defined({ failedBefore, minInterval: settings.limits.minInterval }), ...atLeast },
+    atMost: defined({ failedWithin }, limits.atMost, own.atMost),
+    atLeast: defined({ failedBefore }, limits.atLeast, own.atLeast),
     among: {
       ...Object.fromEntries(
         lists.filter((entry) => !widening.includes(entry)).map(([key, values]) => [key, values.map(String)]),
@@ -41,86 +41,58 @@ interface Selects {
   readonly [filter: string]: unknown;
 }
 
-type Own = {
-  readonly atMost: Readonly<Record<string, number>>;
-  readonly atLeast: Readonly<Record<string, number>>;
-  readonly same: PolicyScope['same'];
-};
+type Own = Pick<PolicyScope, 'same'> & Record<'atMost' | 'atLeast', Readonly<Record<string, number | undefined>>>;
 
-/** Part of the scope that is specific to one action. */
+/** Part of the scope that is specific to one action, apart from its limits. */
 function ownOf(settings: PolicySettings): Own {
   if (isOf(settings, 'workflow-dlq.resume')) {
     const { action, limits, ramp } = settings;
-    const flow = action.flowControlIfAbsent;
+    const { enabled, parallelism, rate, period } = action.flowControlIfAbsent;
     return {
       atMost: {
-        ...capsOf(limits),
-        maxMatched: limits.maxMatched,
-        onTrip: asksPerson(limits.onTrip),
         attempts: limits.attempts.max,
         retries: action.retries,
         rampStart: ramp.start,
         rampFactor: ramp.factor,
         rampMax: ramp.max,
-        ...(flow.enabled && { parallelism: flow.parallelism, rate: flow.rate }),
+        ...(enabled && { parallelism, rate }),
       },
       atLeast: {
         settle: ramp.settle,
-        ...(flow.enabled && { period: flow.period }),
+        ...(enabled && { period }),
         ...Object.fromEntries(limits.attempts.backoff.map((wait, index) => [`backoff${index}`, wait])),
       },
-      same: {
-        groupBy: ramp.groupBy,
-        backoffs: limits.attempts.backoff.length,
-      },
+      same: { groupBy: ramp.groupBy, backoffs: limits.attempts.backoff.length },
     };
-  }
-  if (isOf(settings, 'message-dlq.prune')) {
-    const { limits } = settings;
-    return { atMost: capsOf(limits), atLeast: { probation: limits.probation.runs }, same: {} };
   }
   if (isOf(settings, 'budget.raise')) {
-    const { action, limits } = settings;
+    const { ceilingUsd, step, confirm } = settings.action;
     return {
-      atMost: {
-        ceilingUsd: action.ceilingUsd,
-        maxPerMonth: limits.maxPerMonth,
-        maxRaisePerMonthUsd: limits.maxRaisePerMonthUsd,
-        ...defined({ percent: action.step.percent, usd: action.step.usd }),
-      },
-      atLeast: { readings: action.confirm.readings, apart: action.confirm.apart },
-      same: { step: action.step.usd === undefined ? 'percent' : 'usd', roundUpTo: action.step.roundUpTo },
+      atMost: { ceilingUsd, percent: step.percent, usd: step.usd },
+      atLeast: { readings: confirm.readings, apart: confirm.apart },
+      same: { step: step.usd === undefined ? 'percent' : 'usd', roundUpTo: step.roundUpTo },
     };
   }
-  const { limits } = settings;
-  const archive: Readonly<Record<string, number>> = isOf(settings, 'workflow-dlq.delete')
-    ? { grace: settings.action.grace, archive: settings.action.archive.require ? 1 : 0 }
-    : {};
+  if (!isOf(settings, 'workflow-dlq.delete')) return { atMost: {}, atLeast: {}, same: {} };
+  const { grace, archive } = settings.action;
+  return { atMost: {}, atLeast: { grace, archive: archive.require ? 1 : 0 }, same: {} };
+}
+
+/** Limits by the direction that makes them narrower. `abort` is narrower than `approve`: it acts on no entry. */
+function limitsOf({ limits }: PolicySettings): Omit<Own, 'same'> {
+  const maxima = Object.entries(limits).filter(([key]) => key.startsWith('max'));
   return {
     atMost: {
-      ...capsOf(limits),
-      maxMatched: limits.maxMatched,
-      maxMatchedShare: limits.maxMatchedShare,
-      onTrip: asksPerson(limits.onTrip),
+      ...Object.fromEntries(maxima),
+      onTrip: 'onTrip' in limits ? Number(limits.onTrip === 'approve') : undefined,
     },
-    atLeast: { probation: limits.probation.runs, ...archive },
-    same: {},
+    atLeast: { minInterval: limits.minInterval, probation: 'probation' in limits ? limits.probation.runs : undefined },
   };
 }
 
-function capsOf({ maxPerRun, maxPerHour, maxPerDay }: { maxPerRun: number; maxPerHour: number; maxPerDay: number }) {
-  return { maxPerRun, maxPerHour, maxPerDay };
-}
-
-/** `abort` is narrower than `approve`: it acts on no entry. */
-function asksPerson(onTrip: 'approve' | 'abort'): number {
-  return onTrip === 'approve' ? 1 : 0;
-}
-
-function defined(values: Readonly<Record<string, number | undefined>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined),
-  );
+function defined(...all: readonly Readonly<Record<string, number | undefined>>[]): Record<string, number> {
+  const entries = all.flatMap(Object.entries<number | undefined>);
+  return Object.fromEntries(entries.filter((entry): entry is [string, number] => entry[1] !== undefined));
 }
 
 function byCode(a: string, b: string): number {

@@ -6,7 +6,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { PolicyMode, PruneFilter, Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { PreconditionFacts } from './facts.ts';
-import type { EntryFacts } from './entry-facts.ts';
+import type { DeadLetterFacts, EntryFacts } from './entry-facts.ts';
 
 type Verdict = 'match' | 'no' | 'error';
 
@@ -142,13 +142,6 @@ export type WorkflowDlqPolicy = (ResumePolicy | WorkflowDeletePolicy) & {
 
 /** Union by `action.type`. */
 export type Policy = WorkflowDlqPolicy | MessageDeletePolicy | PrunePolicy | BudgetPolicy;
-
-/** Fields of a dead message for expressions. Times are epoch milliseconds. */
-export interface DeadLetterFacts extends Omit<DeadLetter, 'account'> {
-  readonly ageMs: number;
-  readonly reason: string;
-  readonly cause: string;
-}
 
 export function isResume(policy: Policy): policy is ResumePolicy {
   return policy.action.type === 'workflow-dlq.resume';

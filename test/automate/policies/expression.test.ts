@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { entryFacts } from '#automate/policies/entry-facts.ts';
+import { deadLetterFacts, entryFacts } from '#automate/policies/entry-facts.ts';
 import { ACCOUNT_BUDGET, DEAD_LETTER, PRECONDITION, WORKFLOW_ENTRY } from '#automate/policies/environments.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
-import { deadLetterFacts } from '#automate/policies/dead-letter-facts.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { parseDuration } from '#foundation/domain/duration.ts';
 import type { Trigger } from '#foundation/domain/plan.ts';

@@ -1,7 +1,7 @@
 /** Plan of a policy that deletes messages from the DLQ by ids from failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { MessageDeleteProposal } from '#foundation/domain/plan.ts';
-import { deadLetterFacts } from '../../policies/dead-letter-facts.ts';
+import { deadLetterFacts } from '../../policies/entry-facts.ts';
 import type { MessageDeletePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { capsOf, withinCaps } from './caps.ts';
