@@ -123,7 +123,6 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'automate/policies',
     'automate/guardrails',
     'automate/ledger',
-    'automate/engine/facts',
     'automate/engine/guard',
     'automate/engine/decide',
     'automate/engine/act',

@@ -11,14 +11,8 @@ export interface ResumeRequest {
   readonly overrides: ResumeOverrides;
 }
 
-export interface WorkflowDeleteRequest {
-  readonly operation: 'delete-workflow-dlq';
-  readonly account: string;
-  readonly dlqIds: readonly [string];
-}
-
-export interface MessageDeleteRequest {
-  readonly operation: 'delete-dlq';
+interface DeleteRequest<Operation extends 'delete-workflow-dlq' | 'delete-dlq'> {
+  readonly operation: Operation;
   readonly account: string;
   readonly dlqIds: readonly [string];
 }
@@ -39,7 +33,12 @@ export interface BudgetRequest {
   readonly aboveUsd: number;
 }
 
-export type ActionRequest = ResumeRequest | WorkflowDeleteRequest | MessageDeleteRequest | PruneRequest | BudgetRequest;
+export type ActionRequest =
+  | ResumeRequest
+  | DeleteRequest<'delete-workflow-dlq'>
+  | DeleteRequest<'delete-dlq'>
+  | PruneRequest
+  | BudgetRequest;
 
 /** Number of entries that a request names, or the most that it may touch. */
 export function asked(request: ActionRequest): number {

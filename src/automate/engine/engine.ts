@@ -1,15 +1,12 @@
 /** Engine: decides, checks guards, acts and records. `plan` is a run that ends before it acts. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { leastMode, type Trigger } from '#foundation/domain/plan.ts';
-import type { Campaign } from '#foundation/domain/campaign.ts';
 import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
-import type { ActivePause } from '../guardrails/guard.ts';
 import { breaker } from '../guardrails/campaign.ts';
 import type { StatusReads } from '../ledger/ledger.ts';
 import type { Pause } from '../ledger/pauses.ts';
-import type { PendingTrigger } from '../ledger/signals.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
@@ -29,11 +26,11 @@ import {
   announceKillSwitch,
   announcePauses,
   announceUnknown,
-} from './run/announce.ts';
+  holdKey,
+} from './run/report.ts';
 import { pendingStatus, pendingTriggers } from './run/holds.ts';
 import { ManualPlans } from './run/manual-plans.ts';
-import { endUnwanted } from './run/overdue-plans.ts';
-import { holdKey } from './run/report.ts';
+import { endUnwanted } from './run/grants.ts';
 import type { RunOptions } from './run/run-policy.ts';
 import { skipped, type RunResult } from './run/run-result.ts';
 import { RunTurns } from './run/run-turns.ts';
@@ -197,14 +194,6 @@ async function noteAccounts(deps: EngineDeps): Promise<void> {
   await ledger.noteAccounts(watched, clock.now());
 }
 
-/** Facts for the status of a policy from the ledger. */
-interface StatusFacts {
-  readonly paused: ActivePause | undefined;
-  readonly probationLeft: number;
-  readonly pending: readonly PendingTrigger[];
-  readonly campaigns: readonly Campaign[];
-}
-
 async function statusesOf(deps: EngineParts, ledger?: StatusReads): Promise<readonly PolicyStatus[]> {
   if (ledger === undefined) return deps.ledger.view((view) => statusesOf(deps, view));
   const { policies, authority, clock } = deps;
@@ -215,34 +204,27 @@ async function statusesOf(deps: EngineParts, ledger?: StatusReads): Promise<read
     ledger.campaigns(),
   ]);
   const campaigns = Map.groupBy(open, ({ policy }) => policy);
-  return policies.map((policy) => {
-    const { name } = policy;
-    const probationLeft = probations.get(name) ?? 0;
-    const [pending, own] = [triggers.get(name) ?? [], campaigns.get(name) ?? []];
-    return statusOf(policy, { paused: paused.get(name), probationLeft, pending, campaigns: own }, deps);
+  const held = new Map(deps.conditions.active().map((condition) => [condition.key, condition]));
+  return policies.map((policy): PolicyStatus => {
+    const { name, account, action, owner, description, source, when } = policy;
+    const pause = paused.get(name);
+    const { mode, reducedBy } = authority.mode(policy);
+    const hold = held.get(holdKey(policy));
+    return {
+      name,
+      account,
+      action: action.type,
+      owner,
+      description,
+      source,
+      schedule: whenText(when),
+      mode: policy.mode,
+      effectiveMode: pause === undefined ? mode : leastMode(mode, 'off'),
+      reducedBy: pause === undefined ? reducedBy : `paused: ${pause.reason}; ${pause.remedy}`,
+      probationLeft: probations.get(name) || undefined,
+      held: hold && { guard: hold.guard ?? '', reason: hold.detail, ...hold.denial, since: hold.since },
+      ...pendingStatus(triggers.get(name) ?? []),
+      campaigns: (campaigns.get(name) ?? []).map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
+    };
   });
-}
-
-function statusOf(policy: Policy, facts: StatusFacts, deps: EngineParts): PolicyStatus {
-  const { paused, probationLeft, pending, campaigns } = facts;
-  const { authority, conditions } = deps;
-  const { mode, reducedBy } = authority.mode(policy);
-  const by = paused === undefined ? reducedBy : `paused: ${paused.reason}; ${paused.remedy}`;
-  const held = conditions.active().find(({ key }) => key === holdKey(policy));
-  return {
-    name: policy.name,
-    account: policy.account,
-    action: policy.action.type,
-    owner: policy.owner,
-    description: policy.description,
-    source: policy.source,
-    schedule: whenText(policy.when),
-    mode: policy.mode,
-    effectiveMode: paused === undefined ? mode : leastMode(mode, 'off'),
-    reducedBy: by,
-    probationLeft: probationLeft > 0 ? probationLeft : undefined,
-    held: held && { guard: held.guard ?? '', reason: held.detail, ...held.denial, since: held.since },
-    ...pendingStatus(pending),
-    campaigns: campaigns.map((campaign) => ({ ...campaign, breaker: breaker(campaign) })),
-  };
 }

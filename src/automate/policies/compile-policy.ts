@@ -3,7 +3,7 @@
  */
 import { sharedLabel } from '#foundation/domain/labels.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { NonEmptyTexts, PruneFilter, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
+import type { PruneFilter, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import {
   ACCOUNT_BUDGET,
   DEAD_LETTER,
@@ -38,14 +38,15 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
         flowControlIfAbsent: enabled ? { key, ...flowControl, period: period / 1_000 } : undefined,
       },
       where: whereOf(settings, source, WORKFLOW_ENTRY),
-      filter: (now) => workflowFilter(select, now),
+      filter: (now) => ({ ...times(select, now), ...filtersOf(select) }),
       failureFunctionStates: select.failureFunctionState ?? [],
       ramp,
     };
   }
   if (isOf(settings, 'workflow-dlq.delete')) {
     const where = whereOf(settings, source, WORKFLOW_ENTRY);
-    return { ...base, action: settings.action, where, filter: (now) => workflowFilter(settings.select, now) };
+    const { action, select } = settings;
+    return { ...base, action, where, filter: (now) => ({ ...times(select, now), ...filtersOf(select) }) };
   }
   if (isOf(settings, 'message-dlq.delete')) {
     return {
@@ -56,7 +57,13 @@ export function compilePolicy(settings: PolicySettings, source: string): Policy 
     };
   }
   if (isOf(settings, 'message-dlq.prune')) {
-    return { ...base, action: settings.action, filter: (now) => pruneFilter(settings.select, now) };
+    const { action, select } = settings;
+    const filter = (now: number) => ({
+      ...times(select, now),
+      toDate: now - select.failedBefore,
+      ...filtersOf(select),
+    });
+    return { ...base, action, filter };
   }
   return { ...base, action: settings.action, where: whereOf(settings, source, ACCOUNT_BUDGET) };
 }
@@ -130,31 +137,13 @@ function limitsOf(settings: PolicySettings): PolicyLimits {
   return { ...ofDelete, ...limits, minInterval: common.minInterval, maxMatched: limits.maxPerRun, onTrip: 'abort' };
 }
 
-function workflowFilter(select: SettingsOf<'workflow-dlq.resume'>['select'], now: number): WorkflowDlqSelection {
-  return {
-    ...times(select, now),
-    ...listed('label', select.anyLabel),
-    ...listed('workflowUrl', select.workflowUrl),
-    ...listed('flowControlKey', select.flowControlKey),
-    ...listed('failureFunctionState', select.failureFunctionState),
-    ...listed('callerIp', select.callerIp),
-  };
-}
-
-function pruneFilter(select: SettingsOf<'message-dlq.prune'>['select'], now: number): PruneFilter {
-  const [status, ...statuses] = select.responseStatus ?? [];
-  return {
-    ...times(select, now),
-    toDate: now - select.failedBefore,
-    ...listed('url', select.url),
-    ...listed('topicName', select.topicName),
-    ...listed('scheduleId', select.scheduleId),
-    ...listed('queueName', select.queueName),
-    ...listed('label', select.anyLabel),
-    ...listed('flowControlKey', select.flowControlKey),
-    ...listed('callerIp', select.callerIp),
-    ...(status !== undefined && { responseStatus: [status, ...statuses] }),
-  };
+/**
+ * Filters of a selection by their names in a request. A filter without values is no key at all: the service treats an
+ * empty list as no filter.
+ */
+function filtersOf(select: object): Omit<WorkflowDlqSelection & PruneFilter, 'fromDate' | 'toDate'> {
+  const lists = Object.entries(select).filter(([, values]) => Array.isArray(values) && values.length > 0);
+  return Object.fromEntries(lists.map(([key, values]) => [key === 'anyLabel' ? 'label' : key, values as unknown]));
 }
 
 /** Key of `select` that a dead letter does not meet. A missing field does not meet a filter. */
@@ -183,11 +172,4 @@ function times(select: { readonly failedWithin?: number; readonly failedBefore?:
     ...(select.failedWithin !== undefined && { fromDate: now - select.failedWithin }),
     ...(select.failedBefore !== undefined && { toDate: now - select.failedBefore }),
   };
-}
-
-/** A filter, or no key at all: the service treats an empty list as no filter. */
-function listed<K extends string>(key: K, values: readonly string[] | undefined): Partial<Record<K, NonEmptyTexts>> {
-  const [first, ...rest] = values ?? [];
-  const filter: Partial<Record<string, NonEmptyTexts>> = first === undefined ? {} : { [key]: [first, ...rest] };
-  return filter;
 }

@@ -38,20 +38,11 @@ export function evaluate(
   facts: EvaluationFacts,
   now: number,
 ): Evaluation {
-  const { fromDate = -Infinity, toDate = Infinity } = facts.filter;
   const matched: WorkflowDlqEntry[] = [];
   const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
   let errors = 0;
   for (const entry of entries) {
-    if (entry.createdAt < fromDate || entry.createdAt > toDate) {
-      left.push({ guard: 'select', reason: 'failed outside the selected time', dlqId: entry.dlqId });
-      continue;
-    }
-    if (policy.manual === undefined && entry.labels.includes(CANARY_LABEL)) {
-      left.push({ guard: 'select', reason: 'message of a canary', dlqId: entry.dlqId });
-      continue;
-    }
-    const unselected = policy.leaves?.(entry);
+    const unselected = reasonToLeave(policy, entry, facts.filter);
     if (unselected !== undefined) {
       left.push({ guard: 'select', reason: unselected, dlqId: entry.dlqId });
       continue;
@@ -71,4 +62,14 @@ export function evaluate(
     }
   }
   return { matched, left, errors };
+}
+
+function reasonToLeave(
+  policy: WorkflowDlqPolicy,
+  entry: WorkflowDlqEntry,
+  { fromDate = -Infinity, toDate = Infinity }: WorkflowDlqSelection,
+): string | undefined {
+  if (entry.createdAt < fromDate || entry.createdAt > toDate) return 'failed outside the selected time';
+  if (policy.manual === undefined && entry.labels.includes(CANARY_LABEL)) return 'message of a canary';
+  return policy.leaves?.(entry);
 }

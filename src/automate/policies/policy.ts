@@ -101,7 +101,7 @@ export interface ResumePolicy extends PolicyBase {
   readonly ramp: Ramp;
 }
 
-export interface WorkflowDeletePolicy extends PolicyBase {
+interface WorkflowDeletePolicy extends PolicyBase {
   readonly action: {
     readonly type: 'workflow-dlq.delete';
     readonly archive: { readonly dir: string; readonly require: boolean };

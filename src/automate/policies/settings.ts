@@ -73,81 +73,69 @@ const select = <T extends z.ZodMiniType>(schema: T): T =>
   described('Filters of the request to the service. Each filter narrows the selection.', schema);
 const limits = <T extends z.ZodMiniObject>(schema: T) => section('Limits; all are finite.', schema);
 
+const ENTRY_WHERE = 'CEL expression over `entry` that an entry must meet.';
+
+/** Schema of one action. @param mustBeSaid true if no default interval suits every policy */
+const policyOf = <T extends z.core.$ZodLooseShape>(keys: Keys, mustBeSaid: boolean, own: T) =>
+  // The compiler does not see the keys of a generic shape.
+  z.strictObject({ ...keys, ...own }).check(crossCheck(refineWhen(mustBeSaid)) as never);
+
 const MAX_AMPLIFICATION = 20;
 
 const resumeSettings = (keys: Keys) =>
-  z
-    .strictObject({
-      ...keys,
-      select: select(workflowDlqSelect()),
-      where: defaulted('CEL expression over `entry` that an entry must meet.', someText, 'entry.cause == "transient"'),
-      action: action(resumeAction()),
-      limits: limits(resumeLimits()),
-      ramp: section(
-        'Growth of a bulk repair: it starts with a small step and grows after verified steps.',
-        rampSettings(),
-      ),
-    })
-    .check(
-      crossCheck(refineWhen(false)),
-      crossCheck((policy, context) => {
-        const max = policy.limits?.attempts?.max;
-        const retries = policy.action?.retries;
-        if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
-        // Reports the key that differs from its default; if both do, `action.retries`.
-        const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
-        context.addIssue({
-          code: 'custom',
-          path,
-          message:
-            `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
-            `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`,
-        });
-      }),
-    );
+  policyOf(keys, false, {
+    select: select(workflowDlqSelect()),
+    where: defaulted(ENTRY_WHERE, someText, 'entry.cause == "transient"'),
+    action: action(resumeAction()),
+    limits: limits(resumeLimits()),
+    ramp: section(
+      'Growth of a bulk repair: it starts with a small step and grows after verified steps.',
+      rampSettings(),
+    ),
+  }).check(
+    crossCheck((policy, context) => {
+      const max = policy.limits?.attempts?.max;
+      const retries = policy.action?.retries;
+      if (typeof max !== 'number' || typeof retries !== 'number' || max * (1 + retries) <= MAX_AMPLIFICATION) return;
+      // Reports the key that differs from its default; if both do, `action.retries`.
+      const path = retries === DEFAULT_RETRIES ? ['limits', 'attempts', 'max'] : ['action', 'retries'];
+      const message =
+        `a run could have up to ${max * (1 + retries)} attempts (${max} resumes of ${1 + retries} attempts each), ` +
+        `and the maximum is ${MAX_AMPLIFICATION}; lower limits.attempts.max or action.retries`;
+      context.addIssue({ code: 'custom', path, message });
+    }),
+  );
 
 const workflowDeleteSettings = (keys: Keys) =>
-  z
-    .strictObject({
-      ...keys,
-      select: select(workflowDlqSelect()),
-      where: described('CEL expression over `entry` that an entry must meet.', someText),
-      action: action(workflowDeleteAction()),
-      limits: limits(deleteLimits()),
-    })
-    .check(crossCheck(refineWhen(true)));
+  policyOf(keys, true, {
+    select: select(workflowDlqSelect()),
+    where: described(ENTRY_WHERE, someText),
+    action: action(workflowDeleteAction()),
+    limits: limits(deleteLimits()),
+  });
 
 const messageDeleteSettings = (keys: Keys) =>
-  z
-    .strictObject({
-      ...keys,
-      select: select(deadLetterSelect()),
-      where: described('CEL expression over `entry` that an entry must meet.', someText),
-      action: action(messageDeleteAction()),
-      limits: limits(deleteLimits()),
-    })
-    .check(crossCheck(refineWhen(true)));
+  policyOf(keys, true, {
+    select: select(deadLetterSelect()),
+    where: described(ENTRY_WHERE, someText),
+    action: action(messageDeleteAction()),
+    limits: limits(deleteLimits()),
+  });
 
 const pruneSettings = (keys: Keys) =>
-  z
-    .strictObject({
-      ...keys,
-      select: select(pruneSelect()),
-      action: action(pruneAction()),
-      limits: limits(pruneLimits()),
-    })
-    .check(crossCheck(refineWhen(true)));
+  policyOf(keys, true, {
+    select: select(pruneSelect()),
+    action: action(pruneAction()),
+    limits: limits(pruneLimits()),
+  });
 
 const budgetRaiseSettings = (keys: Keys) =>
-  z
-    .strictObject({
-      ...keys,
-      select: select(budgetSelect()),
-      where: described('CEL expression over `spend` and `budget`. A true result requests a raise.', someText),
-      action: action(budgetAction()),
-      limits: limits(budgetLimits()),
-    })
-    .check(crossCheck(refineWhen(false)));
+  policyOf(keys, false, {
+    select: select(budgetSelect()),
+    where: described('CEL expression over `spend` and `budget`. A true result requests a raise.', someText),
+    action: action(budgetAction()),
+    limits: limits(budgetLimits()),
+  });
 
 /** Built at its first use: it takes as long as all other schemas together, and many daemons have no policies. */
 export const policySettings = z.lazy(() => {

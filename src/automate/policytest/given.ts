@@ -92,25 +92,13 @@ export class Past {
   /** An action. Only its items and its time matter. */
   async acted(policy: Policy, { ago, items }: PolicyTest['given']['acted'][number]): Promise<void> {
     const at = this.#now - ago;
-    const common = { ...this.#common(policy), group: '', items };
+    const common = this.#common(policy);
     const id = common.target;
-    const run = {
-      dlqId: id,
-      workflowRunId: id,
-      workflowUrl: '',
-      lineage: id,
-      failedAt: at,
-      labels: [],
-      cause: 'transient',
-    };
-    const byAction: Readonly<Record<Policy['action']['type'], Proposal>> = {
-      'workflow-dlq.resume': { ...common, ...run, action: 'workflow-dlq.resume', attempt: 1 },
-      'workflow-dlq.delete': { ...common, ...run, action: 'workflow-dlq.delete' },
-      'message-dlq.delete': { ...common, action: 'message-dlq.delete', dlqId: id, messageId: id, failedAt: at },
-      'message-dlq.prune': { ...common, action: 'message-dlq.prune', page: 1, filter: { toDate: at } },
-      'budget.raise': { ...common, action: 'budget.raise', fromUsd: 0, toUsd: 0 },
-    };
-    const intent = await this.#reserve(policy, byAction[policy.action.type], at);
+    // The fields of all actions: the ledger reads those of this one.
+    const run = { dlqId: id, workflowRunId: id, workflowUrl: '', lineage: id, failedAt: at, labels: [], cause: 'x' };
+    const others = { messageId: id, attempt: 1, page: 1, filter: { toDate: at }, fromUsd: 0, toUsd: 0 };
+    const proposal = { ...common, ...run, ...others, group: '', items, action: policy.action.type } as Proposal;
+    const intent = await this.#reserve(policy, proposal, at);
     await this.#ledger.recordOutcome(intent, policy.account, { at, outcome: 'verified', done: items });
   }
 

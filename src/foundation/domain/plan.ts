@@ -119,7 +119,7 @@ export interface WorkflowDlqSelection {
   readonly callerIp?: NonEmptyTexts;
 }
 
-export type NonEmptyTexts = readonly [string, ...string[]];
+type NonEmptyTexts = readonly [string, ...string[]];
 
 /** Page of a prune. `items` is its `count`, 1 to 100. */
 export interface PruneProposal extends ProposalBase {

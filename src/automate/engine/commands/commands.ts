@@ -6,7 +6,7 @@ import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '..
 import { lift } from '../../guardrails/campaign.ts';
 import { overrule, overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type Policy } from '../../policies/policy.ts';
-import { announceApprovals } from '../run/announce.ts';
+import { announceApprovals } from '../run/report.ts';
 import { overruleSettle } from '../settle/campaigns.ts';
 import { stillShows } from '../run/grants.ts';
 import { makePlan, UNDONE, wouldAct } from './make-plan.ts';

@@ -14,10 +14,9 @@ import { policyScope } from '../guard/authority.ts';
 import { firstDenial, guardsAt, hearClock, interruptedBy, isStopped, lostLease } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { endDrained } from '../settle/campaigns.ts';
-import { awaitApproval, grantOf, NOTHING_LEFT, useUp } from './grants.ts';
+import { awaitApproval, grantOf, NOTHING_LEFT, useUp, endEmptied } from './grants.ts';
 import { isDealtWith, pendingTriggers } from './holds.ts';
 import type { ManualPlans } from './manual-plans.ts';
-import { endEmptied } from './overdue-plans.ts';
 import { about, noteConditions, reportRun } from './report.ts';
 import { concluded, heldBy, ledgerFields, skipped, unacted, type RunResult } from './run-result.ts';
 
