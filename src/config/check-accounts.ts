@@ -1,38 +1,31 @@
 /** Checks of accounts that no schema can make: duplicate names, keys without effect. */
 import type { Fault, SourceText } from './source-text.ts';
-import { type Place, pathText, placeAt } from './yaml-place.ts';
+import { faultAt, itemsAt, type Place, placeAt, textAt } from './yaml-place.ts';
 
 export function checkAccounts(root: Place, source: SourceText): Fault[] {
   const faults: Fault[] = [];
   const seen = new Map<string, Place>();
-  for (const [index, account] of (placeAt(root, ['accounts'])?.items ?? []).entries()) {
-    const path = ['accounts', index] as const;
-    const name = placeAt(account, ['name']);
-    if (typeof name?.value === 'string' && name.value !== '' && !name.spoilt) {
-      const first = seen.get(name.value);
+  for (const account of itemsAt(root, 'accounts')) {
+    const name = textAt(account, 'name');
+    const first = name && seen.get(name.value);
+    if (name !== undefined && first === undefined) seen.set(name.value, name);
+    if (name !== undefined && first !== undefined) {
       const which = name.expansion === undefined ? `named ${name.value}` : 'of this name';
-      if (first === undefined) seen.set(name.value, name);
-      else {
-        faults.push({
-          ...at(name, [...path, 'name']),
-          message: `another account is ${which}, at line ${source.position(first.start).line}`,
-          help: 'rename one of the accounts',
-        });
-      }
+      const message = `another account is ${which}, at line ${source.position(first.start).line}`;
+      faults.push(faultAt(name, { message, help: 'rename one of the accounts' }));
     }
-    faults.push(...idleKeys(account, path));
+    faults.push(...idleKeys(account));
   }
   return faults;
 }
 
 /** Keys that nothing uses. */
-function idleKeys(account: Place, path: readonly PropertyKey[]): Fault[] {
+function idleKeys(account: Place): Fault[] {
   const faults: Fault[] = [];
   const warn = (keys: readonly string[], message: string, help: string): void => {
     const place = placeAt(account, keys);
-    const empty = place?.items !== undefined && place.items.length === 0;
-    if (place === undefined || empty) return;
-    faults.push({ ...at(place, [...path, ...keys]), message, help, severity: 'warning' });
+    if (place === undefined || place.items?.length === 0) return;
+    faults.push(faultAt(place, { message, help, severity: 'warning' }));
   };
   for (const api of [[], ['messageApi']]) {
     if (placeAt(account, [...api, 'url'])?.value !== 'embedded') continue;
@@ -41,22 +34,19 @@ function idleKeys(account: Place, path: readonly PropertyKey[]): Fault[] {
     }
   }
   const known = account.entries;
-  if (known !== undefined && !known.has('managementApi')) {
+  if (known?.has('managementApi') === false) {
     for (const key of ['searchIndexes', 'vectorIndexes']) {
       warn([key], 'not watched: indexes are read through the management API', 'add managementApi to this account');
     }
   }
-  if (known !== undefined && !known.has('messageApi') && !known.has('url')) {
-    warn(
-      ['flowControlKeys'],
-      'not watched: flow control is read through the message API',
-      'add messageApi to this account',
-    );
+  if (known !== undefined && !hasMessageApi(account)) {
+    const message = 'not watched: flow control is read through the message API';
+    warn(['flowControlKeys'], message, 'add messageApi to this account');
   }
   return faults;
 }
 
-function at(place: Place, path: readonly PropertyKey[]): { start: number; end: number; path: string } {
-  const mark = place.entries !== undefined || place.items !== undefined ? (place.key ?? place) : place;
-  return { start: mark.start, end: mark.end, path: pathText(path) };
+/** Returns true if an account has the message API, in either form. */
+export function hasMessageApi({ entries }: Place): boolean {
+  return entries?.has('messageApi') === true || entries?.has('url') === true;
 }

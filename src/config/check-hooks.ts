@@ -1,48 +1,76 @@
-/** Checks of hooks that no schema can make: unknown accounts, unreachable hooks. */
-import type { Fault } from './source-text.ts';
-import { hasCanaries } from './check-canaries.ts';
+/** Checks of hooks and canaries that no schema can make: unknown accounts, unreachable hooks. */
 import { nearest } from '#foundation/domain/suggest.ts';
-import { type Place, pathText, placeAt } from './yaml-place.ts';
+import { hasMessageApi } from './check-accounts.ts';
+import type { Fault } from './source-text.ts';
+import { faultAt, faultAtKey, itemsAt, placeAt, type Place, type Words } from './yaml-place.ts';
 
 export function checkHooks(root: Place): Fault[] {
   const hooks = placeAt(root, ['hooks']);
   if (hooks?.entries === undefined) return [];
   const faults: Fault[] = [];
-  const add = (keys: readonly PropertyKey[], fault: Pick<Fault, 'message' | 'help' | 'severity'>): void => {
-    const place = placeAt(hooks, keys);
-    const mark = place?.key ?? place;
-    if (mark !== undefined)
-      faults.push({ start: mark.start, end: mark.end, path: pathText(['hooks', ...keys]), ...fault });
-  };
   const accounts = accountNames(root);
-  const addUnknown = (keys: readonly PropertyKey[], name: string): void => {
+  const addUnknown = (place: Place, name: string): void => {
     if (accounts === undefined || accounts.includes(name)) return;
     const meant = nearest(name, accounts);
     const help = meant === undefined ? `the accounts are ${accounts.join(', ')}` : `did you mean ${meant}?`;
-    add(keys, { message: 'unknown account', help });
+    faults.push(faultAtKey(place, { message: 'unknown account', help }));
   };
-  for (const name of placeAt(hooks, ['callbacks'])?.entries?.keys() ?? []) addUnknown(['callbacks', name], name);
-  for (const [name, hook] of placeAt(hooks, ['alertmanager'])?.entries ?? []) {
-    for (const [index, { value }] of (placeAt(hook, ['withoutAccount'])?.items ?? []).entries()) {
-      if (typeof value === 'string') addUnknown(['alertmanager', name, 'withoutAccount', index], value);
+  for (const [name, hook] of placeAt(hooks, ['callbacks'])?.entries ?? []) addUnknown(hook, name);
+  for (const hook of placeAt(hooks, ['alertmanager'])?.entries?.values() ?? []) {
+    for (const account of itemsAt(hook, 'withoutAccount')) {
+      if (typeof account.value === 'string') addUnknown(account, account.value);
     }
   }
-  const kinds = ['alertmanager', 'callbacks'].filter((kind) => (placeAt(hooks, [kind])?.entries?.size ?? 0) > 0);
-  if (!hooks.entries.has('listen')) {
-    const help = 'add hooks.listen, such as :10778';
-    for (const kind of kinds) {
-      add([kind], { message: 'not used: the hooks have no address', help, severity: 'warning' });
-    }
-  } else if (kinds.length === 0 && !hasCanaries(root)) {
+  const kinds = ['alertmanager', 'callbacks']
+    .map((kind) => placeAt(hooks, [kind]))
+    .filter((kind) => kind?.entries !== undefined && kind.entries.size > 0);
+  const listen = placeAt(hooks, ['listen']);
+  if (listen === undefined) {
+    const words: Words = {
+      message: 'not used: the hooks have no address',
+      help: 'add hooks.listen, such as :10778',
+      severity: 'warning',
+    };
+    faults.push(...kinds.map((kind) => faultAtKey(kind!, words)));
+  } else if (
+    kinds.length === 0 &&
+    !itemsAt(root, 'accounts').some((account) => itemsAt(account, 'canaries').length > 0)
+  ) {
     const help = 'add hooks.alertmanager, hooks.callbacks or canaries, or remove it';
-    add(['listen'], { message: 'not used: no hook is configured', help, severity: 'warning' });
+    faults.push(faultAtKey(listen, { message: 'not used: no hook is configured', help, severity: 'warning' }));
   }
   return faults;
 }
 
 /** Undefined if a name is unknown. */
 function accountNames(root: Place): string[] | undefined {
-  const names = (placeAt(root, ['accounts'])?.items ?? []).map((account) => placeAt(account, ['name']));
+  const names = itemsAt(root, 'accounts').map((account) => placeAt(account, ['name']));
   if (names.some((name) => typeof name?.value !== 'string' || name.spoilt)) return undefined;
   return names.map((name) => String(name?.value));
+}
+
+/** The service must be able to reach the hooks listener with its deliveries of canaries. */
+export function checkCanaries(root: Place): Fault[] {
+  return itemsAt(root, 'accounts').flatMap((account) => {
+    const canaries = placeAt(account, ['canaries']);
+    if (canaries?.items === undefined || canaries.items.length === 0) return [];
+    return canaryLacks(root, account).map((lack) => faultAt(canaries, lack));
+  });
+}
+
+function canaryLacks(root: Place, account: Place): Words[] {
+  const lacks: Words[] = [];
+  if (placeAt(root, ['hooks', 'listen']) === undefined) {
+    lacks.push({ message: 'canaries need the hooks listener', help: 'set hooks.listen, such as :10778' });
+  }
+  if (placeAt(root, ['hooks', 'publicUrl']) === undefined) {
+    lacks.push({
+      message: 'canaries need the address under which the service reaches the hooks listener',
+      help: 'set hooks.publicUrl, such as https://hooks.example.com',
+    });
+  }
+  if (!hasMessageApi(account)) {
+    lacks.push({ message: 'canaries need the message API', help: 'add messageApi to this account' });
+  }
+  return lacks;
 }

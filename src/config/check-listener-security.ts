@@ -10,7 +10,7 @@ import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { readWebConfig } from './web-config.ts';
-import { pathText, placeAt, type Place } from './yaml-place.ts';
+import { faultAt, faultAtKey, itemsAt, placeAt, textAt, type Place } from './yaml-place.ts';
 
 export interface SecurityRead {
   /** Faults in the configuration itself. */
@@ -35,33 +35,20 @@ const NO_USERS_OF_HOOKS = 'hooks use bearer tokens, in hooks.alertmanager and ho
 
 export function checkListenerSecurity(root: Place, options: SecurityOptions): SecurityRead {
   const faults: Fault[] = [];
-  const taken = (placeAt(root, ['server', 'tokens'])?.items ?? []).flatMap((token) => {
-    const name = placeAt(token, ['name'])?.value;
-    return typeof name === 'string' ? [name] : [];
-  });
-  const server = readSecurity(root, ['server', 'webConfigFile'], { ...options, taken, faults });
-  const hooks = readSecurity(root, ['hooks', 'webConfigFile'], {
-    ...options,
-    taken,
-    faults,
-    noUsers: NO_USERS_OF_HOOKS,
-  });
+  const taken = itemsAt(root, 'server', 'tokens').flatMap((token) => textAt(token, 'name')?.value ?? []);
+  const server = readSecurity(root, 'server', { ...options, taken, faults });
+  const hooks = readSecurity(root, 'hooks', { ...options, taken, faults, noUsers: NO_USERS_OF_HOOKS });
   faults.push(...checkUsers(root, server?.web, options.secrets), ...checkAnonymous(root, taken, server?.web));
   const unused = placeAt(root, ['hooks', 'webConfigFile']);
   if (unused !== undefined && placeAt(root, ['hooks', 'listen']) === undefined) {
-    faults.push({
-      ...span(unused),
-      path: 'hooks.webConfigFile',
-      message: 'not used: the hooks have no address',
-      help: 'add hooks.listen, such as :10778',
-      severity: 'warning',
-    });
+    const help = 'add hooks.listen, such as :10778';
+    faults.push(faultAtKey(unused, { message: 'not used: the hooks have no address', help, severity: 'warning' }));
   }
   return {
     faults,
     problems: [...(server?.problems ?? []), ...(hooks?.problems ?? [])],
-    ...(server?.web !== undefined && { server: server.web }),
-    ...(hooks?.web !== undefined && { hooks: hooks.web }),
+    server: server?.web,
+    hooks: hooks?.web,
     texts: [...(server?.texts ?? []), ...(hooks?.texts ?? [])],
   };
 }
@@ -72,16 +59,16 @@ interface Reading extends SecurityOptions {
   readonly noUsers?: string;
 }
 
-function readSecurity(root: Place, path: readonly string[], { faults, ...options }: Reading) {
-  const place = placeAt(root, path);
-  if (typeof place?.value !== 'string' || place.value === '' || place.spoilt || !options.secrets) return undefined;
+function readSecurity(root: Place, listener: 'server' | 'hooks', { faults, ...options }: Reading) {
+  const place = textAt(root, listener, 'webConfigFile');
+  if (place === undefined || !options.secrets) return undefined;
   const written = place.value;
   const file = options.absolute(written);
   try {
     statSync(file);
   } catch (error) {
     const help = `${isAbsolute(written) ? '' : 'the path is relative to the folder of this file; '}opsd check --no-secrets skips such files`;
-    faults.push({ start: place.start, end: place.end, path: pathText(path), message: unreadable(error), help });
+    faults.push(faultAt(place, { message: unreadable(error), help }));
     return undefined;
   }
   const shown = isAbsolute(written) ? written : join(dirname(options.file), written);
@@ -97,7 +84,7 @@ function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean
   if (users?.entries === undefined || users.entries.size === 0) return [];
   if (placeAt(root, ['server', 'webConfigFile']) === undefined) {
     const help = 'add server.webConfigFile, with basic_auth_users in that file';
-    return [{ ...span(users), path: 'server.users', message: 'no users exist, since no file defines them', help }];
+    return [faultAtKey(users, { message: 'no users exist, since no file defines them', help })];
   }
   if (web === undefined || !isLookedAt) return [];
   const known = [...web.users.keys()];
@@ -108,29 +95,21 @@ function checkUsers(root: Place, web: WebConfig | undefined, isLookedAt: boolean
       const there = known.length === 0 ? 'the file has no users' : `the file has ${known.join(', ')}`;
       const help = meant === undefined ? there : `did you mean ${meant}?`;
       const message = 'the web configuration file has no user of this name';
-      const severity = known.length > 0 && ({ severity: 'warning' } as const);
-      return { ...span(place), path: pathText(['server', 'users', name]), message, help, ...severity };
+      return faultAtKey(place, { message, help, severity: known.length > 0 ? 'warning' : 'error' });
     });
 }
 
 function checkAnonymous(root: Place, tokens: readonly string[], web: WebConfig | undefined): Fault[] {
   const place = placeAt(root, ['server', 'anonymous']);
-  const at = place && { start: place.start, end: place.end, path: 'server.anonymous' };
   const mayHaveUsers =
     placeAt(root, ['server', 'webConfigFile']) !== undefined && (web === undefined || web.users.size > 0);
-  if (at !== undefined && place?.value === 'none' && tokens.length === 0 && !mayHaveUsers) {
+  if (place?.value === 'none' && tokens.length === 0 && !mayHaveUsers) {
     const message = 'no caller could authenticate: there are neither tokens nor users';
-    return [{ ...at, message, help: 'add server.tokens, or users in server.webConfigFile' }];
+    return [faultAt(place, { message, help: 'add server.tokens, or users in server.webConfigFile' })];
   }
-  if (at !== undefined && place?.value === 'viewer' && (web?.users.size ?? 0) > 0) {
+  if (place?.value === 'viewer' && (web?.users.size ?? 0) > 0) {
     const message = 'not used: if there are users, every caller must be one or have a token';
-    return [{ ...at, message, help: 'remove it', severity: 'warning' }];
+    return [faultAt(place, { message, help: 'remove it', severity: 'warning' })];
   }
   return [];
-}
-
-/** Span of a fault. A fault about a whole mapping is marked at its key. */
-function span(place: Place): Pick<Fault, 'start' | 'end'> {
-  const { start, end } = place.key ?? place;
-  return { start, end };
 }

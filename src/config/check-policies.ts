@@ -3,9 +3,20 @@ import { parseDuration } from '#foundation/domain/duration.ts';
 import { PRECONDITION, WHERE_ENVIRONMENTS } from '#automate/policies/environments.ts';
 import { compileExpression, type CompiledExpression, type RefusedExpression } from '#automate/policies/expression.ts';
 import { withoutValues } from './environment.ts';
+import { hasMessageApi } from './check-accounts.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
-import { offsetInValue, type Place, pathText, placeAt } from './yaml-place.ts';
+import {
+  faultAt,
+  itemsAt,
+  offsetInValue,
+  type Place,
+  pathText,
+  placeAt,
+  textAt,
+  type TextPlace,
+  type Words,
+} from './yaml-place.ts';
 
 /** Policies of one file, in the order of the files. */
 export interface PolicyList {
@@ -23,73 +34,62 @@ export function checkPolicies(lists: readonly PolicyList[], config: Place | unde
   const accounts = config === undefined ? undefined : accountsOf(config);
   const names = new Map<string, string>();
   return lists.flatMap(({ source, list }) =>
-    (list?.items ?? []).flatMap((policy, index) => {
-      const path = ['policies', index] as const;
+    (list?.items ?? []).flatMap((policy) => {
       const faults: Fault[] = [];
-      const name = placeAt(policy, ['name']);
-      if (typeof name?.value === 'string' && name.value !== '' && !name.spoilt) {
+      const name = textAt(policy, 'name');
+      if (name !== undefined) {
         const first = names.get(name.value);
         if (first === undefined) names.set(name.value, source.place(name.start));
-        else faults.push({ ...at(name, [...path, 'name']), ...nameTwice(name, first) });
+        else faults.push(faultAt(name, nameTwice(name, first)));
       }
-      if (accounts !== undefined) faults.push(...checkAccount(policy, path, accounts));
-      const account = accounts?.get(textAt(policy, ['account']) ?? '');
-      faults.push(...checkExpressions(policy, path, source, account));
+      if (accounts !== undefined) faults.push(...checkAccount(policy, accounts));
+      const account = accounts?.get(valueAt(policy, ['account']) ?? '');
+      faults.push(...checkExpressions(policy, source, account));
       if (config !== undefined && account !== undefined)
-        faults.push(...neverMatches(policy, path, account), ...neverTold(policy, path, config));
+        faults.push(...neverMatches(policy, account), ...neverTold(policy, config));
       return faults.map((fault) => ({ source, fault }));
     }),
   );
 }
 
-function nameTwice(name: Place, first: string): Pick<Fault, 'message' | 'help'> {
+function nameTwice(name: Place, first: string): Words {
   const which = name.expansion === undefined ? `named ${String(name.value)}` : 'of this name';
   return { message: `another policy is ${which}, at ${first}`, help: 'rename one of the policies' };
 }
 
 function accountsOf(config: Place): ReadonlyMap<string, Place> {
-  const accounts = new Map<string, Place>();
-  for (const account of placeAt(config, ['accounts'])?.items ?? []) {
-    const name = textAt(account, ['name']);
-    if (name !== undefined) accounts.set(name, account);
-  }
-  return accounts;
+  return new Map(
+    itemsAt(config, 'accounts')
+      .map((account) => [valueAt(account, ['name']), account] as const)
+      .filter((entry): entry is readonly [string, Place] => entry[0] !== undefined),
+  );
 }
 
-function checkAccount(policy: Place, above: readonly PropertyKey[], accounts: ReadonlyMap<string, Place>): Fault[] {
-  const place = placeAt(policy, ['account']);
-  const path = [...above, 'account'];
-  if (typeof place?.value !== 'string' || place.value === '' || place.spoilt) return [];
+function checkAccount(policy: Place, accounts: ReadonlyMap<string, Place>): Fault[] {
+  const place = textAt(policy, 'account');
+  if (place === undefined) return [];
   const account = accounts.get(place.value);
   if (account !== undefined) {
-    const lack = textAt(policy, ['action', 'type']) === 'budget.raise' ? budgetLack(account) : messageLack(account);
-    return lack === undefined ? [] : [{ ...at(place, path), ...lack }];
+    const lack = valueAt(policy, ['action', 'type']) === 'budget.raise' ? budgetLack(account) : messageLack(account);
+    return lack === undefined ? [] : [faultAt(place, lack)];
   }
   const meant = place.expansion === undefined ? nearest(place.value, accounts.keys()) : undefined;
-  const known = [...accounts.keys()];
-  const help =
-    meant === undefined
-      ? known.length === 0
-        ? 'no account is configured'
-        : `the accounts are ${known.join(', ')}`
-      : `did you mean ${meant}?`;
-  return [{ ...at(place, path), message: 'unknown account', help }];
+  const known =
+    accounts.size === 0 ? 'no account is configured' : `the accounts are ${[...accounts.keys()].join(', ')}`;
+  const help = meant === undefined ? known : `did you mean ${meant}?`;
+  return [faultAt(place, { message: 'unknown account', help })];
 }
 
-type Words = Pick<Fault, 'message' | 'help'>;
-
 function messageLack(account: Place): Words | undefined {
-  if (account.entries?.has('messageApi') === true || account.entries?.has('url') === true) return undefined;
-  return {
-    message: 'this account has no message API, which the policy needs',
-    help: 'add messageApi to the account',
-  };
+  if (hasMessageApi(account)) return undefined;
+  const message = 'this account has no message API, which the policy needs';
+  return { message, help: 'add messageApi to the account' };
 }
 
 /** Error about a budget, which can be set but not read: the configuration must state it. */
 function budgetLack(account: Place): Words | undefined {
   // An embedded service has its own management API.
-  const isEmbedded = [['url'], ['messageApi', 'url']].some((path) => textAt(account, path) === 'embedded');
+  const isEmbedded = [['url'], ['messageApi', 'url']].some((path) => valueAt(account, path) === 'embedded');
   if (account.entries?.has('managementApi') !== true && !isEmbedded) {
     return {
       message: 'this account has no management API, which the policy needs',
@@ -116,25 +116,18 @@ function budgetLack(account: Place): Words | undefined {
   return undefined;
 }
 
-function checkExpressions(
-  policy: Place,
-  path: readonly PropertyKey[],
-  source: SourceText,
-  account: Place | undefined,
-): Fault[] {
-  const type = textAt(policy, ['action', 'type']) ?? '';
-  const where = placeAt(policy, ['where']);
+function checkExpressions(policy: Place, source: SourceText, account: Place | undefined): Fault[] {
+  const type = valueAt(policy, ['action', 'type']) ?? '';
   const faults: Fault[] = [];
-  const check = (place: Place | undefined, at: readonly PropertyKey[], compile: Compile): void => {
-    if (typeof place?.value !== 'string' || place.value.trim() === '' || place.spoilt) return;
+  const check = (place: TextPlace | undefined, compile: Compile): void => {
+    if (place === undefined || place.value.trim() === '') return;
     const result = compile(place.value);
-    if (!result.ok) faults.push(expressionFault(result, place, at, source));
+    if (!result.ok) faults.push(expressionFault(result, place, source));
   };
   // A prune has no `where`.
-  if (type !== 'message-dlq.prune') check(where, [...path, 'where'], (text) => compileWhere(text, type));
-  for (const [index, precondition] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
-    const place = placeAt(precondition, ['expr']);
-    check(place, [...path, 'preconditions', index, 'expr'], (text) => {
+  if (type !== 'message-dlq.prune') check(textAt(policy, 'where'), (text) => compileWhere(text, type));
+  for (const precondition of itemsAt(policy, 'preconditions')) {
+    check(textAt(precondition, 'expr'), (text) => {
       const compiled = compileExpression(text, PRECONDITION);
       return (compiled.ok && account && unknownCanary(compiled, account)) || compiled;
     });
@@ -161,38 +154,26 @@ function unknownCanary(
   { canaries }: Pick<CompiledExpression<never>, 'canaries'>,
   account: Place,
 ): RefusedExpression | undefined {
-  const known = (placeAt(account, ['canaries'])?.items ?? []).map((canary) => textAt(canary, ['name']));
+  const known = itemsAt(account, 'canaries').flatMap((canary) => valueAt(canary, ['name']) ?? []);
   const unknown = canaries.find(({ name }) => !known.includes(name));
   if (unknown === undefined) return undefined;
-  const meant = nearest(
-    unknown.name,
-    known.filter((name) => name !== undefined),
-  );
+  const meant = nearest(unknown.name, known);
   const help = meant === undefined ? `add it to accounts[].canaries` : `did you mean ${meant}?`;
   return { ok: false, message: `the account has no canary ${unknown.name}; ${help}`, offset: unknown.offset };
 }
 
-function expressionFault(
-  result: RefusedExpression,
-  place: Place,
-  path: readonly PropertyKey[],
-  source: SourceText,
-): Fault {
-  const [what, help] = split(messageOf(result.message, place));
+function expressionFault(result: RefusedExpression, place: TextPlace, source: SourceText): Fault {
+  // The compiler separates message and advice with a semicolon, as the settings do.
+  const [message, ...advice] = messageOf(result.message, place).split('; ');
   // A premature end is marked after the last word, not on an empty line.
-  const start = offsetInValue(source, place, Math.min(result.offset, String(place.value).trimEnd().length));
-  return { start, end: start + 1, path: pathText(path), message: what, help };
+  const start = offsetInValue(source, place, Math.min(result.offset, place.value.trimEnd().length));
+  const help = advice.length === 0 ? undefined : advice.join('; ');
+  return { start, end: start + 1, path: pathText(place.path), message: message!, help };
 }
 
 function messageOf(message: string, place: Place): string {
   if (message === 'unexpected token: EOF') return 'the expression ends too early';
   return place.expansion === undefined ? message : withoutValues(message, place.expansion);
-}
-
-/** Message and advice, which the compiler separates with a semicolon, as the settings do. */
-function split(message: string): readonly [string, string | undefined] {
-  const at = message.indexOf('; ');
-  return at === -1 ? [message, undefined] : [message.slice(0, at), message.slice(at + 2)];
 }
 
 /** Default grace period of a delete. */
@@ -201,12 +182,11 @@ const DEFAULT_GRACE = '72h';
 /**
  * Warnings about valid settings that can never take effect: the DLQ drops the entries first, or the ceiling is reached.
  */
-function neverMatches(policy: Place, path: readonly PropertyKey[], account: Place): Fault[] {
-  const warn = (keys: readonly string[], message: string, help: string): Fault[] => {
-    const place = placeAt(policy, keys) ?? policy;
-    return [{ ...at(place, [...path, ...keys]), message, help, severity: 'warning' }];
-  };
-  const type = textAt(policy, ['action', 'type']);
+function neverMatches(policy: Place, account: Place): Fault[] {
+  const warn = (keys: readonly string[], message: string, help: string): Fault[] => [
+    faultAt(placeAt(policy, keys) ?? policy, { message, help, severity: 'warning' }),
+  ];
+  const type = valueAt(policy, ['action', 'type']);
   const known = placeAt(account, ['budget', 'knownUsd'])?.value;
   const ceiling = placeAt(policy, ['action', 'ceilingUsd'])?.value;
   if (type === 'budget.raise' && typeof known === 'number' && typeof ceiling === 'number' && ceiling <= known) {
@@ -222,57 +202,57 @@ function neverMatches(policy: Place, path: readonly PropertyKey[], account: Plac
   if (age >= retention) {
     return warn(
       ['select', 'failedBefore'],
-      `never matches: the DLQ keeps an entry for ${textAt(account, ['limits', 'dlqRetention'])}`,
+      `never matches: the DLQ keeps an entry for ${valueAt(account, ['limits', 'dlqRetention'])}`,
       'make it shorter than limits.dlqRetention of the account',
     );
   }
   if (type !== 'workflow-dlq.delete') return [];
-  const grace = textAt(policy, ['action', 'grace']) ?? DEFAULT_GRACE;
+  const grace = valueAt(policy, ['action', 'grace']) ?? DEFAULT_GRACE;
   if (age + (parseDuration(grace) ?? 0) < retention) return [];
   return warn(
     placeAt(policy, ['action', 'grace']) === undefined ? ['action'] : ['action', 'grace'],
     `never deletes: with a grace of ${grace} entries are older than the DLQ’s retention of ` +
-      `${textAt(account, ['limits', 'dlqRetention'])}`,
+      `${valueAt(account, ['limits', 'dlqRetention'])}`,
     'shorten grace or select.failedBefore',
   );
 }
 
 /** Warnings about triggers that need hooks: alerts, and dead messages. */
-function neverTold(policy: Place, path: readonly PropertyKey[], config: Place): Fault[] {
+function neverTold(policy: Place, config: Place): Fault[] {
   const faults: Fault[] = [];
-  const warn = (keys: readonly PropertyKey[], message: string, help: string): void => {
-    const place = placeAt(policy, keys);
-    if (place !== undefined) faults.push({ ...at(place, [...path, ...keys]), message, help, severity: 'warning' });
+  const warn = (place: Place | undefined, message: string, help: string): void => {
+    if (place !== undefined) faults.push(faultAt(place, { message, help, severity: 'warning' }));
   };
-  const account = textAt(policy, ['account']) ?? '';
+  const account = valueAt(policy, ['account']) ?? '';
   const hasCallbacks = placeAt(config, ['hooks', 'callbacks', account]) !== undefined;
   const addCallbacks = `add hooks.callbacks.${account}`;
   if ((placeAt(config, ['hooks', 'alertmanager'])?.entries?.size ?? 0) === 0) {
-    warn(['on', 'alert'], 'no trigger: no hook receives alerts', 'add hooks.alertmanager');
-    for (const [index, { value }] of (placeAt(policy, ['preconditions'])?.items ?? []).entries()) {
-      if (!String((value as { readonly expr?: unknown } | null)?.expr).includes('alertFiring(')) continue;
+    warn(placeAt(policy, ['on', 'alert']), 'no trigger: no hook receives alerts', 'add hooks.alertmanager');
+    for (const precondition of itemsAt(policy, 'preconditions')) {
+      const expression = placeAt(precondition, ['expr']);
+      if (!String(expression?.value).includes('alertFiring(')) continue;
       const message = 'always unknown: no hook receives alerts, so the policy is held';
-      warn(['preconditions', index, 'expr'], message, 'add hooks.alertmanager');
+      warn(expression, message, 'add hooks.alertmanager');
     }
   }
   if (hasCallbacks) return faults;
-  warn(['on', 'failureCallback'], 'no trigger: no hook receives callbacks of this account', addCallbacks);
-  if (textAt(policy, ['action', 'type']) === 'message-dlq.delete') {
-    warn(['action', 'type'], 'never matches: the ids of dead messages come only from failure callbacks', addCallbacks);
+  warn(
+    placeAt(policy, ['on', 'failureCallback']),
+    'no trigger: no hook receives callbacks of this account',
+    addCallbacks,
+  );
+  if (valueAt(policy, ['action', 'type']) === 'message-dlq.delete') {
+    const message = 'never matches: the ids of dead messages come only from failure callbacks';
+    warn(placeAt(policy, ['action', 'type']), message, addCallbacks);
   }
   return faults;
 }
 
-function textAt(place: Place, path: readonly string[]): string | undefined {
+function valueAt(place: Place, path: readonly string[]): string | undefined {
   const value = placeAt(place, path)?.value;
   return typeof value === 'string' ? value : undefined;
 }
 
 function durationAt(place: Place, path: readonly string[]): number | undefined {
-  return parseDuration(textAt(place, path) ?? '');
-}
-
-function at(place: Place, path: readonly PropertyKey[]): { start: number; end: number; path: string } {
-  const mark = place.entries !== undefined || place.items !== undefined ? (place.key ?? place) : place;
-  return { start: mark.start, end: mark.end, path: pathText(path) };
+  return parseDuration(valueAt(place, path) ?? '');
 }

@@ -1,6 +1,5 @@
 /** Configuration for the daemon: complete, checked, all paths absolute. */
-import type { MessageApiSettings } from '#service/settings.ts';
-import { isOf, type PolicySettings } from '#automate/policies/settings.ts';
+import type { PolicySettings } from '#automate/policies/settings.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import type { AccountSettings, ConfigSettings } from './settings.ts';
 
@@ -36,110 +35,47 @@ export interface Config extends Omit<ConfigSettings, 'accounts' | 'policies'> {
   readonly policyPart: string;
 }
 
-export interface ConfigParts {
+export interface ConfigParts extends Omit<Config, keyof ConfigSettings | 'localPath'> {
   readonly settings: ConfigSettings;
   /** Path of the store, relative to the configuration. */
   readonly storePath: string;
   readonly policies: readonly LoadedPolicy[];
-  readonly sourceFile: string;
-  readonly files: readonly string[];
-  readonly hash: string;
-  readonly contents: string;
-  readonly security: Config['security'];
-  readonly policyPart: string;
   /** Makes a path of the configuration absolute. */
   readonly absolute: (path: string) => string;
 }
 
-export function composeConfig(parts: ConfigParts): Config {
-  const { settings, storePath, policies, sourceFile, files, hash, contents, security, policyPart, absolute } = parts;
-  const { killSwitchFile, ...engine } = settings.engine;
-  const { webhook, alertmanager } = settings.notifications;
-  const { backup, postgres } = settings.storage;
+export function composeConfig({ settings, storePath, policies, absolute, ...parts }: ConfigParts): Config {
+  const { accounts, policies: _policies, policyFiles, storage, ...rest } = absolutePaths(settings, absolute);
   const localPath = absolute(storePath);
   return {
-    ...settings,
-    server: {
-      ...withAbsolute(settings.server, ['webConfigFile'], absolute),
-      tokens: settings.server.tokens.map((token) => withAbsolute(token, ['tokenFile'], absolute)),
-    },
-    storage: {
-      ...settings.storage,
-      ...(postgres === undefined
-        ? { sqlite: { path: localPath } }
-        : { postgres: withAbsolute(postgres, ['urlFile'], absolute) }),
-      ...(backup !== undefined && { backup: withAbsolute(backup, ['dir'], absolute) }),
-    },
-    accounts: settings.accounts.map((account) => composeAccount(account, absolute)),
-    hooks: {
-      ...withAbsolute(settings.hooks, ['webConfigFile'], absolute),
-      alertmanager: mapValues(settings.hooks.alertmanager, (hook) => withAbsolute(hook, ['tokenFile'], absolute)),
-      callbacks: mapValues(settings.hooks.callbacks, (hook) =>
-        withAbsolute(hook, ['tokenFile', 'signingKeysFile'], absolute),
-      ),
-    },
-    notifications: {
-      ...settings.notifications,
-      ...(webhook !== undefined && {
-        webhook: withAbsolute(webhook, ['urlFile', 'tokenFile', 'certFile', 'keyFile'], absolute),
-      }),
-      ...(alertmanager !== undefined && {
-        alertmanager: withAbsolute(alertmanager, ['tokenFile', 'certFile', 'keyFile'], absolute),
-      }),
-      owners: mapValues(settings.notifications.owners, (owner) => ({
-        webhook: withAbsolute(owner.webhook, ['urlFile', 'tokenFile', 'certFile', 'keyFile'], absolute),
-      })),
-    },
-    engine: { ...engine, ...(killSwitchFile === undefined ? {} : { killSwitchFile: absolute(killSwitchFile) }) },
-    policies: policies.map((policy) => composePolicy(policy, absolute)),
-    policyFiles: settings.policyFiles.map(absolute),
+    ...rest,
+    storage: storage.postgres === undefined ? { ...storage, sqlite: { path: localPath } } : storage,
+    accounts: accounts.map(composeAccount),
+    policies: policies.map((policy) => absolutePaths(policy, absolute)),
+    policyFiles: policyFiles.map(absolute),
     localPath,
-    sourceFile,
-    files,
-    hash,
-    contents,
-    security: {
-      server: security.server,
-      hooks: security.hooks,
-    },
-    policyPart,
+    ...parts,
   };
 }
 
-function composeAccount(settings: AccountSettings, absolute: (path: string) => string): Account {
-  const { url, token, tokenFile, messageApi, managementApi, ...account } = settings;
-  const short: MessageApiSettings | undefined = url === undefined ? undefined : { url, token, tokenFile };
-  const message = messageApi ?? short;
-  const ofMessage = ['tokenFile', 'actionTokenFile', 'certFile', 'keyFile'] as const;
-  const ofManagement = ['passwordFile', 'certFile', 'keyFile'] as const;
-  return {
-    ...account,
-    ...(message === undefined ? {} : { messageApi: withAbsolute(message, ofMessage, absolute) }),
-    ...(managementApi === undefined ? {} : { managementApi: withAbsolute(managementApi, ofManagement, absolute) }),
-  };
+function composeAccount({ url, token, tokenFile, ...account }: AccountSettings): Account {
+  return url === undefined || account.messageApi !== undefined
+    ? account
+    : { ...account, messageApi: { url, token, tokenFile } };
 }
 
-function composePolicy(policy: LoadedPolicy, absolute: (path: string) => string): LoadedPolicy {
-  const { settings } = policy;
-  if (!isOf(settings, 'workflow-dlq.delete')) return policy;
-  const { archive } = settings.action;
-  const action = { ...settings.action, archive: { ...archive, dir: absolute(archive.dir) } };
-  return { ...policy, settings: { ...settings, action } };
-}
+/** Keys of paths in settings, and of the mappings from free keys to texts, which are no paths. */
+const PATH_KEY = /File$|^dir$/;
+const FREE_KEYS: readonly string[] = ['headers', 'labels', 'users'];
 
-function withAbsolute<T extends object>(
-  settings: T,
-  keys: readonly (keyof T)[],
-  absolute: (path: string) => string,
-): T {
-  const result = { ...settings };
-  for (const key of keys) {
-    const path = result[key];
-    if (typeof path === 'string') result[key] = absolute(path) as T[typeof key];
-  }
-  return result;
-}
-
-function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+/** Returns settings whose paths of files and folders are absolute. */
+function absolutePaths<T>(settings: T, absolute: (path: string) => string): T {
+  if (Array.isArray(settings)) return settings.map((item: unknown) => absolutePaths(item, absolute)) as T;
+  if (typeof settings !== 'object' || settings === null) return settings;
+  return Object.fromEntries(
+    Object.entries(settings).map(([key, value]: [string, unknown]) => {
+      if (FREE_KEYS.includes(key)) return [key, value];
+      return [key, PATH_KEY.test(key) && typeof value === 'string' ? absolute(value) : absolutePaths(value, absolute)];
+    }),
+  ) as T;
 }

@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { unreadable } from './read-file.ts';
 import type { Fault } from './source-text.ts';
-import { type Place, pathText } from './yaml-place.ts';
+import { faultAt, textAt, type Place, type Words } from './yaml-place.ts';
 
 interface PolicyFile {
   /** Absolute path. */
@@ -21,11 +21,9 @@ export interface FoundPolicyFiles {
 export function findPolicyFiles(list: Place | undefined, absolute: (path: string) => string): FoundPolicyFiles {
   const files = new Map<string, PolicyFile>();
   const faults: Fault[] = [];
-  for (const [index, place] of (list?.items ?? []).entries()) {
-    if (typeof place.value !== 'string' || place.value === '' || place.spoilt) continue;
-    const at = { start: place.start, end: place.end, path: pathText(['policyFiles', index]) };
+  for (const place of (list?.items ?? []).flatMap((item) => textAt(item) ?? [])) {
     const found = match(place.value, absolute);
-    for (const fault of found.faults ?? []) faults.push({ ...at, ...fault });
+    faults.push(...(found.faults ?? []).map((words) => faultAt(place, words)));
     // A file matched by two patterns counts once.
     for (const file of found.files ?? []) files.set(file.path, files.get(file.path) ?? file);
   }
@@ -34,8 +32,6 @@ export function findPolicyFiles(list: Place | undefined, absolute: (path: string
 
 /** Files of `opsd test`, which patterns do not match. */
 const IS_TEST = /_test\.ya?ml$/;
-
-type Words = Pick<Fault, 'message' | 'help' | 'severity'>;
 
 interface Match {
   readonly files?: readonly PolicyFile[];

@@ -7,15 +7,14 @@ import { resolve } from 'node:path';
 import { Secret } from '#foundation/platform/secret.ts';
 import { webSettings, type WebConfig, type WebSettings } from '#operate/http/web-settings.ts';
 import { checkSchema } from './check-schema.ts';
-import { problemsOf, unread } from './file-problems.ts';
 import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { keysOf } from './schema-walk.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { WebMaterial } from './web-material.ts';
 import { readWebTls } from './web-tls.ts';
-import { readYaml } from './yaml-file.ts';
-import { pathText, placeAt, type Place } from './yaml-place.ts';
+import { problemsOf, readYaml, unread } from './yaml-file.ts';
+import { faultAt, faultAtKey, placeAt, type Place } from './yaml-place.ts';
 
 export interface WebConfigRead {
   /** Undefined if there are errors. */
@@ -112,30 +111,21 @@ const OWN_NAMES = ['local', 'engine', 'anonymous'];
 function usersFaults(users: Place | undefined, { noUsers, taken }: WebConfigOptions): Fault[] {
   const faults: Fault[] = [];
   for (const [name, place] of users?.entries ?? []) {
-    const path = pathText(['basic_auth_users', name]);
-    const key = place.key ?? place;
-    const atKey = { start: key.start, end: key.end, path };
-    const hash = typeof place.value === 'string' ? place.value : '';
-    if (noUsers !== undefined) {
-      faults.push({ ...atKey, message: 'users are not allowed here', help: noUsers });
-      return faults;
-    }
+    if (noUsers !== undefined) return [faultAtKey(place, { message: 'users are not allowed here', help: noUsers })];
     if (!/^[^:\p{C}]{1,200}$/u.test(name)) {
-      faults.push({
-        ...atKey,
-        message: 'invalid user name',
-        help: 'write 1 to 200 visible characters without a colon',
-      });
+      const help = 'write 1 to 200 visible characters without a colon';
+      faults.push(faultAtKey(place, { message: 'invalid user name', help }));
     } else if ([...OWN_NAMES, ...taken].includes(name)) {
       const help = 'rename the user, so that the audit log can distinguish them';
-      faults.push({ ...atKey, message: `${name} is already the name of another caller`, help });
+      faults.push(faultAtKey(place, { message: `${name} is already the name of another caller`, help }));
     }
+    const hash = typeof place.value === 'string' ? place.value : '';
     if (!HASH.test(hash)) {
       const help = 'htpasswd -nBC 10 "" | tr -d \':\\n\' prompts for the password and prints its hash';
-      faults.push({ start: place.start, end: place.end, path, message: 'not a bcrypt hash', help });
+      faults.push(faultAt(place, { message: 'not a bcrypt hash', help }));
     } else if (costOf(hash) > HIGHEST_COST || costOf(hash) < 4) {
       const message = `the cost of this hash is ${costOf(hash)}; it must be 4 to ${HIGHEST_COST}`;
-      faults.push({ start: place.start, end: place.end, path, message, help: 'create one with cost 10' });
+      faults.push(faultAt(place, { message, help: 'create one with cost 10' }));
     }
   }
   return faults;
@@ -149,13 +139,6 @@ function limitFaults(limit: WebSettings['rate_limit'], root: Place): Fault[] {
   if ((limit?.interval ?? 0) === 0 || (limit?.burst ?? 0) > 0) return [];
   const place = placeAt(root, ['rate_limit', 'burst']) ?? placeAt(root, ['rate_limit', 'interval'])!;
   const message = 'with an interval and a burst of 0, every request would be rejected';
-  return [
-    {
-      start: place.start,
-      end: place.end,
-      path: 'rate_limit.burst',
-      message,
-      help: 'write the number of requests that may come at once',
-    },
-  ];
+  const help = 'write the number of requests that may come at once';
+  return [{ ...faultAt(place, { message, help }), path: 'rate_limit.burst' }];
 }

@@ -56,14 +56,7 @@ export class WebMaterial {
     const isWhole = place === section || !place?.scalar || place.scalar.type?.startsWith('BLOCK') === true;
     const at = (isWhole ? place?.key : place) ?? { start: 0, end: 1 };
     const path = key === '' ? SECTION : `${SECTION}.${key}`;
-    this.faults.push({
-      start: at.start,
-      end: at.end,
-      path,
-      message,
-      help,
-      severity,
-    });
+    this.faults.push({ start: at.start, end: at.end, path, message, help, severity });
   }
 }
 

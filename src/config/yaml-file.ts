@@ -1,5 +1,7 @@
 /** Strict reader of one YAML file: version 1.2, the core schema, one document. Every fault has a plain message. */
 import { type Document, isCollection, isScalar, parseDocument, visit, type YAMLError } from 'yaml';
+import type { Problem } from './problem.ts';
+import type { ReadResult } from './read-file.ts';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import { type Fault, SourceText } from './source-text.ts';
 import { type Place, PlaceReader, type WalkOptions } from './yaml-place.ts';
@@ -53,6 +55,21 @@ export function readYaml(options: WalkOptions): YamlFile {
 /** Values of a text of which no line is shown: the search for its secrets, 3 ms of a command, is left out. */
 export function readValues(text: string, options: Omit<WalkOptions, 'source'>): Place | undefined {
   return readYaml({ ...options, source: new SourceText('', text, false) }).root;
+}
+
+/** Syntax and schema problems, in the order of the file. After a syntax error, schema problems are unreliable. */
+export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] {
+  const { source, brokenAt } = yaml;
+  const isSound = brokenAt === Infinity;
+  const lastSure = isSound ? Infinity : source.text.lastIndexOf('\n', brokenAt - 1);
+  const sure = faults.filter((fault) => isSound || (fault.until ?? fault.end) <= lastSure);
+  for (const { hidden } of sure) if (hidden !== undefined) source.mask(hidden.start, hidden.end);
+  return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
+}
+
+export function unread(read: Extract<ReadResult, { ok: false }>): Problem {
+  const { source, offset, message, help } = read;
+  return source.problem({ start: offset, end: offset + 1, path: '', message, help });
 }
 
 /**

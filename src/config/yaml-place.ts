@@ -2,15 +2,29 @@
  * YAML file as values with their positions. Environment variables are replaced here, after parsing. Aliases and merge
  * keys are followed, within limits.
  */
-import { isAlias, isMap, isPair, isScalar, isSeq, type Node, type Pair, Scalar, type YAMLMap } from 'yaml';
+import {
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
 import { expand, type Expansion, writtenOffset } from './environment.ts';
 import { scalarOffset } from './scalar-offset.ts';
 import { isSecretInsteadOfPath, isSecretKey } from './secret-keys.ts';
 import type { Fault, SourceText } from './source-text.ts';
 
+type Path = readonly (string | number)[];
+
 /** Value of the file as plain data, with its position. */
 export interface Place {
   readonly value: unknown;
+  readonly path: Path;
   readonly start: number;
   readonly end: number;
   /** Key of the value. */
@@ -23,8 +37,6 @@ export interface Place {
   /** Set if a fault was already reported, since other faults follow from it. */
   readonly spoilt?: true;
 }
-
-type Path = readonly (string | number)[];
 
 export interface WalkOptions {
   readonly source: SourceText;
@@ -57,24 +69,24 @@ export class PlaceReader {
   }
 
   read(node: Node | null, path: Path, key?: Node): Place {
-    const where = key === undefined ? {} : { key: span(key) };
-    if (node === null) {
-      // `key:` without a value.
-      const at = key === undefined ? 0 : span(key).end;
-      return { value: null, start: at, end: at, ...where };
-    }
-    if (isAlias(node)) return { ...this.#follow(node, path), ...where };
-    if (this.#aliasDepth > 0 && ++this.#aliased > MOST_ALIASED_VALUES) return this.#spoilt(node, where);
+    if (node !== null) return { ...this.#node(node, path), key: key && span(key) };
+    // `key:` without a value.
+    const at = key === undefined ? 0 : span(key).end;
+    return { value: null, path, start: at, end: at, key: key && span(key) };
+  }
+
+  #node(node: Node, path: Path): Place {
+    if (isAlias(node)) return this.#follow(node, path);
+    if (this.#aliasDepth > 0 && ++this.#aliased > MOST_ALIASED_VALUES) return spoilt(node, path);
     if (node.anchor !== undefined && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);
     this.#open.add(node);
     try {
-      if (isMap(node)) return { ...this.#map(node, path), ...where };
-      if (isSeq(node)) return { ...this.#list(node.items, span(node), path), ...where };
-      if (isScalar(node)) return { ...this.#scalar(node, path), ...where };
+      if (isMap(node)) return this.#map(node, path);
+      if (isSeq(node)) return this.#list(node, path);
+      return isScalar(node) ? this.#scalar(node, path) : spoilt(node, path);
     } finally {
       this.#open.delete(node);
     }
-    return this.#spoilt(node, where);
   }
 
   #follow(alias: Node & { readonly source: string }, path: Path): Place {
@@ -89,7 +101,7 @@ export class PlaceReader {
       return this.#refuse(alias, path, { message: `the alias *${alias.source} is inside its own anchor` });
     }
     this.#aliasDepth++;
-    const place = this.read(target, path);
+    const place = this.#node(target, path);
     this.#aliasDepth--;
     if (this.#aliasDepth === 0 && this.#aliased > MOST_ALIASED_VALUES) {
       this.exploded ??= {
@@ -136,7 +148,7 @@ export class PlaceReader {
     }
     for (const { pair, key } of merged) this.#merge(entries, { node: valueOf(pair), key, path });
     for (const [name, place] of entries) value[name] = place.value;
-    return { value, entries, ...span(map) };
+    return { value, path, entries, ...span(map) };
   }
 
   /** Merges `<<: *base`, or a list of such. The map's own keys win, then those of the first base. */
@@ -157,9 +169,9 @@ export class PlaceReader {
     }
   }
 
-  #list(nodes: readonly unknown[], at: { start: number; end: number }, path: Path): Place {
+  #list(list: YAMLSeq, path: Path): Place {
     // `[a: 1]` makes an item a pair.
-    const items = nodes.map((node, index) => {
+    const items = list.items.map((node, index) => {
       if (!isPair(node)) return this.read(node as Node | null, [...path, index]);
       const key = node.key as Node;
       return this.#refuse(key, [...path, index], {
@@ -167,7 +179,7 @@ export class PlaceReader {
         help: 'put it in braces; if the colon is part of the text, put it in quotes',
       });
     });
-    return { value: items.map((item) => item.value), items, ...at };
+    return { value: items.map((item) => item.value), path, items, ...span(list) };
   }
 
   #scalar(scalar: Scalar, path: Path): Place {
@@ -176,15 +188,15 @@ export class PlaceReader {
     if (isSecret) this.#source.mask(at.start, at.end);
     const env = this.#env;
     const expansion = env !== undefined && typeof scalar.value === 'string' ? expand(scalar.value, env) : undefined;
-    if (expansion === undefined) return { value: scalar.value, scalar, ...at };
+    if (expansion === undefined) return { value: scalar.value, path, scalar, ...at };
     for (const { offset, message, help, secretHelp = help } of expansion.faults) {
       const start = scalarOffset(this.#source.text, scalar, offset);
       const close = this.#source.text.indexOf('}', start) + 1;
       const end = close > start && close <= at.end ? close : start + 1;
       this.faults.push({ start, end, path: pathText(path), message, help: isSecret ? secretHelp : help });
     }
-    const spoilt = expansion.faults.length > 0 ? { spoilt: true as const } : {};
-    return { value: expansion.text, scalar, expansion, ...at, ...spoilt };
+    const isSpoilt = expansion.faults.length > 0 || undefined;
+    return { value: expansion.text, path, scalar, expansion, ...at, spoilt: isSpoilt && true };
   }
 
   #isSecret({ value }: Scalar, path: Path): boolean {
@@ -192,14 +204,14 @@ export class PlaceReader {
     return typeof value === 'string' && isSecretInsteadOfPath(String(path.at(-1)), value);
   }
 
-  #refuse(node: Node, path: Path, what: { message: string; help?: string }): Place {
-    this.faults.push({ ...span(node), path: pathText(path), ...what });
-    return this.#spoilt(node, {});
+  #refuse(node: Node, path: Path, words: Words): Place {
+    this.faults.push({ ...span(node), path: pathText(path), ...words });
+    return spoilt(node, path);
   }
+}
 
-  #spoilt(node: Node, where: Pick<Place, 'key'>): Place {
-    return { value: undefined, ...span(node), ...where, spoilt: true };
-  }
+function spoilt(node: Node, path: Path): Place {
+  return { value: undefined, path, ...span(node), spoilt: true };
 }
 
 /** Offset in the file of the character at `index` of a text value. */
@@ -210,12 +222,44 @@ export function offsetInValue(source: SourceText, place: Place, index: number): 
 }
 
 /** Place at a path; undefined if it does not exist. */
-export function placeAt(root: Place, path: readonly PropertyKey[]): Place | undefined {
-  let place: Place | undefined = root;
+export function placeAt(root: Place | undefined, path: readonly PropertyKey[]): Place | undefined {
+  let place = root;
   for (const part of path) {
     place = typeof part === 'number' ? place?.items?.[part] : place?.entries?.get(String(part));
   }
   return place;
+}
+
+/** Items of a list at a path; none if it does not exist. */
+export function itemsAt(root: Place | undefined, ...path: readonly PropertyKey[]): readonly Place[] {
+  return placeAt(root, path)?.items ?? [];
+}
+
+/** Text at a path, with its place; undefined if it is empty, no text, or has a fault. */
+export function textAt(root: Place | undefined, ...path: readonly PropertyKey[]): TextPlace | undefined {
+  const place = placeAt(root, path);
+  return typeof place?.value === 'string' && place.value !== '' && !place.spoilt ? (place as TextPlace) : undefined;
+}
+
+export type TextPlace = Place & { readonly value: string };
+
+/** Message of a fault, and its fix. */
+export type Words = Pick<Fault, 'message' | 'help' | 'severity'>;
+
+/** Fault about a value. That about a whole mapping or list is marked at its key. */
+export function faultAt(place: Place, words: Words): Fault {
+  return place.entries !== undefined || place.items !== undefined
+    ? faultAtKey(place, words)
+    : marked(place, place, words);
+}
+
+/** Fault that is marked at the key of a value, if it has one. */
+export function faultAtKey(place: Place, words: Words): Fault {
+  return marked(place, place.key ?? place, words);
+}
+
+function marked({ path }: Place, { start, end }: Pick<Fault, 'start' | 'end'>, words: Words): Fault {
+  return { start, end, path: pathText(path), ...words };
 }
 
 /** `accounts[0].token` */

@@ -92,6 +92,8 @@ describe('a valid configuration', () => {
     const config = good(`
 storage: { sqlite: { path: state/opsd.db }, backup: { dir: copies } }
 engine: { killSwitchFile: PAUSE }
+server: { tokens: [{ name: ops, role: viewer, tokenFile: ops }], users: { readFile: viewer }, webConfigFile: web.yaml }
+telemetry: { traces: { otlp: { url: "http://a.example", headers: { xFile: text } } } }
 policyFiles: []
 policies:
   - name: delete-hopeless
@@ -110,6 +112,13 @@ accounts:
     expect(config.storage.backup).toEqual({ every: 86_400_000, dir: '/etc/opsd/copies', keep: 7 });
     expect(config.policies[0]?.settings.action).toMatchObject({ archive: { dir: '/etc/opsd/archive' } });
     expect(config.engine.killSwitchFile).toBe('/etc/opsd/PAUSE');
+    expect(config.server).toMatchObject({
+      webConfigFile: '/etc/opsd/web.yaml',
+      tokens: [{ tokenFile: '/etc/opsd/ops' }],
+    });
+    // Keys that an author chooses have no paths.
+    expect(config.server.users).toEqual({ readFile: 'viewer' });
+    expect(config.telemetry.traces).toMatchObject({ otlp: { headers: { xFile: 'text' } } });
     expect(config.accounts[0]).toMatchObject({
       messageApi: { tokenFile: '/etc/opsd/secrets/token', actionTokenFile: '/etc/action' },
       managementApi: { passwordFile: '/run/password' },
