@@ -5,7 +5,7 @@
 import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
+import type { LeaseReadings } from '#foundation/domain/engine-readings.ts';
 import type { LeaseTable } from '#storage/postgres/lease-table.ts';
 import type { Scope } from '#storage/scope.ts';
 import { Leases, type LeaseConnection, type LossReason, type Taken } from '#storage/postgres/leases.ts';

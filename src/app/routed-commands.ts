@@ -1,6 +1,6 @@
 /** Commands to the engines of all replicas. Each runs in the engine that has the policies of its account. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { EngineCommands, Explained, Planned, Refusal } from '#automate/ledger/commands.ts';

@@ -5,7 +5,7 @@
  */
 import type { Config } from '#config/config.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { launch, type Launched, type ProcessIo } from './launch.ts';
 import type { Handover, StartDaemon } from './options.ts';

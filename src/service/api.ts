@@ -7,9 +7,8 @@
  */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { InvalidLogRow, LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
-import type { SearchIndex } from '#foundation/domain/search-index.ts';
-import type { AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
-import type { UrlGroup } from '#foundation/domain/url-group.ts';
+import type { SearchIndex, AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
+import type { UrlGroup } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
 
 /**

@@ -4,7 +4,7 @@ import { checkInteger } from './arguments.ts';
 import type { ApiConnection } from './connection.ts';
 import { operationNamed } from './operations.ts';
 import { callValues } from './operation-values.ts';
-import { parseOk } from './parse/acknowledgement.ts';
+import { parseOk } from './parse/publish-result.ts';
 import type { Drops } from './parse/reader.ts';
 import { parseSearchIndex } from './parse/search-index.ts';
 import { parseAccountStats, parseVectorStats } from './parse/statistics.ts';

@@ -2,7 +2,6 @@
  * State of a destination, from its delivery attempts alone: every view and guard uses these rules. Pure; the same
  * attempts are the same state, after a restart too.
  */
-import type { Outage } from './outage.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -155,4 +154,23 @@ function isMostlyFailed({ delivered, failed }: { readonly delivered: number; rea
 
 function minuteOf(time: number): number {
   return Math.floor(time / MINUTE_MS) * MINUTE_MS;
+}
+
+/** Destination that fails nearly every delivery attempt, from the service's log. Times are epoch milliseconds. */
+export interface Outage {
+  /** Host, with its port if it is not the scheme's default. */
+  readonly host: string;
+  /** First failed attempt. */
+  readonly since: number;
+  /** False if attempts may have failed earlier, before the daemon observed them. */
+  readonly isSinceKnown: boolean;
+  /** Minute of the newest failure. */
+  readonly lastAt: number;
+  /** Attempts since the first failure. */
+  readonly failed: number;
+  readonly delivered: number;
+  /** Messages that finally failed since then. */
+  readonly lost: number;
+  /** Reasons, most frequent first: `HTTP 503`, `timeout`, … */
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[];
 }

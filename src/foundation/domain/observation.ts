@@ -3,9 +3,7 @@
  * exist. A newer batch replaces an older one as a whole.
  */
 import type { WatchedFlowControlKey } from './flow-control.ts';
-import type { SearchIndex } from './search-index.ts';
-import type { AccountReading, VectorStats } from './statistics.ts';
-import type { UrlGroup } from './url-group.ts';
+import type { SearchIndex, AccountReading, VectorStats } from './statistics.ts';
 import type { WorkflowDlqEntry } from './workflow-dlq.ts';
 
 /** Progress of reading and counting the log. The counts are in the aggregation's store. */
@@ -56,4 +54,14 @@ export interface Batch<N extends CollectorName = CollectorName> {
   readonly rows: readonly Observations[N][];
   /** Number of invalid rows of the response, which are not in `rows`. */
   readonly dropped: number;
+}
+
+/** URL Group with its endpoints (interface 2.1). */
+export interface UrlGroup {
+  readonly name: string;
+  /** Epoch milliseconds. */
+  readonly createdAt?: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt?: number;
+  readonly endpoints: readonly { readonly name?: string; readonly url: string }[];
 }

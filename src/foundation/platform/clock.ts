@@ -46,3 +46,9 @@ export const systemClock: Clock = {
     return { cancel, [Symbol.dispose]: cancel };
   },
 };
+
+/** Keeps the process alive during a wait that does not do so itself, since timers of a Clock do not. */
+export function keepAlive(): Disposable {
+  const timer = setInterval(() => undefined, LONGEST_TIMER_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}

@@ -1,5 +1,4 @@
 /** Caches a function of a text, up to a given number of texts. */
-import { ownText } from './own-text.ts';
 
 /** Maximum length of a cached text. */
 const LONGEST = 512;
@@ -17,4 +16,12 @@ export function memoByText<T>(limit: number, find: (text: string) => T): (text: 
     known.set(ownText(text), found);
     return found;
   };
+}
+
+/**
+ * Returns a copy of the text in its own memory. V8 keeps the source text of a slice in memory. Use this for a slice
+ * that lives longer than its source.
+ */
+export function ownText(slice: string): string {
+  return Buffer.from(slice, 'utf8').toString('utf8');
 }

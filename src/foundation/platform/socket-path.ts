@@ -12,3 +12,6 @@ export function socketPathOf(storePath: string): string {
 export function storeOfSocket(socketPath: string): string | undefined {
   return socketPath.endsWith('.sock') ? socketPath.slice(0, -'.sock'.length) : undefined;
 }
+
+/** Header with the Unix user of a command that uses the daemon's socket. Remote callers have their own names. */
+export const LOCAL_USER_HEADER = 'opsd-local-user';

@@ -2,7 +2,7 @@
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import { classOf, incidentReason } from '#foundation/domain/incident-reason.ts';
 import type { IncidentKind } from '#foundation/domain/incident.ts';
-import type { Outage } from '#foundation/domain/outage.ts';
+import type { Outage } from '#foundation/domain/destination-state.ts';
 import { failureCause } from '#foundation/domain/reason.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { workflowLabel } from '#foundation/domain/workflow-label.ts';

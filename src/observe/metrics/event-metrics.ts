@@ -1,8 +1,12 @@
 /** Counters and last values from the daemon's events. Children of one event are created together, with the value 0. */
 import { policyLabel } from '#foundation/domain/manual-plan.ts';
-import type { EventBus, EventOf, OpsEvent } from '#foundation/events/events.ts';
-import { HOOK_REFUSALS } from '#foundation/events/hook-events.ts';
-import { NOTIFICATION_LOSSES } from '#foundation/events/notification-events.ts';
+import {
+  HOOK_REFUSALS,
+  NOTIFICATION_LOSSES,
+  type EventBus,
+  type EventOf,
+  type OpsEvent,
+} from '#foundation/events/events.ts';
 import type { PartDeps } from './daemon-parts.ts';
 import type { Families } from './families.ts';
 import { seconds } from './values.ts';

@@ -3,7 +3,7 @@
  * become `:id`. No value has a query, user information or a line break. Cleaning a cleaned value does not change it.
  */
 import { redact } from '#foundation/domain/redact.ts';
-import { ownText } from '#foundation/platform/own-text.ts';
+import { ownText } from '#foundation/platform/memo.ts';
 import { isIdentifier, templateOf, workflowLabel } from '#foundation/domain/workflow-label.ts';
 
 export const OTHER = 'other';

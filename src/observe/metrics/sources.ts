@@ -1,9 +1,8 @@
 /** Sources of the metrics: the parts of the daemon that the metrics read. */
 import type { AccountBudget } from '#foundation/domain/known-budget.ts';
 import type { CanaryState } from '#foundation/domain/canary.ts';
-import type { EngineReadings } from '#foundation/domain/engine-readings.ts';
+import type { EngineReadings, LeaseReadings } from '#foundation/domain/engine-readings.ts';
 import type { IncidentState } from '#foundation/domain/incident.ts';
-import type { LeaseReadings } from '#foundation/domain/lease-readings.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

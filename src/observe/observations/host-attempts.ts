@@ -5,9 +5,9 @@ import {
   type AttemptFacts,
   type AttemptMinute,
   type DestinationStatus,
+  type Outage,
 } from '#foundation/domain/destination-state.ts';
 import type { EndedAttempts } from '#foundation/domain/ended-attempts.ts';
-import type { Outage } from '#foundation/domain/outage.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 
 export const MINUTE_MS = 60_000;

@@ -3,9 +3,8 @@
  * time. Missing data is unknown, never 0. Data is missing until the daemon has observed the whole window, and while
  * the log is read with a lag. It is also missing for hosts that were forgotten because of the limit.
  */
-import { DESTINATION_RULES, type DestinationStatus } from '#foundation/domain/destination-state.ts';
+import { DESTINATION_RULES, type DestinationStatus, type Outage } from '#foundation/domain/destination-state.ts';
 import type { EndedAttemptsRead, KnownAttempts } from '#foundation/domain/ended-attempts.ts';
-import type { Outage } from '#foundation/domain/outage.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { HostAttempts, MINUTE_MS, MINUTES, type AttemptCounts } from './host-attempts.ts';

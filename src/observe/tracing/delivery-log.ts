@@ -8,9 +8,8 @@ import { constants, write } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { DeliveryOutbox } from '../aggregation/delivery-outbox.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
+import { type Clock, keepAlive } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import type { DeliveryEventsSettings } from './settings.ts';
 

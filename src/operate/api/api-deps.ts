@@ -1,5 +1,5 @@
 /** Dependencies of the JSON API. */
-import type { Outage } from '#foundation/domain/outage.ts';
+import type { Outage } from '#foundation/domain/destination-state.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { Clock } from '#foundation/platform/clock.ts';

@@ -3,7 +3,7 @@ import { isAbsolute } from 'node:path';
 import { shownGroup } from '#automate/ledger/shown-group.ts';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { redact } from '#foundation/domain/redact.ts';
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import { workflowTemplate } from '#observe/metrics/labels.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import * as control from '../contract/control.ts';

@@ -1,5 +1,5 @@
 /** Routes of the reading views: flow control, canaries, spend, the audit log, and one policy. */
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AuditCursorError } from '#automate/ledger/audit-reading.ts';
 import { searchAudit, verifyAudit, type AuditVerification, type AuditView } from '../contract/audit.ts';

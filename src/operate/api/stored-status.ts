@@ -1,5 +1,5 @@
 /** Part of a status that the store has: read at one moment. */
-import type { Outage } from '#foundation/domain/outage.ts';
+import type { Outage } from '#foundation/domain/destination-state.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';

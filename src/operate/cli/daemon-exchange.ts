@@ -1,7 +1,7 @@
 /** One request to the running daemon, over its unix socket or its address, and its JSON response. */
 import { userInfo } from 'node:os';
 import http, { type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
-import { LOCAL_USER_HEADER } from '#foundation/domain/local-user.ts';
+import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { mayBeRejection, rejectionHelp, type ClientCertificate } from './client-certificate.ts';
 import { CommandError } from './command.ts';

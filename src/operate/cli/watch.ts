@@ -1,5 +1,5 @@
 /** Output that is read once, or again and again with `--watch`. */
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { CommandError, EXIT, textOption, type Call, type CliIo, type OptionSpec } from './command.ts';
 import { printable } from './output.ts';

@@ -4,7 +4,7 @@
  * Responses never quote a request, and 202 means that it is stored.
  */
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { HookRefusal } from '#foundation/events/hook-events.ts';
+import type { HookRefusal } from '#foundation/events/events.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { takeAlerts } from './alert-hook.ts';

@@ -4,7 +4,7 @@
  * configuration file, or with the session of a sign-in with one of them. An anonymous caller may only read, or nothing
  * at all.
  */
-import { LOCAL_USER_HEADER } from '#foundation/domain/local-user.ts';
+import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';

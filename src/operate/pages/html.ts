@@ -3,7 +3,7 @@
  * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
  */
 import { redactKept, startOf } from '#foundation/domain/redact.ts';
-import { ownText } from '#foundation/platform/own-text.ts';
+import { ownText } from '#foundation/platform/memo.ts';
 
 export class Html {
   readonly #markup: string;

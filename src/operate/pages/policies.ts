@@ -1,6 +1,6 @@
 /** Page of the policies: mode, last and next run, and what holds each of them. */
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import { runNumbersText } from '#foundation/domain/run-text.ts';
+import { runNumbersText } from '#foundation/domain/counted.ts';
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { readStatus } from '../api/status.ts';
 import type { PolicyView } from '../contract/policies.ts';

@@ -2,7 +2,7 @@
  * Destinations that are down: the data of the log and the workflow DLQ, and the reaction of policies. Pure. Field names
  * are the API's (`/api/v1/status`). Times are epoch milliseconds.
  */
-import type { Outage } from '#foundation/domain/outage.ts';
+import type { Outage } from '#foundation/domain/destination-state.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';

@@ -2,8 +2,7 @@
 import { hash } from 'node:crypto';
 import { MESSAGE_STATES, type InvalidLogRow, type LogEntry, type MessageState } from '#foundation/domain/log-entry.ts';
 import type { WireNames } from '../wire-names.ts';
-import { labelsOf } from './labels.ts';
-import { parsePage } from './page.ts';
+import { labelsOf, parsePage } from './page.ts';
 import {
   MalformedAnswer,
   optionalCount,

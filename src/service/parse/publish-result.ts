@@ -1,6 +1,6 @@
-/** Parses the response to a publish (interface 2.2): one result, or one for each endpoint of a URL Group. */
+/** Parses responses to writes: of a publish (interface 2.2), and those that only acknowledge. */
 import type { PublishResult } from '../api.ts';
-import { objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
+import { MalformedAnswer, objectOf, optionalBoolean, optionalText, parseJson, requireText } from './reader.ts';
 
 /** Parses an object, a list of them, or `{messages: [list]}`, with status 200 or 202. */
 export function parsePublish(body: Buffer): readonly PublishResult[] {
@@ -17,4 +17,10 @@ function parseResult(value: unknown): PublishResult {
     deduplicated: optionalBoolean(row, 'deduplicated') ?? false,
     url: optionalText(row, 'url'),
   };
+}
+
+/** Accepts the JSON string OK of the management API, with or without quotes. */
+export function parseOk(body: Buffer): void {
+  if (body.toString('utf8').trim() === 'OK') return;
+  if (parseJson(body) !== 'OK') throw new MalformedAnswer('not the word OK');
 }

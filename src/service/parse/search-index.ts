@@ -1,5 +1,5 @@
 /** Parses search index records (interface 2.8). Tokens, owners and addresses are not read. */
-import type { SearchIndex } from '#foundation/domain/search-index.ts';
+import type { SearchIndex } from '#foundation/domain/statistics.ts';
 import type { WireNames } from '../wire-names.ts';
 import {
   objectOf,

@@ -1,5 +1,5 @@
 /** Parses URL Groups (interface 2.1). */
-import type { UrlGroup } from '#foundation/domain/url-group.ts';
+import type { UrlGroup } from '#foundation/domain/observation.ts';
 import { LONGEST_TEXT, optionalText, parseJson, requireText, rowsOf, type Drops, type JsonObject } from './reader.ts';
 import { optionalTime } from './time.ts';
 

@@ -1,11 +1,10 @@
 /** Parses the workflow DLQ (interface 2.4, 2.5): its pages, and the responses to resume, trigger and the deletes. */
 import { hash } from 'node:crypto';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
-import { ownText } from '#foundation/platform/own-text.ts';
+import { ownText } from '#foundation/platform/memo.ts';
 import type { WholeWorkflowDlqEntry } from '../api.ts';
 import type { WireNames } from '../wire-names.ts';
-import { labelsOf } from './labels.ts';
-import { parsePage } from './page.ts';
+import { labelsOf, parsePage } from './page.ts';
 import {
   LONGEST_TEXT,
   MalformedAnswer,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RUN_OUTCOMES, type Plan } from '#foundation/domain/plan.ts';
-import { runNumbersText } from '#foundation/domain/run-text.ts';
+import { runNumbersText } from '#foundation/domain/counted.ts';
 import { concluded, unacted } from '#automate/engine/run/run-result.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';

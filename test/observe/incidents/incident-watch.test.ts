@@ -1,8 +1,7 @@
 /** Incidents from the board, the ledger and the log: states, reports, and restarts. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DestinationStatus } from '#foundation/domain/destination-state.ts';
+import type { DestinationStatus, Outage } from '#foundation/domain/destination-state.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
-import type { Outage } from '#foundation/domain/outage.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';

@@ -1,5 +1,5 @@
 /** Commands of operators to the engine: plan, apply, approve, reject, pause and unpause. */
-import { unknownPolicy } from '#foundation/domain/unknown-policy.ts';
+import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Applied, Decided, Person, Planned, PlanRequest, Refusal } from '../../ledger/commands.ts';

@@ -1,7 +1,6 @@
-import { counted } from '#foundation/domain/counted.ts';
+import { counted, runNumbersText } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
-import { runNumbersText } from '#foundation/domain/run-text.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
 import { CommandError, EXIT, textOption, type Command } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';

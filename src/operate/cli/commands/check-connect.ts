@@ -9,7 +9,7 @@ import { redact } from '#foundation/domain/redact.ts';
 import { serviceErrorCode, type ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { clientOf } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { CliIo } from '../command.ts';
 

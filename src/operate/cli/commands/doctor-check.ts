@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { clientOf, type ClientPairFiles } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { openAgent } from '#foundation/platform/http-agents.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import type { CliIo } from '../command.ts';
 

@@ -1,6 +1,6 @@
 /** Common part of `dlq resume`, `dlq delete` and `dlq prune`: shows a manual plan, asks, applies and follows it. */
 import { counted } from '#foundation/domain/counted.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
 import { allowedOf, type IdentifiedPlan, type Plan } from '#foundation/domain/plan.ts';

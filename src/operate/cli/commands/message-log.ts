@@ -2,7 +2,7 @@
 import type { MessageApi } from '#service/api.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Account } from '#config/config.ts';
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { CommandError, type CliIo } from '../command.ts';
 
 /**

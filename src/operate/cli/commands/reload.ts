@@ -1,4 +1,4 @@
-import { keepAlive } from '#foundation/platform/keep-alive.ts';
+import { keepAlive } from '#foundation/platform/clock.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { CommandError, EXIT, type Call, type Command } from '../command.ts';
 import type { reload } from '../../contract/control.ts';

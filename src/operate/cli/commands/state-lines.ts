@@ -1,5 +1,5 @@
 /** Lines about the daemon's state for a terminal, in pieces that are truncated or wrapped, and then painted. Pure. */
-import { runNumbersText } from '#foundation/domain/run-text.ts';
+import { runNumbersText } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { printable, type Style } from '../output.ts';
 import { textWidth } from '../table.ts';
