@@ -26,17 +26,20 @@ const WINGS: Readonly<Record<string, readonly string[]>> = {
     'operate/views',
   ],
   config: ['foundation', 'automate/policies'],
-  emulator: ['foundation/domain', 'foundation/platform'],
+  emulator: ['foundation/domain', 'foundation/platform', 'foundation/http'],
 };
 
 const DOMAIN = 'foundation/domain';
 const PLATFORM = 'foundation/platform';
 const EVENTS = 'foundation/events';
+const HTTP = 'foundation/http';
 
 /** Imports of each room from other rooms. A wing without rooms is one room. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'foundation/domain': [],
   'foundation/platform': [DOMAIN],
+  // What the listeners of the daemon and of the emulator do alike.
+  'foundation/http': [PLATFORM],
   'foundation/events': [DOMAIN, 'foundation/platform'],
   'foundation/scheduler': ['foundation/platform', 'foundation/events'],
 
@@ -160,7 +163,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
 
   // Puts the server together.
   operate: [PLATFORM, 'operate/http', 'operate/api', 'operate/pages'],
-  'operate/http': [DOMAIN, PLATFORM],
+  'operate/http': [DOMAIN, PLATFORM, HTTP],
   // What is the case, from facts: the same answer for every view.
   'operate/situation': [DOMAIN],
   // Operations of the service that operators send by name.
@@ -251,7 +254,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'emulator/state': [PLATFORM, 'emulator/types'],
   'emulator/statistics': [PLATFORM, 'emulator/state'],
   'emulator/delivery': [PLATFORM, 'emulator/types', 'emulator/state', 'emulator/statistics'],
-  'emulator/http': [PLATFORM, 'emulator/types', 'emulator/state', 'emulator/statistics', 'emulator/delivery'],
+  'emulator/http': [PLATFORM, HTTP, 'emulator/types', 'emulator/state', 'emulator/statistics', 'emulator/delivery'],
   'emulator/store': [PLATFORM, 'emulator/state', 'emulator/statistics', 'emulator/http'],
   'emulator/control': [
     PLATFORM,

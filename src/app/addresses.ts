@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { Config } from '#config/config.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
-import { listenTcp } from '#operate/http/listen.ts';
+import { listenTcp } from '#foundation/http/listen.ts';
 
 /**
  * Opens and closes the addresses of a configuration, except those with own ports.

@@ -3,8 +3,9 @@
  * valid requests precede the bad bytes on the connection, their responses are sent first, so that each caller learns
  * its result.
  */
-import { maxHeaderSize, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { maxHeaderSize, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { rawResponse } from '#foundation/http/raw-response.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Connections } from './connections.ts';
 import { ApiError } from '../state/api-error.ts';
@@ -85,9 +86,6 @@ function reasonOf({ code = 'unknown', reason }: ParseError): readonly [status: n
 }
 
 function refusal(status: number, error: string, clock: Clock): string {
-  const body = JSON.stringify({ error });
-  return (
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nDate: ${new Date(clock.now()).toUTCString()}\r\n` +
-    `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
-  );
+  const headers = { Date: new Date(clock.now()).toUTCString(), 'Content-Type': 'application/json' };
+  return rawResponse(status, headers, JSON.stringify({ error }));
 }

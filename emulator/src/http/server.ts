@@ -4,7 +4,8 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readBody } from '#foundation/http/body.ts';
+import { listenTcp } from '#foundation/http/listen.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import type { Account } from '../state/account.ts';
@@ -66,7 +67,7 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** @throws {Error} the error of the listener, such as EADDRINUSE */
+/** @throws {ListenError} with the address, the reason, and the fix */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { clock, realClock = clock, timeouts = CONNECTION_TIMEOUTS } = options;
   const limits = {
@@ -87,17 +88,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
   const connections = new Connections(server, realClock, timeouts);
   refuseBadHttp(server, clock, connections);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.listen.port, options.listen.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const { port } = server.address() as AddressInfo;
-  const host = options.listen.host.includes(':') ? `[${options.listen.host}]` : options.listen.host;
+  const url = await listenTcp(server, options.listen);
   return {
-    url: `http://${host}:${port}`,
+    url,
     close: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.destroyAll();
@@ -139,7 +132,12 @@ async function answerCall(options: ServerOptions, message: IncomingMessage, seen
     if (route.pattern.startsWith(CONTROL_PATH)) refuseOtherSites(message, options.listen.host);
     const account = authenticate(accounts, options.management, { route, authorization: message.headers.authorization });
     if (route.api === 'message') entry = admission?.enter(account);
-    const body = await readBody(message, Math.min(options.maxBodyBytes, entry?.maxBodyBytes ?? Infinity));
+    const limit = Math.min(options.maxBodyBytes, entry?.maxBodyBytes ?? Infinity);
+    // The rest of a rejected body is discarded, so that the caller receives the response.
+    const body = await readBody(message, limit, {
+      tooLarge: () => new ApiError(413, `the body is larger than ${limit} bytes, the maximum`),
+      endedEarly: () => new ApiError(400, 'the body ended before it was complete'),
+    });
     seen.bodyBytes = body.length;
     const request: ApiRequest = {
       account,
@@ -215,30 +213,6 @@ function authenticate(
 function sameSecret(given: string, expected: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
-}
-
-function readBody(message: IncomingMessage, limit: number): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    // The rest of the body is read and discarded, so that the caller receives the error response.
-    const refuse = (): void => reject(new ApiError(413, `the body is larger than ${limit} bytes, the maximum`));
-    if (Number(message.headers['content-length'] ?? 0) > limit) {
-      refuse();
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let length = 0;
-    message.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length > limit) refuse();
-      else chunks.push(chunk);
-    });
-    message.on('end', () => resolve(Buffer.concat(chunks)));
-    message.on('error', () => reject(new ApiError(400, 'the body ended before it was complete')));
-    message.on('close', () => {
-      // `close` follows every request. The condition avoids an error that no one would read.
-      if (!message.complete) reject(new ApiError(400, 'the body ended before it was complete'));
-    });
-  });
 }
 
 function send(clock: Clock, message: IncomingMessage, response: ServerResponse, result: ApiResponse): void {

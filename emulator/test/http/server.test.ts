@@ -204,7 +204,7 @@ describe('requests', () => {
   test('an address in use is an error at the start', async () => {
     const service = await world();
     const port = Number(new URL(service.emulator.url).port);
-    await expect(world({ listen: { host: '127.0.0.1', port } })).rejects.toThrow(/EADDRINUSE/);
+    await expect(world({ listen: { host: '127.0.0.1', port } })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
   test('any input gets a response: a success, or a 4xx with an error in JSON', async () => {

@@ -213,7 +213,7 @@ test('undefined is the same as an absent option', async () => {
 
 test('a port in use is an error', async () => {
   const { url } = await started();
-  await expect(startEmulator({ port: Number(new URL(url).port) })).rejects.toThrow('EADDRINUSE');
+  await expect(startEmulator({ port: Number(new URL(url).port) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
 test('texts of headers are UTF-8 in messages, deliveries, and requests', async () => {

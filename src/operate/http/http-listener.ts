@@ -5,13 +5,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { listenTcp } from '#foundation/http/listen.ts';
+import { rawResponse } from '#foundation/http/raw-response.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
 import type { ListenAddress } from '#foundation/platform/settings.ts';
 import { HostError, hostOf, isKnownHost } from '#foundation/platform/known-hosts.ts';
 import { ConnectionPool, type PoolLimits } from './connection-pool.ts';
 import { UNGUARDED, type ListenerSecurity } from './listener-security.ts';
-import { listenTcp, listenUnix } from './listen.ts';
+import { listenUnix } from './listen-unix.ts';
 import { errorReply, HttpError, send, type Reply } from './reply.ts';
 import { PendingResponses } from './pending-responses.ts';
 import { openSecureServer, type Answer } from './secure-server.ts';
@@ -117,7 +119,7 @@ export async function startListener(options: ListenerOptions): Promise<RunningSe
   const address = isSocket
     ? await listenUnix(server, listen.socketPath)
     : await listenTcp(server, listen, {
-        ...(options.setting !== undefined && { setting: options.setting }),
+        setting: options.setting ?? 'server.listen',
         ...(options.security?.web.tls !== undefined && { scheme: 'https' }),
       });
   // Registered only now: the caller reports errors during the start, once.
@@ -229,22 +231,18 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     return;
   }
   const [status, reason] = malformedStatus(error.code);
-  const body = `${reason}\n`;
-  const head = `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`;
-  socket.end(head + body, () => socket.destroy());
+  const headers = { 'Content-Type': 'text/plain; charset=utf-8' };
+  socket.end(rawResponse(status, headers, `${reason}\n`), () => socket.destroy());
 }
 
-function malformedStatus(code: string | undefined): readonly [string, string] {
+function malformedStatus(code: string | undefined): readonly [status: number, reason: string] {
   switch (code ?? '') {
     case 'HPE_HEADER_OVERFLOW':
-      return [
-        '431 Request Header Fields Too Large',
-        `Request headers must have at most ${LIMITS.maxHeaderSize} bytes.`,
-      ];
+      return [431, `Request headers must have at most ${LIMITS.maxHeaderSize} bytes.`];
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return ['408 Request Timeout', 'The request was not complete in time.'];
+      return [408, 'The request was not complete in time.'];
     default:
-      return ['400 Bad Request', 'This is not a valid HTTP/1.1 request.'];
+      return [400, 'This is not a valid HTTP/1.1 request.'];
   }
 }
 

@@ -4,7 +4,7 @@ import { connect, createServer as createNetServer, type AddressInfo, type Socket
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ListenError } from '#operate/http/listen.ts';
+import { ListenError } from '#foundation/http/listen.ts';
 import { startServer } from '#operate/server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';

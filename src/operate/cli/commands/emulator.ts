@@ -81,9 +81,8 @@ export const emulatorCommand: Command = {
     const time = parseTime(values, control);
     const { startEmulator } = await import('#emulator/emulator.ts');
     const { systemRandom } = await import('#foundation/platform/random.ts');
-    const refused = (error: NodeJS.ErrnoException): never => {
-      if (error.name === 'DataFolderError') throw new CommandError(error.message, { cause: error });
-      throw new CommandError(`cannot listen on ${valueOf(values, 'listen')}: ${whyRefused(error)}`, { cause: error });
+    const refused = (error: Error): never => {
+      throw new CommandError(error.message, { cause: error });
     };
     await using emulator = await startEmulator({
       clock: io.clock,
@@ -149,12 +148,6 @@ function parseSigningKeys(values: OptionValues): { readonly current?: string; re
   if (current === '') throw new UsageError('--signing-key must not be empty');
   if (next === '') throw new UsageError('--next-signing-key must not be empty');
   return { ...(current !== undefined && { current }), ...(next !== undefined && { next }) };
-}
-
-function whyRefused(error: NodeJS.ErrnoException): string {
-  return error.code === 'EADDRINUSE'
-    ? 'another program uses it. Stop that program, or change --listen; port 0 selects any free port.'
-    : error.message;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

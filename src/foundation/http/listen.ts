@@ -1,0 +1,79 @@
+/** Opens a TCP address. Errors name the address, the reason, and the fix. */
+import type { AddressInfo, Server } from 'node:net';
+import type { ListenAddress } from '../platform/settings.ts';
+
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  /** Code of the system, such as EADDRINUSE. */
+  readonly code: string | undefined;
+
+  constructor(message: string, cause?: NodeJS.ErrnoException) {
+    super(message, { cause });
+    this.code = cause?.code;
+  }
+}
+
+interface TcpOptions {
+  /** Configuration key, for errors; none when absent. */
+  readonly setting?: string | undefined;
+  readonly scheme?: 'http' | 'https';
+}
+
+/** @returns `http://HOST:PORT`; for a wildcard address, the loopback address of this machine */
+export async function listenTcp(server: Server, listen: ListenAddress, options: TcpOptions = {}): Promise<string> {
+  const { setting, scheme = 'http' } = options;
+  // Without a host, Node listens on all IPv6 and IPv4 addresses, or on IPv4 only if the machine has no IPv6.
+  const host = listen.host === '::' ? undefined : listen.host;
+  try {
+    await listening(server, () => server.listen({ port: listen.port, ...(host !== undefined && { host }) }));
+  } catch (error) {
+    throw explainTcp(error as NodeJS.ErrnoException, listen, setting);
+  }
+  const { port } = server.address() as AddressInfo;
+  return `${scheme}://${formatHost(reachableHost(listen.host))}:${port}`;
+}
+
+function reachableHost(host: string): string {
+  return host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host;
+}
+
+function formatHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function explainTcp(error: NodeJS.ErrnoException, listen: ListenAddress, setting: string | undefined): ListenError {
+  const other = `change the address${setting === undefined ? '' : ` in ${setting}`}`;
+  const why = (): string => {
+    switch (error.code ?? '') {
+      case 'EADDRINUSE':
+        return `another program uses it. Stop that program, or ${other}; port 0 selects any free port.`;
+      case 'EACCES':
+        return `permission denied. Ports below 1024 need a privilege: ${other}; port 0 selects any free port.`;
+      case 'EADDRNOTAVAIL':
+        return `this machine has no such address. To fix it, ${other}; port 0 selects any free port.`;
+      case 'ENOTFOUND':
+      case 'EAI_AGAIN':
+        return `the host name does not resolve. To fix it, ${other}; port 0 selects any free port.`;
+      default:
+        return error.message;
+    }
+  };
+  return new ListenError(`cannot listen on ${formatHost(listen.host)}:${listen.port}: ${why()}`, error);
+}
+
+/** Calls `listen`, and resolves when the server listens. */
+export function listening(server: Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: Error): void => {
+      server.off('listening', onListening);
+      reject(error);
+    };
+    const onListening = (): void => {
+      server.off('error', onError);
+      resolve();
+    };
+    server.once('error', onError);
+    server.once('listening', onListening);
+    listen();
+  });
+}
