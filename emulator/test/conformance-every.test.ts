@@ -83,63 +83,6 @@ describe('every operation', () => {
   );
 });
 
-describe('each filter of several values', () => {
-  /** Values that one of the two failures has and the other lacks. */
-  const VALUES = { url: 'URL/1', workflowUrl: 'URL/1', label: 'a', callerIp: '127.0.0.1', flowControlKey: 'k1' };
-
-  async function failures(operation: 'publish' | 'trigger') {
-    const sink = await httpSink((_request, response) => void response.writeHead(500).end());
-    const service = await world();
-    for (const [path, label] of [
-      ['1', 'a'],
-      ['2', 'b'],
-    ] as const) {
-      const headers = {
-        'Svc-Retries': '0',
-        'Svc-Label': label,
-        'Svc-Flow-Control-Key': `k${path}`,
-        'Svc-Flow-Control-Value': 'parallelism=1',
-      };
-      await service.call('POST', `/v2/${operation}/${sink.url}/${path}`, { headers });
-      await service.drain();
-    }
-    return { service, url: sink.url };
-  }
-
-  const CASES: readonly (readonly [line: string, name: keyof typeof VALUES])[] = [
-    ...(['workflowUrl', 'label', 'callerIp', 'flowControlKey'] as const).flatMap((name) =>
-      ['GET /v2/workflows/dlq', 'POST /v2/workflows/dlq/resume', 'DELETE /v2/workflows/dlq'].map(
-        (line) => [line, name] as const,
-      ),
-    ),
-    ...(['url', 'label', 'callerIp', 'flowControlKey'] as const).map((name) => ['DELETE /v2/dlq', name] as const),
-  ];
-
-  /** Returns the number of rows of a response. */
-  const count = (json: Json): number =>
-    typeof json['deleted'] === 'number'
-      ? json['deleted']
-      : ((json['messages'] ?? json['workflowRuns']) as readonly unknown[]).length;
-
-  test.each(CASES)('%s by %s: one value, several repeated, several with commas', async (line, name) => {
-    const [method, path] = line.split(' ') as [string, string];
-    for (const form of [
-      (one: string) => `${name}=${one}`,
-      (one: string) => `${name}=none&${name}=${one}`,
-      (one: string) => `${name}=none,${one}`,
-    ]) {
-      const { service, url } = await failures(path === '/v2/dlq' ? 'publish' : 'trigger');
-      const query = form(encodeURIComponent(VALUES[name].replace('URL', url)));
-      const headers: Record<string, string> = method === 'POST' ? { 'Svc-Delay': '1d' } : {};
-      // Different filters combine with AND. For a label, both values are alternatives.
-      const other = await service.call(method, `${path}?${query}&${name === 'label' ? 'callerIp' : 'label'}=none`);
-      expect(count(other.json), query).toBe(0);
-      const { json } = await service.call(method, `${path}?${query}`, { headers });
-      expect(count(json), query).toBe(name === 'callerIp' ? 2 : 1);
-    }
-  });
-});
-
 test('an account state that the interface does not name is reported unchanged', async () => {
   const service = await world();
   service.emulator.accounts.setState(ACCOUNT, { state: 'archived', modifyingState: 'restoring' });
@@ -173,33 +116,6 @@ describe('a failure callback', () => {
     await service.drain();
     expect(sink.requests.map(({ url }) => url)).toEqual(['/run', '/old', '/run', '/new']);
   });
-
-  test.each([
-    ['publish', 'Svc-Callback'],
-    ['publish', 'Svc-Failure-Callback'],
-    ['trigger', 'Svc-Failure-Callback'],
-  ])('or callback of a %s: %s is a URL with http:// or https://', async (operation, name) => {
-    const service = await world();
-    for (const value of ['ftp://a.example/', 'a.example', 'orders']) {
-      const path = `/v2/${operation}/http://a.example/`;
-      expect((await service.call('POST', path, { headers: { [name]: value } })).status).toBe(400);
-    }
-    expect(service.emulator.messages(ACCOUNT)).toEqual([]);
-  });
-});
-
-test.each([
-  ['Svc-Flow-Control-Key', 'k', 'needs Svc-Flow-Control-Value'],
-  ['Svc-Flow-Control-Value', 'parallelism=1', 'needs Svc-Flow-Control-Key'],
-  ['Svc-Retry-Delay', 'pow(2)', 'pow takes 2 values'],
-  ['Svc-Retries', '-1', 'whole number'],
-  ['Svc-Delay', '5x', 'duration'],
-  ['Svc-Not-Before', '1795168800000', 'milliseconds'],
-])('a trigger with %s: %s is rejected with the reason', async (name, value, reason) => {
-  const service = await world();
-  const answer = await service.call('POST', '/v2/trigger/http://a.example/', { headers: { [name]: value } });
-  expect([answer.status, answer.json]).toEqual([400, { error: expect.stringContaining(reason) }]);
-  expect(service.emulator.messages(ACCOUNT)).toEqual([]);
 });
 
 test('dates of the DLQs compare with the time of the failure, which may be later than that of the run or message', async () => {

@@ -1,8 +1,8 @@
 /** Filters, counts and cursors of the listings and bulk operations (interface 4.1), beyond the size of a page. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
-import type { Json } from './conformance-support.ts';
-import { ACCOUNT, START, world, type World } from './world.ts';
+import { manage, type Json } from './conformance-support.ts';
+import { ACCOUNT, START, TOKEN, world, type World } from './world.ts';
 
 const ROWS = 130;
 
@@ -176,4 +176,21 @@ test('each state is a value of the filter and finds its entries', async () => {
     expect(logs!.map((entry) => entry['state'])).toEqual(Array.from({ length: count }, () => state));
   }
   expect((await call(service, 'GET', '/v2/logs?state=IN_PROGRESS')).logs).toHaveLength(6);
+});
+
+test('dates that filters compare are milliseconds, times of management records seconds', async () => {
+  const service = await world();
+  await service.call('POST', '/v2/publish/http://a.example/', { headers: { 'Svc-Delay': '1h' } });
+  const at = service.clock.now();
+  // A second message one millisecond later checks that the bounds are exact.
+  await service.clock.advance(1);
+  await service.call('POST', '/v2/publish/http://a.example/', { headers: { 'Svc-Delay': '1h' } });
+  const logs = async (query: string) => (await service.call<{ logs: object[] }>('GET', `/v2/logs?${query}`)).json.logs;
+  expect(await logs(`fromDate=${at}&toDate=${at}`)).toHaveLength(1);
+  expect(await logs(`fromDate=${at + 1}`)).toHaveLength(1);
+  expect(await logs(`toDate=${at}`)).toHaveLength(1);
+  expect(await logs(`toDate=${at - 1}`)).toHaveLength(0);
+  const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
+  expect(json['creation_time']).toBe(at / 1_000);
+  expect(json['token']).not.toBe(TOKEN);
 });

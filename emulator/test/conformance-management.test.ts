@@ -122,17 +122,3 @@ describe('periods', () => {
     for (const name of ['query_throughput', 'query_latency_99', 'vector_count']) spaced(vector.json[name]);
   });
 });
-
-describe('indexes', () => {
-  test.each([
-    ['free', 'eu-west-1'],
-    ['payg', 'us-central1'],
-  ])('an index of type %s in %s is created', async (type, region) => {
-    const service = await world();
-    const created = await manage(service, 'POST', '/v2/search', { name: 'goods', type, region });
-    expect(created.status).toBe(200);
-    const read = await manage(service, 'GET', `/v2/search/${String(created.json['id'])}`);
-    expect(read.json).toEqual(created.json);
-    expect(read.json).toMatchObject({ name: 'goods', type, region });
-  });
-});

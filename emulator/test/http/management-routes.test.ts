@@ -7,7 +7,6 @@ import { createIndexes } from '#emulator/statistics/indexes.ts';
 import { managementRoutes } from '#emulator/http/management-routes.ts';
 import { ApiError } from '#emulator/state/api-error.ts';
 import type { ApiResponse } from '#emulator/http/route.ts';
-import { STATS_PERIOD_NAMES } from '#emulator/statistics/statistics-period.ts';
 import { createStatistics } from '#emulator/statistics/statistics.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -109,33 +108,6 @@ describe('answers have the fields of the interface', () => {
 });
 
 describe('accounts', () => {
-  test('a rotation returns new credentials, and the old ones stop at once', async () => {
-    const { accounts, call } = world();
-    const readOnly = accounts.byId('acc-1')!.readOnlyToken;
-    const record = (await call('rotate-token', { id: 'acc-1' })).json as Json;
-    expect(accounts.byToken('first')).toBeUndefined();
-    expect(accounts.byToken(readOnly)).toBeUndefined();
-    expect(accounts.byToken(String(record['token']))).toMatchObject({ readOnly: false });
-    expect(accounts.byToken(String(record['read_only_token']))).toMatchObject({ readOnly: true });
-    const again = (await call('rotate-token', { id: 'acc-1' })).json as Json;
-    expect(again['token']).not.toBe(record['token']);
-  });
-
-  test('a change of plan changes type, limits and the time of the change', async () => {
-    const { clock, call } = world();
-    const before = (await call('rotate-token', { id: 'acc-1' })).json as Json;
-    await clock.advance(60_000);
-    await call('set-plan', { id: 'acc-1', body: { plan_name: 'msgsvc_fixed_10m' } });
-    const after = (await call('rotate-token', { id: 'acc-1' })).json as Json;
-    expect(before).toMatchObject({ type: 'paid', reserved_type: '', reserved_price: 0, last_plan_upgrade_time: 0 });
-    expect(after).toMatchObject({
-      reserved_type: 'msgsvc_fixed_10m',
-      last_plan_upgrade_time: NOW / 1_000 + 60,
-      creation_time: before['creation_time'],
-    });
-    expect(after['max_requests_per_day']).not.toBe(before['max_requests_per_day']);
-  });
-
   test('moving to a team changes the owner, not the creator', async () => {
     const { call } = world();
     const moved = await call('move-to-team', { body: { msgsvc_id: 'acc-1', target_team_id: 'team-9' } });
@@ -162,16 +134,6 @@ describe('accounts', () => {
       expect(accounts.byId('acc-1')!.budgetUsd).toBe(0);
     },
   );
-
-  test.each(STATS_PERIOD_NAMES)('statistics of %s', async (period) => {
-    const { statistics, call } = world();
-    statistics.record('acc-1', { kind: 'attempt', at: NOW, workflow: false, outcome: 'delivered', bytes: 1 });
-    const stats = (await call('get-account-stats', { id: 'acc-1', query: `period=${period}` })).json as Json;
-    const used = stats['daily_used'] as readonly { readonly y: number }[];
-    expect(used).toHaveLength(period === '30d' ? 240 : 60);
-    expect(used.at(-1)!.y).toBe(1);
-    expect(stats['dlq_message_count']).toBe(17);
-  });
 
   test.each([
     ['get-account-stats', { id: 'acc-1', query: 'period=2h' }, 400, 'period must be one of 1h, 3h'],
