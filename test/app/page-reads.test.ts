@@ -72,7 +72,7 @@ const get = (daemon: Daemon, path: string): Promise<Response> =>
 /** Waits until the work of the start has ended. */
 async function idle({ proxy }: World): Promise<void> {
   let [before, quiet] = [-1, 0];
-  await until({ what: 'no more statements', pauseMs: 500, timeoutMs: 100_000 }, () => {
+  await until({ what: 'no more statements', pauseMs: 500 }, () => {
     quiet = before === proxy.statements.length ? quiet + 1 : 0;
     before = proxy.statements.length;
     return quiet === 4;

@@ -31,7 +31,7 @@ export async function startAlertmanager(program: string, config: string) {
     '--cluster.listen-address=',
   ]);
   const url = `http://127.0.0.1:${port}`;
-  await until({ what: 'Alertmanager is ready', timeoutMs: 20_000 }, () =>
+  await until({ what: 'Alertmanager is ready' }, () =>
     fetch(`${url}/-/ready`).then(
       ({ ok }) => ok,
       () => false,

@@ -120,7 +120,7 @@ export async function killCampaign<Truth>(
   const truth = await campaign.truth();
   const last = run();
   const address = await addressOf(last);
-  await until({ what: 'everything is counted', timeoutMs: 40_000 }, async () =>
+  await until({ what: 'everything is counted' }, async () =>
     isDeepStrictEqual(campaign.told(await scrape(address)), truth),
   ).catch(() => undefined);
   const metrics = await scrape(address);

@@ -259,7 +259,7 @@ async function firstLife(bed: Bed): Promise<void> {
   await addressOf(daemon);
   for (let message = 0; message < 3; message += 1) await tellOfFailure(bed);
   for (const policy of ['delete-gone', 'delete-hopeless', 'prune-newsletter']) {
-    await until({ what: `${policy} has run three times`, timeoutMs: 40_000 }, () => runsOf(daemon, policy) >= 3);
+    await until({ what: `${policy} has run three times` }, () => runsOf(daemon, policy) >= 3);
   }
   await end(daemon);
 }
@@ -272,7 +272,7 @@ async function lastLives(bed: Bed): Promise<void> {
   for (const runs of [1, 2]) {
     await bed.emulator.advance(61 * MINUTE);
     const daemon = startDaemon(bed);
-    await until({ what: 'it has run', timeoutMs: 40_000 }, () => runsOf(daemon, 'resume-billing') >= runs);
+    await until({ what: 'it has run' }, () => runsOf(daemon, 'resume-billing') >= runs);
     await end(daemon);
   }
 }

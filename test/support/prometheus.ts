@@ -81,7 +81,7 @@ export async function prometheus(program: string, options: PrometheusOptions) {
     { env: { GOGC: '400' } },
   );
   const url = `http://127.0.0.1:${port}`;
-  await until({ what: 'Prometheus is ready', timeoutMs: 60_000 }, async () => {
+  await until({ what: 'Prometheus is ready' }, async () => {
     if (server.child.exitCode !== null) throw new Error(server.stderr());
     return (await fetch(`${url}/-/ready`)).ok;
   });
@@ -97,7 +97,7 @@ function configuration({ jobs, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOp
   }));
   // JSON is YAML.
   return JSON.stringify({
-    global: { evaluation_interval: '2s' },
+    global: { evaluation_interval: `${Math.max(2, scrapeSeconds)}s` },
     rule_files: ruleFiles,
     scrape_configs: scrapes,
   });

@@ -1,13 +1,13 @@
 /** Waits for a condition by polling, for tests that observe another process. */
 
+/** A limit on hanging, not on time: a busy machine is no failure. */
+const HANGS_MS = 600_000;
 /** Maximum pause between two tries, in milliseconds. */
 const LONGEST_PAUSE_MS = 250;
 
 export interface UntilOptions {
   /** Name of the condition, for the error. */
   readonly what: string;
-  /** Default: a minute. It is a limit on hanging, not on time: a busy machine is no failure. */
-  readonly timeoutMs?: number;
   /** Pause between two tries, for a costly probe of facts that change no faster. Default: short, and grows with the wait. */
   readonly pauseMs?: number;
 }
@@ -20,7 +20,7 @@ export async function until<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,
 ): Promise<T> {
   const start = performance.now();
-  const deadline = start + (options.timeoutMs ?? 60_000);
+  const deadline = start + HANGS_MS;
   let last: unknown;
   do {
     try {

@@ -106,7 +106,7 @@ test('inhibitions in a real Alertmanager', async ({ skip }) => {
     const all = await states();
     return all.length === loud.length + silent.length && all.every(([, state]) => state !== 'unprocessed');
   });
-  const suppressed = await until({ what: 'as many are silent', timeoutMs: 10_000 }, async () => {
+  const suppressed = await until({ what: 'as many are silent' }, async () => {
     const found = (await states()).filter(([, state]) => state === 'suppressed').map(([labels]) => labels);
     return found.length >= silent.length && found;
   });

@@ -49,10 +49,7 @@ async function prometheus(program: string, told: { readonly daemon: string; read
     `--storage.tsdb.path=${join(folder, 'data')}`,
     `--web.listen-address=127.0.0.1:${port}`,
   ]);
-  await until(
-    { what: 'Prometheus is ready', timeoutMs: 60_000 },
-    async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok,
-  );
+  await until({ what: 'Prometheus is ready' }, async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok);
   return {
     /** Returns the severities of the firing alerts of the test. */
     async firing(): Promise<readonly string[]> {
@@ -130,7 +127,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const mail = await httpSink((_request, response) => void response.writeHead(503).end());
   const failed = async (): Promise<number> => (await scrape(url)).sum('msgsvc_message_failures_total');
   // A warning of the same name may fire first. Each alert triggers the policy.
-  await until({ what: 'the critical alert fires', timeoutMs: 240_000 }, async () => {
+  await until({ what: 'the critical alert fires' }, async () => {
     if ((await prom.firing()).includes('critical')) return true;
     const already = await failed();
     await publish(world.service, `${mail.url}/send`, { 'Svc-Retries': '0' });
@@ -144,15 +141,15 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const triggers = (): Promise<number> =>
     value('opsd_policy_triggers_total', { policy: 'repair-billing', trigger: 'alert' });
   const seen = await received();
-  await until({ what: 'it is repeated', timeoutMs: 60_000 }, async () => (await received()) >= seen + 5);
-  await until({ what: 'what was broken is repaired', timeoutMs: 60_000 }, async () => {
+  await until({ what: 'it is repeated' }, async () => (await received()) >= seen + 5);
+  await until({ what: 'what was broken is repaired' }, async () => {
     const left = new Set((await failedRuns(world.service)).map(({ dlqId }) => dlqId));
     return broken.every(({ dlqId }) => !left.has(dlqId));
   });
   expect(resumes(world)).toHaveLength(3);
   await until({ what: 'the destination got what was repaired' }, () => world.destination.requests.length >= before + 3);
 
-  await until({ what: 'the trigger is handled', timeoutMs: 60_000 }, async () => {
+  await until({ what: 'the trigger is handled' }, async () => {
     const { policies } = (await (await fetch(`${url}/api/v1/policies`)).json()) as { policies: readonly object[] };
     return policies.length === 1 && !('pending' in policies[0]!);
   });
@@ -165,14 +162,14 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   });
   await until({ what: 'it has failed' }, async () => (await failedRuns(world.service)).length === 1);
   const [already, handled] = [await received(), await triggers()];
-  await until({ what: 'the alert is repeated', timeoutMs: 60_000 }, async () => (await received()) >= already + 5);
+  await until({ what: 'the alert is repeated' }, async () => (await received()) >= already + 5);
   expect(await failedRuns(world.service)).toHaveLength(1);
   const runs = daemon.log().filter(({ policy }) => policy === 'repair-billing');
   expect(resumes(world), JSON.stringify(runs, undefined, 1)).toHaveLength(3);
   expect(await triggers()).toBe(handled);
 
   // The receivers of people are notified too, in words. Each receiver has its own pace.
-  await until({ what: 'the pager and the chat are notified', timeoutMs: 60_000 }, async () => {
+  await until({ what: 'the pager and the chat are notified' }, async () => {
     const missing = [pager, chat].filter((sink) => !bodies(sink).join('').includes(ALERT));
     if (missing.length === 0) return true;
     throw new Error(JSON.stringify({ pager: bodies(pager), chat: bodies(chat), alerts: await am.alerts() }));
@@ -213,7 +210,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   });
   expect(records.filter(({ type }) => type === 'intent')).toHaveLength(3);
   expect(daemon.stderr()).not.toContain(TOKEN);
-}, 480_000);
+});
 
 /** Returns the daemon's requests that resumed entries. */
 function resumes({ proxy }: DaemonWorld): string[] {

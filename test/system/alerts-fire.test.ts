@@ -49,7 +49,7 @@ function named(alerts: readonly Alert[], state?: string): string[] {
 }
 
 async function firing(watching: Prometheus, expected: readonly string[]): Promise<readonly Alert[]> {
-  return until({ what: `these fire: ${expected.join(', ')}`, timeoutMs: 240_000 }, async () => {
+  return until({ what: `these fire: ${expected.join(', ')}` }, async () => {
     const alerts = await alertsOf(watching);
     const names = named(alerts, 'firing');
     return expected.every((one) => names.includes(one)) && alerts;
@@ -74,9 +74,9 @@ test('a pause, an invalid configuration and missing daemons fire; over the demo 
     shaken: await addressOf(shaken),
     killed: await addressOf(killed),
   };
-  const watching = await prometheus(program!, { jobs, scrapeSeconds: 2, ruleFiles });
+  const watching = await prometheus(program!, { jobs, scrapeSeconds: 5, ruleFiles });
   const watchingNobody = await prometheus(program!, { jobs: {}, ruleFiles });
-  await until({ what: 'all are scraped', timeoutMs: 40_000 }, async () => {
+  await until({ what: 'all are scraped' }, async () => {
     const targets = await watching.targets();
     return targets.length === 3 && targets.every(({ health }) => health === 'up');
   });
@@ -116,7 +116,7 @@ test('a pause, an invalid configuration and missing daemons fire; over the demo 
   const unpaused = opsd(['unpause', '--reason', 'the test is over', '--yes', '--socket', socket]);
   expect(await unpaused.ended, unpaused.stderr()).toEqual({ code: 0, signal: null });
   // OpsdLogErrors stays active for a quarter of an hour, because errors were logged.
-  await until({ what: 'what was mended fires no more', timeoutMs: 40_000 }, async () => {
+  await until({ what: 'what was mended fires no more' }, async () => {
     const names = named(await alertsOf(watching), 'firing');
     return CAUSED_IN_SHAKEN.every((name) => !names.includes(name));
   });
@@ -124,4 +124,4 @@ test('a pause, an invalid configuration and missing daemons fire; over the demo 
   expect([(await demo.ended).code, (await shaken.ended).code]).toEqual([0, 0]);
   watching.stop();
   watchingNobody.stop();
-}, 400_000);
+});

@@ -8,7 +8,7 @@ import { publish, TEST_TOKEN } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { ask } from '../operate/http/world.ts';
 
-test('every operation answers as the document says', { timeout: 120_000 }, async () => {
+test('every operation answers as the document says', async () => {
   const world = await daemonWorld();
   const daemon = world.run(`
 server: { listen: "127.0.0.1:0" }

@@ -59,7 +59,7 @@ hooks:
   };
   const expectVerdicts = async (wanted: readonly string[]): Promise<void> => {
     let seen: readonly string[] = [];
-    await until({ what: 'every canary has its verdict', timeoutMs: 30_000 }, async () => {
+    await until({ what: 'every canary has its verdict' }, async () => {
       seen = await verdicts();
       return seen.join() === wanted.join();
     }).catch(() => expect(seen).toEqual(wanted));
@@ -81,7 +81,7 @@ hooks:
   daemon.kill('SIGHUP');
   await daemon.logged('configuration changed, applying it');
   await expectVerdicts(['direct ok', 'group ok', 'key ok', 'queue unknown', 'workflow ok']);
-  await until({ what: 'the message to the queue has its verdict', timeoutMs: 20_000 }, async () => {
+  await until({ what: 'the message to the queue has its verdict' }, async () => {
     const all = (await (await fetch(`${url}/api/v1/canaries`)).json()) as CanariesView;
     const result = all.canaries.find(({ canary }) => canary === 'queue')?.rounds[0]?.result;
     return result?.verdict === 'unknown' && result.reason.includes('HTTP 404');
@@ -100,4 +100,4 @@ hooks:
   const log = await (await fetch(`${emulator.url}/v2/logs?count=100`, { headers })).text();
   expect(log).toContain('REDACTED:');
   expect(log).not.toMatch(/"[mc]\.[\w-]{22}\.[\w-]{43}"(?![^{]*wfr_)/);
-}, 60_000);
+});

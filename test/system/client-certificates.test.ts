@@ -105,4 +105,4 @@ test('the service and all receivers get the client certificate, also after its r
   );
   daemon.kill('SIGTERM');
   expect((await daemon.ended).code).toBe(0);
-}, 120_000);
+});

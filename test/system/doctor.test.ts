@@ -34,7 +34,7 @@ test('a running daemon, its service, its store and Prometheus are proved; a targ
   };
 
   const up = await prometheus(program!, { jobs: { opsd: address }, scrapeSeconds: 1 });
-  await until({ what: 'the target is up', timeoutMs: 40_000 }, async () => (await up.value('up{job="opsd"}')) === 1);
+  await until({ what: 'the target is up' }, async () => (await up.value('up{job="opsd"}')) === 1);
   const { code, checks } = await doctor(up.url);
   expect(checks.map(({ check, state }) => `${check} ${state}`)).toEqual([
     'configuration ok',
@@ -53,7 +53,7 @@ test('a running daemon, its service, its store and Prometheus are proved; a targ
 
   daemon.kill('SIGTERM');
   await daemon.ended;
-  await until({ what: 'the target is down', timeoutMs: 40_000 }, async () => (await up.value('up{job="opsd"}')) === 0);
+  await until({ what: 'the target is down' }, async () => (await up.value('up{job="opsd"}')) === 0);
   const stopped = await doctor(up.url);
   expect(stopped.code).toBe(3);
   expect(stopped.checks.filter(({ state }) => state === 'finding')).toMatchObject([

@@ -18,9 +18,9 @@ const LIMIT_MIB = 512;
 /** Items that are requested concurrently. */
 const KEYS = Array.from({ length: 4 }, (_, at) => `key-${at}`);
 /** A slower probe counts as one without a response. */
-const HANGS_MS = 20_000;
+const HANGS_MS = 60_000;
 
-test('hostile responses neither exceed the memory limit nor block the probes', { timeout: 600_000 }, async () => {
+test('hostile responses neither exceed the memory limit nor block the probes', async () => {
   const good = await httpSink((_request, response) => void response.end('{"logs":[],"messages":[]}'));
   const hostile = await httpSink();
   const daemon = daemonOver(good.url, hostile.url);
@@ -40,12 +40,11 @@ test('hostile responses neither exceed the memory limit nor block the probes', {
     hostile.answerWith(answer());
     // The first read may have begun before, so a second one follows. Without end a read takes many seconds: there the
     // test waits until each collector has requested the harm, and then until each has ended one read.
-    if (endless)
-      await until({ what: `all has been requested: ${what}`, timeoutMs: 120_000 }, () => paths.isSubsetOf(requested()));
+    if (endless) await until({ what: `all has been requested: ${what}` }, () => paths.isSubsetOf(requested()));
     const reads = endless ? 1 : 2;
     const before = new Map((await sources('hostile')).map(({ collector, runs }) => [collector, runs]));
     let probed = 0;
-    await until({ what: `all has been read: ${what}`, timeoutMs: 120_000 }, async () => {
+    await until({ what: `all has been read: ${what}` }, async () => {
       if (daemon.child.exitCode !== null || daemon.child.signalCode !== null) return true;
       const probe = await fetch(`${url}/-/healthy`, { signal: AbortSignal.timeout(HANGS_MS) });
       if (probe.status === 200) probed += 1;

@@ -37,7 +37,7 @@ test('npm run image builds it, inspects it, and runs it; or reports why it canno
   const names = components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['node', 'libc6', 'undici', 'zod', 'yaml']));
   expect(names).not.toContain('typescript');
-}, 600_000);
+});
 
 test('names the programs that are missing', async () => {
   const run = start(process.execPath, [SCRIPT], { env: { PATH: tempDir() } });

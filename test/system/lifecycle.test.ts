@@ -33,9 +33,7 @@ test('SIGTERM while a read hangs ends the daemon cleanly', async () => {
   const never = gate();
   world.proxy.decide((request) => (request.url.startsWith('/v2/logs') ? never.opened : 'pass'));
   const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1m' }));
-  await until({ what: 'a read hangs', timeoutMs: 10_000 }, () =>
-    world.proxy.passed.some((request) => request.url.startsWith('/v2/logs')),
-  );
+  await until({ what: 'a read hangs' }, () => world.proxy.passed.some((request) => request.url.startsWith('/v2/logs')));
   daemon.kill('SIGTERM');
   expect(await daemon.ended).toEqual({ code: 0, signal: null });
   expect(daemon.log().at(-1)).toMatchObject({ msg: 'daemon stopped' });

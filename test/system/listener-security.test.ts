@@ -223,4 +223,4 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
     expect(text.length, place).toBeGreaterThan(0);
     for (const canary of canaries) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
   }
-}, 60_000);
+});

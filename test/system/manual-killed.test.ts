@@ -114,11 +114,11 @@ accounts:
   await daemon.ended;
   const verdict = opsd(['audit', 'verify', '--config', config]);
   expect(await verdict.ended, verdict.stdout()).toMatchObject({ code: 0 });
-}, 240_000);
+});
 
 /** Waits until each step that is due is judged: a start judges only after a response has confirmed the clock. */
 async function untilJudged(daemon: Program, plan: string, now: number): Promise<void> {
-  await until({ what: 'the due steps to be judged', timeoutMs: 40_000 }, async () => {
+  await until({ what: 'the due steps to be judged' }, async () => {
     const { campaigns } = await progressOf(daemon, plan);
     return !campaigns.some(({ state, unknown, until: due = 0 }) => state === 'settling' && unknown === 0 && due <= now);
   });
@@ -128,7 +128,7 @@ async function untilJudged(daemon: Program, plan: string, now: number): Promise<
 async function untilRun(daemon: Program, policy: string, plan: string): Promise<void> {
   const hasRun = (): boolean =>
     daemon.log().some((line) => line['msg'] === 'policy run finished' && line['policy'] === policy);
-  await until({ what: `${policy} has run`, timeoutMs: 40_000 }, async () => {
+  await until({ what: `${policy} has run` }, async () => {
     return daemon.child.signalCode !== null || hasRun() || (await progressOf(daemon, plan)).finished;
   });
 }

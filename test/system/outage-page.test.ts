@@ -44,58 +44,54 @@ interface Shown {
 test.each([
   ['without a policy', '', /no policy resumes its failed runs/],
   ['with a policy', POLICY, /resume-billing (?:waits until|halted its repair here)/],
-])(
-  '%s the verdict names the destination first, and the healthy one not at all',
-  async (name, policies, reaction) => {
-    const world = await daemonWorld();
-    const healthy = await httpSink((_request, response) => void response.end('{}'));
-    const daemon = world.run(config(world, policies));
-    const url = await addressOf(daemon);
-    const status = async (): Promise<Shown> => (await fetch(`${url}/api/v1/status`)).json() as Promise<Shown>;
-    await until({ what: 'the first readings are done' }, async () => (await status()).verdict.level === 'ok');
+])('%s the verdict names the destination first, and the healthy one not at all', async (name, policies, reaction) => {
+  const world = await daemonWorld();
+  const healthy = await httpSink((_request, response) => void response.end('{}'));
+  const daemon = world.run(config(world, policies));
+  const url = await addressOf(daemon);
+  const status = async (): Promise<Shown> => (await fetch(`${url}/api/v1/status`)).json() as Promise<Shown>;
+  await until({ what: 'the first readings are done' }, async () => (await status()).verdict.level === 'ok');
 
-    for (let n = 0; n < 30; n++) await publish(world.service, `${healthy.url}/ok`);
-    await world.failRuns(RUNS, 'billing');
-    const host = new URL(world.destination.url).host;
-    await until({ what: 'the outage is shown whole', timeoutMs: 150_000 }, async () => {
-      const [outage] = (await status()).outages;
-      return (
-        outage?.failedRuns === RUNS &&
-        outage.lost >= RUNS &&
-        outage.reactions.length === (policies === '' ? 0 : 1) &&
-        outage.reactions.every(({ text }) => reaction.test(`resume-billing ${text}`))
-      );
-    });
+  for (let n = 0; n < 30; n++) await publish(world.service, `${healthy.url}/ok`);
+  await world.failRuns(RUNS, 'billing');
+  const host = new URL(world.destination.url).host;
+  await until({ what: 'the outage is shown whole' }, async () => {
+    const [outage] = (await status()).outages;
+    return (
+      outage?.failedRuns === RUNS &&
+      outage.lost >= RUNS &&
+      outage.reactions.length === (policies === '' ? 0 : 1) &&
+      outage.reactions.every(({ text }) => reaction.test(`resume-billing ${text}`))
+    );
+  });
 
-    const { verdict, outages } = await status();
-    expect(outages).toHaveLength(1);
-    expect(outages[0]).toMatchObject({ account: 'production', destination: host, delivered: 0 });
-    expect(outages[0]!.reasons[0]).toMatchObject({ reason: 'HTTP 503' });
-    expect(outages[0]!.failed).toBeGreaterThanOrEqual(RUNS);
-    expect(outages[0]!.firstExpiresAt! - outages[0]!.oldestFailedAt!).toBe(7 * 86_400_000);
-    expect(verdict.level).toBe('trouble');
-    expect(verdict.sentence).toMatch(new RegExp(`^${host} answers 503 to everything (?:since|for at least) `));
-    expect(verdict.sentence).toContain(`${RUNS} failed runs`);
-    expect(verdict.sentence).toMatch(reaction);
+  const { verdict, outages } = await status();
+  expect(outages).toHaveLength(1);
+  expect(outages[0]).toMatchObject({ account: 'production', destination: host, delivered: 0 });
+  expect(outages[0]!.reasons[0]).toMatchObject({ reason: 'HTTP 503' });
+  expect(outages[0]!.failed).toBeGreaterThanOrEqual(RUNS);
+  expect(outages[0]!.firstExpiresAt! - outages[0]!.oldestFailedAt!).toBe(7 * 86_400_000);
+  expect(verdict.level).toBe('trouble');
+  expect(verdict.sentence).toMatch(new RegExp(`^${host} answers 503 to everything (?:since|for at least) `));
+  expect(verdict.sentence).toContain(`${RUNS} failed runs`);
+  expect(verdict.sentence).toMatch(reaction);
 
-    const chromium = installed('chromium');
-    if (chromium !== undefined) {
-      const tab = await openTab(chromium);
-      expect(await tab.html(`${url}/`)).toContain(`${host} answers 503 to everything`);
-      await pictures(tab, name.replaceAll(' ', '-'));
-    }
+  const chromium = installed('chromium');
+  if (chromium !== undefined) {
+    const tab = await openTab(chromium);
+    expect(await tab.html(`${url}/`)).toContain(`${host} answers 503 to everything`);
+    await pictures(tab, name.replaceAll(' ', '-'));
+  }
 
-    // The destination has recovered: its deliveries end the outage.
-    world.destination.answerWith((_request, response) => void response.end('{}'));
-    await until({ what: 'the outage is over', timeoutMs: 60_000 }, async () => {
-      for (let n = 0; n < 30; n++) await publish(world.service, `${world.destination.url}/ok`);
-      return (await status()).outages.length === 0;
-    });
-    daemon.kill('SIGTERM');
-    expect((await daemon.ended).code).toBe(0);
-  },
-  300_000,
-);
+  // The destination has recovered: its deliveries end the outage.
+  world.destination.answerWith((_request, response) => void response.end('{}'));
+  await until({ what: 'the outage is over' }, async () => {
+    for (let n = 0; n < 30; n++) await publish(world.service, `${world.destination.url}/ok`);
+    return (await status()).outages.length === 0;
+  });
+  daemon.kill('SIGTERM');
+  expect((await daemon.ended).code).toBe(0);
+});
 
 /** Writes pictures for a review, if a folder is given. */
 async function pictures(tab: Tab, name: string): Promise<void> {

@@ -25,7 +25,7 @@ const PASSWORD = 'package-password';
 let installed: InstalledPackage;
 beforeAll(async () => {
   installed = await installedPackage();
-}, 120_000);
+});
 afterAll(() => installed[Symbol.dispose]());
 
 /** Runs the command to its end. Returns its output. */

@@ -10,9 +10,9 @@ test('a browser shows readings, policies and actions', async ({ skip }) => {
   const time = { speed: 4, since: Date.now() };
   const demo = clockedOpsd(time, ['demo', '--listen', '127.0.0.1:0', '--seed', '11']);
   const url = String((await demo.logged('daemon running'))['url']);
-  await until({ what: 'a policy has acted', timeoutMs: 60_000 }, () => demo.log().some(({ msg }) => msg === 'action'));
+  await until({ what: 'a policy has acted' }, () => demo.log().some(({ msg }) => msg === 'action'));
   const tab = await openTab(chromium!);
-  const now = await until({ what: 'the page tells of an act', timeoutMs: 40_000 }, async () => {
+  const now = await until({ what: 'the page tells of an act' }, async () => {
     const page = await tab.html(`${url}/`);
     return page.includes('workflow-dlq.resume') && page;
   });
@@ -34,4 +34,4 @@ test('a browser shows readings, policies and actions', async ({ skip }) => {
   expect(sources).toContain('No comparison yet.');
   const policies = await tab.html(`${url}/policies`);
   for (const text of ['resume-billing', 'enforce', 'resume-onboarding', 'audit']) expect(policies).toContain(text);
-}, 120_000);
+});

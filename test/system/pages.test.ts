@@ -70,15 +70,16 @@ test.skipIf(chromium === undefined).each(Object.entries(WORLDS))(
         expect(await tab.eval('document.title'), about).toContain('opsd');
         expect.soft(await tooWide(tab), `${about}: wider than the screen`).toEqual([]);
         if (pictures !== undefined) await tab.picture(join(pictures, fileOf(name, path, view)));
-        // The rules need timers, which run only with the script. The markup is the same without it.
-        if (view.script !== false) expect.soft(await violations(tab), about).toEqual([]);
+        // The rules need timers, which run only with the script. The markup is the same without it, and in the dark the
+        // colors do not depend on the data.
+        if (view.script !== false && (name === 'full' || view.colors === 'light'))
+          expect.soft(await violations(tab), about).toEqual([]);
       }
     }
     // A page that does not exist is the only error.
     const errors = tab.errors.filter((text) => !/status of 40[14]/.test(text));
     expect(errors).toEqual([]);
   },
-  300_000,
 );
 
 /** Name of a picture, such as `now-full-390-dark.png`. */
@@ -116,7 +117,7 @@ test('an operator selects, plans and approves without the script', async ({ skip
   await tab.type('input[name=reason]', 'looks right');
   await tab.press('button[value=approve]');
   expect(done).toEqual(['olga plans dlq-58 dlq-57', 'olga approves 9f3c2a: looks right']);
-}, 60_000);
+});
 
 test('the script shows local times with UTC on hover, and counts a selection', async ({ skip }) => {
   if (chromium === undefined) skip('chromium is not installed');
@@ -134,7 +135,7 @@ test('the script shows local times with UTC on hover, and counts a selection', a
   await tab.open(`${address}/dead-letters?queue=workflow`);
   await tab.eval(`document.querySelector('[data-all]').click()`);
   expect(await tab.eval(`document.querySelector('[data-count]').textContent`)).toBe('50 selected');
-}, 60_000);
+});
 
 /** Pictures of the documentation: `npm run pictures`. */
 const DOCUMENTED = { '/': 'now', '/incidents/3f2a91bc0d': 'incident', '/plans/9f3c2a': 'plan' };
@@ -151,4 +152,4 @@ test('the pages of the documentation open', async ({ skip }) => {
     await tab.picture(file, 900);
     expect(statSync(file).size).toBeGreaterThan(10_000);
   }
-}, 60_000);
+});

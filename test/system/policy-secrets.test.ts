@@ -164,7 +164,7 @@ policies:
       expect(text.includes(QUERY), `the query of a URL in ${place}`).toBe(false);
     }
   }
-}, 60_000);
+});
 
 function runsOf(daemon: Program, policy: string): number {
   return daemon.log().filter((line) => line['msg'] === 'policy run finished' && line['policy'] === policy).length;

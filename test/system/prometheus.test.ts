@@ -32,9 +32,9 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   const url = String((await demo.logged('daemon running'))['url']);
   const { value, targets, stop } = await prometheus(program!, { jobs: { opsd: url } });
 
-  await until({ what: 'the target is up', timeoutMs: 40_000 }, async () => (await value('up{job="opsd"}')) === 1);
+  await until({ what: 'the target is up' }, async () => (await value('up{job="opsd"}')) === 1);
   await until(
-    { what: 'deliveries have increased', timeoutMs: 40_000 },
+    { what: 'deliveries have increased' },
     async () => (await value('sum(increase(msgsvc_log_events_total{account="shop",state="DELIVERED"}[20s]))')) > 0,
   );
   expect(await value('min(msgsvc_up{account="shop"})')).toBe(1);
@@ -49,7 +49,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   stop();
   demo.kill('SIGTERM');
   expect((await demo.ended).code).toBe(0);
-}, 150_000);
+});
 
 test('Prometheus parses either format as the same series, and exemplars lead to the spans of deliveries', async ({
   skip,
@@ -67,7 +67,7 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
   const delivered = 'msgsvc_message_delivery_duration_seconds_bucket';
   const asked = 'opsd_api_request_duration_seconds_bucket';
   for (const [buckets, name] of [[delivered, /^deliver /] as const, [asked, /^(poll|policy|action) /] as const]) {
-    const led = await until({ what: `exemplars of ${buckets} whose spans have come`, timeoutMs: 60_000 }, async () => {
+    const led = await until({ what: `exemplars of ${buckets} whose spans have come` }, async () => {
       const found = (await exemplars(buckets)).flatMap((series) => series.exemplars);
       const spans = new Map(sink.spans.map((span) => [span.spanId, span]));
       const known = found.map(({ labels }) => ({ labels, span: spans.get(labels['span_id']!) }));
@@ -83,7 +83,7 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
   expect((await exemplars(`${delivered}{job="text"}`)).flatMap((series) => series.exemplars)).toEqual([]);
 
   // A new series appears in one of them first.
-  await until({ what: 'both formats give the same series', timeoutMs: 30_000 }, async () => {
+  await until({ what: 'both formats give the same series' }, async () => {
     const names = async (job: string) => {
       const all = await instant(`count by (__name__) ({job="${job}",__name__!~"scrape_.*|up|.*_created"})`);
       return Object.fromEntries(all.map(({ metric, points }) => [metric['__name__'], points[0]![1]]));
@@ -101,4 +101,4 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
   stop();
   demo.kill('SIGTERM');
   expect((await demo.ended).code).toBe(0);
-}, 180_000);
+});

@@ -405,7 +405,7 @@ test('a reload during a step finishes the request, sends nothing twice, and the 
   expect(messages.indexOf('action')).toBeLessThan(messages.lastIndexOf('daemon running'));
   expect(said(daemon, 'action')[0]).toMatchObject({ outcome: 'accepted' });
   world.proxy.decide(() => 'pass');
-  await until({ what: 'the rest is resumed', timeoutMs: 50_000 }, () => resumes().length === 3);
+  await until({ what: 'the rest is resumed' }, () => resumes().length === 3);
   const metrics = await metricsUntil(
     url,
     'all are counted, over the reload',

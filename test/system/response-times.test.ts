@@ -23,7 +23,7 @@ function responses(playback: Playback): readonly (readonly Response[])[] {
   return known;
 }
 
-describe.skipIf(promtool === undefined)('response times', { timeout: 600_000 }, () => {
+describe.skipIf(promtool === undefined)('response times', () => {
   test.each(Object.entries(RESPONSES))(
     "%s: the table has promtool's results: npm run rules:times",
     (mark, playback) => {

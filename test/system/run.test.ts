@@ -156,7 +156,7 @@ test('an operator plans, applies, pauses, explains and lifts the pause', async (
     const left = (await scrape(url)).all('msgsvc_workflow_dlq_left_runs_total');
     return left.reduce((sum, { labels, value }) => sum + (labels['cause'] === 'resumed' ? value : 0), 0) === 3;
   });
-}, 60_000);
+});
 
 test('promtool reports nothing about the metrics, with and without data', async ({ skip }) => {
   const promtool = installed('promtool');

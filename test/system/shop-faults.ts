@@ -40,7 +40,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
   async raise(shop, source) {
     await shop.configure((settings) => ({ ...settings, ...onlyRaise(settings, 'enforce') }));
     // A newer plan may replace the one that was found.
-    await until({ what: 'a raise is approved', timeoutMs: 180_000 }, async () => {
+    await until({ what: 'a raise is approved' }, async () => {
       const answer = await fetch(`${shop.url}/api/v1/plans?state=pending`);
       const { plans } = (await answer.json()) as { plans: readonly { id: string; policy: string }[] };
       const plan = plans.find(({ policy }) => policy === RAISE);
@@ -49,7 +49,7 @@ export const FAULTS: Readonly<Record<Fault, Bring>> = {
       return true;
     });
     // A later fault restarts the daemon, so Prometheus must have scraped the increase before.
-    await until({ what: 'Prometheus knows that the budget is raised', timeoutMs: 180_000 }, async () => {
+    await until({ what: 'Prometheus knows that the budget is raised' }, async () => {
       return (await source.value(`sum(increase(opsd_action_items_total{policy="${RAISE}"}[5m]))`)) > 0;
     });
   },

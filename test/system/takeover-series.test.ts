@@ -83,13 +83,13 @@ test('an account that moves and returns is counted once, and only its owner show
   const owned = async (by: Replica, name: string): Promise<void> => {
     account.owner = name;
     const enough = by.scrapes + 5;
-    await until({ what: `${name} was scraped`, timeoutMs: 60_000 }, async () => {
+    await until({ what: `${name} was scraped` }, async () => {
       return by.scrapes >= enough && (await value(`max(${OWNER_SERIES})`)) >= account.total - 3 * STEP;
     });
   };
   await owned(a, 'a');
   await owned(b, 'b');
-  await until({ what: 'the gauge is that of b', timeoutMs: 30_000 }, async () => (await value(USED)) === 0.1);
+  await until({ what: 'the gauge is that of b' }, async () => (await value(USED)) === 0.1);
   await owned(a, 'a');
 
   // Each scrape added STEP. Samples of rules may skip one, but the series never falls and never jumps.
@@ -104,7 +104,7 @@ test('an account that moves and returns is counted once, and only its owner show
   // a loses its database: it exposes its last commit beside the new owner.
   a.isCutOff = true;
   await owned(b, 'b');
-  await until({ what: 'the gauge is that of b again', timeoutMs: 30_000 }, async () => (await value(USED)) === 0.1);
+  await until({ what: 'the gauge is that of b again' }, async () => (await value(USED)) === 0.1);
   expect(await value(`count(msgsvc_account_dlq_messages)`)).toBe(2);
   expect(await value(`resets(${OWNER_SERIES}[10m])`)).toBe(0);
-}, 240_000);
+});

@@ -82,7 +82,7 @@ class Reader {
       result.code === exitCode && (output === undefined || this.#isShown(output, result.text));
     if (how === 'repeats' && !isDone()) {
       const again = async (): Promise<boolean> => ((result = await attempt()), isDone());
-      await until({ what: script, timeoutMs: 60_000 }, again).catch(() => undefined);
+      await until({ what: script }, again).catch(() => undefined);
     }
     // Fails with the difference, in the words of the page.
     if (!isDone()) deepEqual({ script, ...result }, { script, code: exitCode, text: output });
@@ -100,7 +100,7 @@ class Reader {
     const terminal = onTerminal(this.#command(script), { cwd: this.#desk.folder, env: this.#env });
     this.#terminals.push(terminal);
     const isReady = (): boolean => this.#isShown(output, terminal.screen());
-    await until({ what: script, timeoutMs: 60_000 }, isReady).catch(() => undefined);
+    await until({ what: script }, isReady).catch(() => undefined);
     if (!isReady()) deepEqual({ script, text: terminal.screen().slice(0, 4_000) }, { script, text: output });
   }
 

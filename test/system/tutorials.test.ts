@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => user[Symbol.dispose]());
 
-test.for(TUTORIALS)('%s does what it shows', { timeout: 300_000 }, async ([file, steps], { skip }) => {
+test.for(TUTORIALS)('%s does what it shows', async ([file, steps], { skip }) => {
   const missing = (NEEDED[file] ?? []).filter((name) => installed(name) === undefined);
   skip(missing.length > 0, `not installed: ${missing.join(', ')}`);
   expect(steps.filter(({ kind }) => kind === 'command').length).toBeGreaterThan(4);

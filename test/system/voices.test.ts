@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { RULES } from '../support/voices/rules.ts';
 import { tellStory } from '../support/voices/story.ts';
 
-test.each([1, 2])('no voice contradicts another, story %i', { timeout: 600_000 }, async (seed) => {
-  const { found, comparisons, proven } = await tellStory(seed);
+test('no voice contradicts another', async () => {
+  const { found, comparisons, proven } = await tellStory(1);
   expect(found).toEqual([]);
   expect(comparisons).toBeGreaterThan(5_000);
   // A rule that does not find an altered answer of this story is no check.

@@ -21,14 +21,14 @@ export async function watchedDemo(
   });
   const url = String((await demo.logged('daemon running'))['url']);
   // Every source was read, and something of what is sent has happened: the past is of the same.
-  const text = await until({ what: 'the demo shows what it reads', timeoutMs: 60_000 }, async () => {
+  const text = await until({ what: 'the demo shows what it reads' }, async () => {
     const page = await (await fetch(`${url}/metrics`)).text();
     return /^msgsvc_vector_index_queries_total/m.test(page) && /^msgsvc_message_failures_total/m.test(page) && page;
   });
   const now = Date.now() / 1_000;
   const watching = await prometheus(programs.prometheus, {
     jobs: { opsd: url },
-    scrapeSeconds: 2,
+    scrapeSeconds: 5,
     ruleFiles: RULE_PATHS,
     backfill: (folder) =>
       writePast(

@@ -8,7 +8,7 @@ export interface RawAnswer {
 }
 
 /** Real milliseconds until a request without a response counts as hanging. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 /** Sends the bytes unchanged and reads until the service closes. */
 export function sendRaw(url: string, { bytes, cut }: Pick<FuzzCase, 'bytes' | 'cut'>): Promise<readonly RawAnswer[]> {

@@ -23,8 +23,8 @@ export async function look(source: Prometheus, how: Look, dashboards = DASHBOARD
 /** Repeats until nothing is empty that `wanted` requires. The error names the rest. */
 export async function lookUntil(source: Prometheus, how: Look, wanted: (what: string) => boolean) {
   let dashboards = DASHBOARDS;
-  // Samples are scraped and rules evaluated every two seconds.
-  return await until({ what: 'nothing is empty', timeoutMs: 300_000, pauseMs: 2_000 }, async () => {
+  // Samples are scraped and rules evaluated every five seconds.
+  return await until({ what: 'nothing is empty', pauseMs: 5_000 }, async () => {
     const found = await look(source, how, dashboards);
     const areAll = dashboards === DASHBOARDS;
     const left = [...found.empty].filter(wanted);

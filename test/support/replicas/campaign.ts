@@ -45,7 +45,7 @@ export async function replicaCampaign({ rounds, faults = FAULTS, onRound, ...opt
   }
   emulator.control.faults.clear();
   // The last actions still add entries to the log.
-  const settled = { what: 'the metrics match the log', timeoutMs: 120_000, pauseMs: 1_000 };
+  const settled = { what: 'the metrics match the log', pauseMs: 1_000 };
   const entries = await until(settled, () => judgeLog(world));
   await resolveUnknown(world);
   world.record.take();
@@ -91,7 +91,7 @@ async function resolveUnknown({ emulator, hosts, server }: World): Promise<void>
   const program = host!.start(emulator.control.clock().now - systemClock.now());
   await program.logged('daemon running');
   // Longer than the pause of a minute between two listings of an account: one of them may fail.
-  await until({ what: 'all outcomes are known', timeoutMs: 180_000, pauseMs: 500 }, async () => {
+  await until({ what: 'all outcomes are known', pauseMs: 500 }, async () => {
     const open = (await server.rows<IntentRow>(INTENTS)).filter(
       ({ outcome }) => outcome === null || outcome === 'unknown',
     );

@@ -31,7 +31,7 @@ interface Known {
 
 const LINE = /^(opsd_lease_owner|opsd_lease_epoch|msgsvc_log_events_total)\{(.*)\} (\S+)$/;
 const PAUSE_MS = 150;
-const TIMEOUT_MS = 2_000;
+const TIMEOUT_MS = 30_000;
 
 export class Witness {
   readonly violations: string[] = [];

@@ -101,24 +101,21 @@ export class World {
   /** Waits until every account has one owner, which has counted all entries that the service has logged by now. */
   async settled(): Promise<void> {
     const targets = this.accounts.map(({ name }) => [name, this.logged(name)] as const);
-    await until(
-      { what: 'one owner of each account that has counted all entries', timeoutMs: 90_000, pauseMs: 100 },
-      async () => {
-        for (const host of this.hosts) host.checkAlive();
-        await this.emulator.idle();
-        const from = performance.now();
-        const looks = await until({ what: 'a scrape of each replica' }, () => this.witness.since(from));
-        for (const [name, target] of targets) {
-          const owners = looks.flatMap(({ accounts }) => (accounts.get(name)?.isOwner ? [accounts.get(name)!] : []));
-          if (owners.length !== 1) throw new Error(`${name} has ${owners.length} owners`);
-          const { logged } = owners[0]!;
-          // Without the series, no replica has begun to count: entries until then are never counted.
-          if (logged === undefined || logged < target)
-            throw new Error(`${name}: ${logged} entries counted of ${this.logged(name)}`);
-        }
-        return true;
-      },
-    );
+    await until({ what: 'one owner of each account that has counted all entries', pauseMs: 100 }, async () => {
+      for (const host of this.hosts) host.checkAlive();
+      await this.emulator.idle();
+      const from = performance.now();
+      const looks = await until({ what: 'a scrape of each replica' }, () => this.witness.since(from));
+      for (const [name, target] of targets) {
+        const owners = looks.flatMap(({ accounts }) => (accounts.get(name)?.isOwner ? [accounts.get(name)!] : []));
+        if (owners.length !== 1) throw new Error(`${name} has ${owners.length} owners`);
+        const { logged } = owners[0]!;
+        // Without the series, no replica has begun to count: entries until then are never counted.
+        if (logged === undefined || logged < target)
+          throw new Error(`${name}: ${logged} entries counted of ${this.logged(name)}`);
+      }
+      return true;
+    });
   }
 
   #entries(account: string): number {

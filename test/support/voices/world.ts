@@ -31,7 +31,7 @@ const STEP_MS = 1_000;
 /** Time that a wait moves at once, after real time for programs to do their part; limit on hanging in real time. */
 const WAIT_MS = 100;
 const TURN_MS = 5;
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 /** Folder in memory, where the store of a daemon that dies is as durable. */
 const MEMORY = '/dev/shm';
 /** Milliseconds of time between two messages to each destination. */
