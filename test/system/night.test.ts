@@ -53,7 +53,7 @@ accounts:
   - name: production
     messageApi: { url: "${service.url}", token: ${TEST_TOKEN} }
     limits: { dlqRetention: 3d }
-    client: { requestsPerSecond: 1000, requestsPerDay: 1000000 }
+    client: { requestsPerSecond: 1000, requestsPerDay: 1000000, timeout: 5m }
     collectors: { logs: { every: 30s, lag: 1s }, workflowDlq: { every: 30s, full: 1m } }
 `,
   );
