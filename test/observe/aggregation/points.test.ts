@@ -45,16 +45,19 @@ function lastHour(now: number, amount: Amount, coarse?: AggregatePoints['coarse'
   return window(now, hour(now, amount), coarse);
 }
 
-function begun(now: number, amount: Amount): SeriesState {
-  return aggregatePoints(undefined, lastHour(now, amount))!.state;
+function next(state: SeriesState | undefined, ...response: Parameters<typeof lastHour>) {
+  return aggregatePoints(state, lastHour(...response))!;
+}
+
+const one: Amount = () => 1;
+
+function begun(now: number, amount: Amount = one): SeriesState {
+  return next(undefined, now, amount).state;
 }
 
 describe('a series of points', () => {
   test('begins at the newest settled point and counts nothing before it', () => {
-    const result = aggregatePoints(
-      undefined,
-      lastHour(100.5, () => 7),
-    )!;
+    const result = next(undefined, 100.5, () => 7);
     expect(result).toMatchObject({ increase: 0, points: 0, missed: 0 });
     // Minute 98 ended at 99, which is less than two minutes ago.
     expect(result.state.watermark).toBe(at(98));
@@ -63,118 +66,68 @@ describe('a series of points', () => {
 
   test('does not begin without a settled point', () => {
     expect(aggregatePoints(undefined, window(100, []))).toBeUndefined();
-    expect(
-      aggregatePoints(
-        undefined,
-        lastHour(100, (minute) => (minute >= 99 ? 1 : undefined)),
-      ),
-    ).toBeUndefined();
+    expect(next(undefined, 100, (minute) => (minute >= 99 ? 1 : undefined))).toBeUndefined();
   });
 
   test('counts each point once, when it is settled', () => {
-    const state = begun(100, () => 1);
-    const result = aggregatePoints(
-      state,
-      lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
-    )!;
+    const state = begun(100);
+    const result = next(state, 103, (minute) => (minute >= 98 ? 10 : 1));
     expect(result).toMatchObject({ increase: 30, points: 3, revised: 0, missed: 0 });
-    expect(
-      aggregatePoints(
-        result.state,
-        lastHour(103, (minute) => (minute >= 98 ? 10 : 1)),
-      ),
-    ).toMatchObject({
+    expect(next(result.state, 103, (minute) => (minute >= 98 ? 10 : 1))).toMatchObject({
       increase: 0,
       points: 0,
     });
   });
 
   test('adds later increases; a decrease is only reported, once', () => {
-    const state = aggregatePoints(
+    const state = next(
       begun(100, () => 0),
-      lastHour(105, () => 5),
-    )!.state;
-    const higher = aggregatePoints(
-      state,
-      lastHour(106, (minute) => (minute === 99 ? 8 : 5)),
-    )!;
+      105,
+      () => 5,
+    ).state;
+    const higher = next(state, 106, (minute) => (minute === 99 ? 8 : 5));
     expect(higher).toMatchObject({ increase: 3 + 5, revised: 1 });
-    const lower = aggregatePoints(
-      higher.state,
-      lastHour(107, (minute) => (minute === 99 ? 2 : 5)),
-    )!;
+    const lower = next(higher.state, 107, (minute) => (minute === 99 ? 2 : 5));
     expect(lower).toMatchObject({ increase: 5, revised: 1 });
-    const still = aggregatePoints(
-      lower.state,
-      lastHour(108, (minute) => (minute === 99 ? 2 : 5)),
-    )!;
+    const still = next(lower.state, 108, (minute) => (minute === 99 ? 2 : 5));
     expect(still).toMatchObject({ increase: 5, revised: 0 });
     // The value returns to the counted one: nothing is added twice.
-    const back = aggregatePoints(
-      still.state,
-      lastHour(109, (minute) => (minute === 99 ? 9 : 5)),
-    )!;
+    const back = next(still.state, 109, (minute) => (minute === 99 ? 9 : 5));
     expect(back).toMatchObject({ increase: 1 + 5, revised: 1 });
   });
 
   test('points before the start are never counted, in any revision', () => {
-    const state = begun(100, () => 1);
-    expect(
-      aggregatePoints(
-        state,
-        lastHour(101, (minute) => (minute < 98 ? 50 : 0)),
-      )!.increase,
-    ).toBe(0);
+    const state = begun(100);
+    expect(next(state, 101, (minute) => (minute < 98 ? 50 : 0)).increase).toBe(0);
   });
 
   test('waits for missing points at the end of the window', () => {
-    const state = begun(100, () => 1);
-    const waiting = aggregatePoints(
-      state,
-      lastHour(110, (minute) => (minute < 100 ? 1 : undefined)),
-    )!;
+    const state = begun(100);
+    const waiting = next(state, 110, (minute) => (minute < 100 ? 1 : undefined));
     expect(waiting).toMatchObject({ increase: 2, missed: 0 });
-    const whole = aggregatePoints(
-      waiting.state,
-      lastHour(111, () => 1),
-    )!;
+    const whole = next(waiting.state, 111, one);
     expect(whole).toMatchObject({ increase: 9, missed: 0 });
   });
 
   test('a gap is filled when its point arrives, and missed when it never does', () => {
-    const state = begun(100, () => 1);
-    const holey = aggregatePoints(
-      state,
-      lastHour(110, (m) => (m === 101 || m === 103 ? undefined : 1)),
-    )!;
+    const state = begun(100);
+    const holey = next(state, 110, (m) => (m === 101 || m === 103 ? undefined : 1));
     expect(holey).toMatchObject({ increase: 8, missed: 0 });
-    const filled = aggregatePoints(
-      holey.state,
-      lastHour(112, (m) => (m === 101 ? undefined : 1)),
-    )!;
+    const filled = next(holey.state, 112, (m) => (m === 101 ? undefined : 1));
     expect(filled).toMatchObject({ increase: 3, missed: 0 });
     let last = filled;
     let missed = 0;
     for (let now = 113; now < 200; now++) {
-      last = aggregatePoints(
-        last.state,
-        lastHour(now, (m) => (m === 101 ? undefined : 1)),
-      )!;
+      last = next(last.state, now, (m) => (m === 101 ? undefined : 1));
       missed += last.missed;
     }
     expect(missed).toBe(1);
   });
 
   test('missing points at the front of the window are gaps, but not before it', () => {
-    const state = begun(170, () => 1);
-    const late = aggregatePoints(
-      state,
-      lastHour(201, (minute) => (minute < 180 ? undefined : 1)),
-    )!;
-    const whole = aggregatePoints(
-      late.state,
-      lastHour(202, () => 1),
-    )!;
+    const state = begun(170);
+    const late = next(state, 201, (minute) => (minute < 180 ? undefined : 1));
+    const whole = next(late.state, 202, one);
     expect(late.increase + whole.increase).toBe(202 - 170);
     expect(late.missed + whole.missed).toBe(0);
   });
@@ -245,16 +198,13 @@ describe('a series of points', () => {
   });
 
   test('a wrong clock of the service causes no lasting damage', () => {
-    const state = begun(100, () => 1);
+    const state = begun(100);
     // A day ahead: the newest point counts as settled while it is incomplete.
     const ahead = aggregatePoints(state, {
       ...lastHour(101, (m) => (m === 101 ? 3 : 10)),
       servedAt: at(101 + 1_440),
     })!;
-    const after = aggregatePoints(
-      ahead.state,
-      lastHour(110, () => 10),
-    )!;
+    const after = next(ahead.state, 110, () => 10);
     expect(ahead.increase + after.increase).toBe(10 * 10);
   });
 });
@@ -270,7 +220,7 @@ describe('a gap', () => {
   };
 
   test('requests the smallest period that reaches back far enough, and an intermediate one if that is very coarse', () => {
-    const state = begun(1_000, () => 1);
+    const state = begun(1_000);
     const asked = (minutes: number) => periodsToFill(state, at(1_000 + minutes));
     expect(asked(1)).toEqual([]);
     expect(asked(30)).toEqual([]);
@@ -285,49 +235,34 @@ describe('a gap', () => {
   });
 
   test('is filled exactly, less the parts of its border points that the hour covers', () => {
-    const state = begun(100, () => 1);
+    const state = begun(100);
     const now = 400;
-    const result = aggregatePoints(
-      state,
-      lastHour(now, () => 1, [coarseOf(now, 12)]),
-    )!;
+    const result = next(state, now, one, [coarseOf(now, 12)]);
     expect(result.increase).toBe(now - 2 - 98);
     expect(result).toMatchObject({ missed: 0, revised: 0 });
     expect(result.backfilled).toBeGreaterThan(240);
   });
 
   test('that no period covers is missed, and counted as such', () => {
-    const state = begun(100, () => 1);
+    const state = begun(100);
     const now = 100 + 60 * 1_440;
     const windows = [coarseOf(now, 180, 240), coarseOf(now, 12)];
-    const result = aggregatePoints(
-      state,
-      lastHour(now, () => 1, windows),
-    )!;
+    const result = next(state, now, one, windows);
     expect(result.increase + result.missed).toBe(now - 2 - 98);
     expect(result.missed).toBeGreaterThan(29 * 1_440);
   });
 
   test('whose coarse response is empty is missed, not guessed', () => {
-    const state = begun(100, () => 1);
-    const result = aggregatePoints(
-      state,
-      lastHour(400, () => 1, [[]]),
-    )!;
+    const state = begun(100);
+    const result = next(state, 400, one, [[]]);
     expect(result).toMatchObject({ increase: 57, missed: 341 - 98 });
   });
 
   test('finds late additions to earlier counts', () => {
-    const state = aggregatePoints(
-      begun(100, () => 1),
-      lastHour(130, () => 1),
-    )!.state;
+    const state = next(begun(100), 130, one).state;
     const now = 250;
     const more = coarseOf(now, 3).map((point) => (point.from === at(120) ? { ...point, value: 9 } : point));
-    const result = aggregatePoints(
-      state,
-      lastHour(now, () => 1, [more]),
-    )!;
+    const result = next(state, now, one, [more]);
     expect(result).toMatchObject({ increase: now - 130 + 6, revised: 1, missed: 0 });
   });
 });
@@ -336,30 +271,17 @@ describe('a coarse point', () => {
   const bucket = (from: number, value: number): Interval => ({ from: at(from), to: at(from + 3), value });
 
   test('that spans the start of counting revises nothing: it may contain earlier additions', () => {
-    const state = aggregatePoints(
-      begun(100, () => 1),
-      lastHour(130, () => 1),
-    )!.state;
+    const state = next(begun(100), 130, one).state;
     const now = 180;
-    const result = aggregatePoints(
-      state,
-      lastHour(now, () => 1, [[bucket(96, 9), bucket(99, 3)]]),
-    )!;
+    const result = next(state, now, one, [[bucket(96, 9), bucket(99, 3)]]);
     expect(result).toMatchObject({ revised: 0, increase: now - 130 });
   });
 
   test('does not fill a gap that the hour still shows', () => {
-    const isHole = (minute: number) => minute === 143;
-    const one = (minute: number) => (isHole(minute) ? undefined : 1);
-    const state = aggregatePoints(
-      begun(130, () => 1),
-      lastHour(167, one),
-    )!.state;
-    const holey = aggregatePoints(state, lastHour(201, one, [[bucket(141, 3)]]))!;
-    const filled = aggregatePoints(
-      holey.state,
-      lastHour(202, () => 1),
-    )!;
+    const holed: Amount = (minute) => (minute === 143 ? undefined : 1);
+    const state = next(begun(130), 167, holed).state;
+    const holey = next(state, 201, holed, [[bucket(141, 3)]]);
+    const filled = next(holey.state, 202, one);
     expect(holey.increase + filled.increase).toBe(202 - 167 + 1);
     expect(holey.missed + filled.missed).toBe(0);
   });
