@@ -21,21 +21,27 @@ const dropped = (count: number, reason: string): object => ({ type: 'spans.dropp
 const namesOfWaits = (spans: readonly { readonly name: string }[]): string[] =>
   spans.map(({ name }) => name).filter((name) => name.startsWith('wait'));
 
-async function sent(progress: readonly MessageProgress[], options: SpanWorldOptions = {}, committing: Committing = {}) {
+async function sinkWorld(options: SpanWorldOptions = {}) {
   const sink = await otlpSink();
-  const { send, flush } = await spanWorld(sink, options);
-  await send(progress, committing);
-  await flush();
+  const world = await spanWorld(sink, options);
+  const deliver: typeof world.send = async (...progress) => {
+    await world.send(...progress);
+    await world.flush();
+  };
+  return { ...world, sink, deliver };
+}
+
+async function sent(progress: readonly MessageProgress[], options: SpanWorldOptions = {}, committing: Committing = {}) {
+  const { sink, deliver } = await sinkWorld(options);
+  await deliver(progress, committing);
   return sink.spans;
 }
 
 describe.each(['http/protobuf', 'http/json'] as const)('over %s', (protocol) => {
   test('a message that was delivered at the second attempt', async () => {
-    const sink = await otlpSink();
     const traces = { otlp: { protocol, headers: { 'x-tenant': 'one' } } };
-    const { send, events, flush } = await spanWorld(sink, { traces });
-    await send([message()]);
-    await flush();
+    const { sink, deliver, events } = await sinkWorld({ traces });
+    await deliver([message()]);
 
     expect(events).toEqual([exported(5)]);
     expect(sink.requests).toHaveLength(1);
@@ -315,13 +321,10 @@ describe('when spans are sent', () => {
   const HOUR = 3_600_000;
 
   test('an attempt when its outcome is seen, the root at the end', async () => {
-    const sink = await otlpSink();
-    const { send, flush } = await spanWorld(sink);
-    await send([openMessage({ attempts: [first] }, [0])]);
-    await flush();
+    const { sink, deliver } = await sinkWorld();
+    await deliver([openMessage({ attempts: [first] }, [0])]);
     expect(sink.spans.map(({ name }) => name)).toEqual(['wait (queue)', 'PUT']);
-    await send([message({ news: { created: false, attempts: [1], outcomes: [1], ended: true } })]);
-    await flush();
+    await deliver([message({ news: { created: false, attempts: [1], outcomes: [1], ended: true } })]);
     expect(sink.spans.slice(2).map(({ name }) => name)).toEqual(['deliver hooks.example:8443', 'wait (retry)', 'PUT']);
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(5);
   });
@@ -333,15 +336,13 @@ describe('when spans are sent', () => {
   });
 
   test('the root of a message that stays open after 50 minutes, its end as a child', async () => {
-    const sink = await otlpSink();
-    const { send, flush, clock, leftOpen } = await spanWorld(sink);
+    const { sink, deliver, send, clock, leftOpen } = await sinkWorld();
     const waiting = openMessage({ attempts: [first] });
     const before = { from: AT + 0.8 * HOUR, watermark: AT + 0.83 * HOUR, open: [waiting] };
     await clock.advance(0.84 * HOUR);
     await send([], before);
     await send([], { ...before, from: before.watermark, watermark: AT + 0.84 * HOUR });
-    await send([], { ...before, from: AT + 0.84 * HOUR, watermark: AT + 0.85 * HOUR });
-    await flush();
+    await deliver([], { ...before, from: AT + 0.84 * HOUR, watermark: AT + 0.85 * HOUR });
     expect(sink.spans).toHaveLength(1);
     expect(sink.spans[0]).toMatchObject({
       startMs: AT,
@@ -352,8 +353,7 @@ describe('when spans are sent', () => {
     expect([...(await leftOpen('prod'))]).toEqual(['msg_1']);
     const end = { at: AT + HOUR, outcome: 'failed' } as const;
     const news = { created: false, attempts: [], outcomes: [], ended: true };
-    await send([message({ end, attempts: [first], news })], { closed: ['msg_1'] });
-    await flush();
+    await deliver([message({ end, attempts: [first], news })], { closed: ['msg_1'] });
     expect(sink.spans).toHaveLength(2);
     expect(sink.spans[1]).toMatchObject({
       parentSpanId: sink.spans[0]!.spanId,
@@ -367,19 +367,15 @@ describe('when spans are sent', () => {
   });
 
   test('of a message that is not sampled nothing, until it is slow, and then the withheld spans', async () => {
-    const sink = await otlpSink();
-    const { send, flush } = await spanWorld(sink, { traces: { sampleRatio: 0 } });
+    const { sink, deliver } = await sinkWorld({ traces: { sampleRatio: 0 } });
     const slow = { startedAt: AT + 40_000, endedAt: AT + 41_000, failure: 'timeout' } as const;
     const third = { startedAt: AT + 50_000, endedAt: AT + 51_000, responseStatus: 200 } as const;
-    await send([openMessage({ attempts: [first] }, [0])]);
-    await flush();
+    await deliver([openMessage({ attempts: [first] }, [0])]);
     expect(sink.spans).toEqual([]);
-    await send([openMessage({ attempts: [first, slow] }, [1])]);
-    await flush();
+    await deliver([openMessage({ attempts: [first, slow] }, [1])]);
     expect(sink.spans.filter(({ kind }) => kind === 'client')).toHaveLength(2);
     const news = { created: false, attempts: [2], outcomes: [2], ended: true };
-    await send([message({ attempts: [first, slow, third], end: { at: AT + 51_000, outcome: 'delivered' }, news })]);
-    await flush();
+    await deliver([message({ attempts: [first, slow, third], end: { at: AT + 51_000, outcome: 'delivered' }, news })]);
     expect(sink.spans.filter(({ kind }) => kind === 'client')).toHaveLength(3);
     expect(new Set(sink.spans.map(({ spanId }) => spanId)).size).toBe(sink.spans.length);
   });
@@ -389,11 +385,9 @@ describe('when spans are sent', () => {
     const attempts = [{ dueAt: due, startedAt: due + 10, endedAt: due + 20, responseStatus: 200 }];
     const delayed = message({ dueAt: due, attempts, end: { at: due + 20, outcome: 'delivered' } });
     expect(await sent([delayed], { traces: { sampleRatio: 0 } })).toEqual([]);
-    const sink = await otlpSink();
-    const { send, flush, clock } = await spanWorld(sink);
+    const { sink, deliver, clock } = await sinkWorld();
     await clock.advance(2 * HOUR);
-    await send([delayed]);
-    await flush();
+    await deliver([delayed]);
     expect(sink.spans.slice(0, 2)).toMatchObject([
       { startMs: due + 20 - 50 * 60_000, attributes: { 'messaging.msgsvc.whole_ms': 2 * HOUR + 20 } },
       { name: 'wait (delay)', startMs: due + 20 - 50 * 60_000, attributes: { 'messaging.msgsvc.overdue_ms': 10 } },
@@ -413,14 +407,11 @@ describe('when spans are sent', () => {
   });
 
   test('no more than the budget, which refills with time; the excess is counted', async () => {
-    const sink = await otlpSink();
-    const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxSpansPerSecond: 1 } });
-    await send(Array.from({ length: 20 }, (_, index) => numbered(index)));
-    await flush();
+    const { deliver, events, clock } = await sinkWorld({ traces: { maxSpansPerSecond: 1 } });
+    await deliver(Array.from({ length: 20 }, (_, index) => numbered(index)));
     expect(events).toEqual([dropped(40, 'budget'), exported(60)]);
     await clock.advance(10_000);
-    await send(Array.from({ length: 3 }, (_, index) => numbered(index)));
-    await flush();
+    await deliver(Array.from({ length: 3 }, (_, index) => numbered(index)));
     expect(events.slice(2)).toEqual([dropped(5, 'budget'), exported(10)]);
   });
 
@@ -444,25 +435,20 @@ describe('when spans are sent', () => {
 });
 
 test('gzip and headers come from the environment', async () => {
-  const sink = await otlpSink();
   const env = { OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip', OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'authorization=Bearer%20x' };
-  const { send, flush } = await spanWorld(sink, { env });
-  await send([message()]);
-  await flush();
+  const { sink, deliver } = await sinkWorld({ env });
+  await deliver([message()]);
   expect(sink.requests[0]!.headers).toMatchObject({ 'content-encoding': 'gzip', authorization: 'Bearer x' });
   expect(sink.spans).toHaveLength(5);
 });
 
 describe('a faulty receiver', () => {
   test.each([400, 401, 404, 413, 500])('that rejects with %i: the spans are dropped and counted', async (status) => {
-    const sink = await otlpSink();
-    const { send, events, flush } = await spanWorld(sink);
+    const { sink, deliver, events } = await sinkWorld();
     sink.answerWith((_request, response) => void response.writeHead(status).end('no'));
-    await send([message()]);
-    await flush();
+    await deliver([message()]);
     sink.answerWith(sink.accept);
-    await send([numbered(2)]);
-    await flush();
+    await deliver([numbered(2)]);
     expect(events).toEqual([dropped(5, 'rejected'), exported(5)]);
     expect(sink.requests).toHaveLength(2);
   });
@@ -476,19 +462,16 @@ describe('a faulty receiver', () => {
       Buffer.concat([Buffer.from([0x0a, 0xcd, 0x01, 0x08, 0x02, 0x12, 0xc8, 0x01]), Buffer.alloc(200, 'a')]),
     ],
   ])('that rejects a part, in %s: that part is counted', async (type, body) => {
-    const sink = await otlpSink();
-    const { send, events, flush } = await spanWorld(sink);
+    const { sink, deliver, events } = await sinkWorld();
     sink.answerWith((_request, response) => void response.writeHead(200, { 'content-type': type }).end(body));
-    await send([message()]);
-    await flush();
+    await deliver([message()]);
     expect(events).toEqual([exported(3), dropped(2, 'rejected')]);
   });
 
   test.each([429, 502, 503, 504])(
     'that is busy with %i gets the same bytes again, at the requested time',
     async (status) => {
-      const sink = await otlpSink();
-      const { send, events, flush, clock } = await spanWorld(sink);
+      const { sink, send, events, flush, clock } = await sinkWorld();
       sink.answerWith((_request, response) => void response.writeHead(status, { 'retry-after': '7' }).end());
       await send([message()]);
       await expect.poll(() => sink.requests.length).toBe(1);
@@ -510,8 +493,7 @@ describe('a faulty receiver', () => {
   test.each(['0', '-1', '0.5', 'Mon, 04 May 2026 11:59:59 GMT', 'soon'])(
     'that requests no valid wait (%s) gets no more requests than without one',
     async (wait) => {
-      const sink = await otlpSink();
-      const { send, clock } = await spanWorld(sink);
+      const { sink, send, clock } = await sinkWorld();
       const date = new Date(clock.now()).toUTCString();
       sink.answerWith((_request, response) => void response.writeHead(429, { date, 'retry-after': wait }).end());
       await send([message()]);
@@ -524,8 +506,7 @@ describe('a faulty receiver', () => {
   );
 
   test('that resets every second request of a connection gets all spans, by new connections', async () => {
-    const sink = await otlpSink();
-    const { send, events, flush } = await spanWorld(sink);
+    const { sink, deliver, events } = await sinkWorld();
     const used = new WeakSet<object>();
     sink.answerWith((request, response) => {
       const { socket } = response;
@@ -534,15 +515,13 @@ describe('a faulty receiver', () => {
       return sink.accept(request, response);
     });
     for (const n of [1, 2, 3]) {
-      await send([numbered(n)]);
-      await flush();
+      await deliver([numbered(n)]);
     }
     expect(events).toEqual([exported(5), exported(5), exported(5)]);
   });
 
   test('that fails for a minute is a problem with host and cause, until it accepts spans', async () => {
-    const sink = await otlpSink();
-    const { send, spans, flush, clock } = await spanWorld(sink);
+    const { sink, send, spans, flush, clock } = await sinkWorld();
     sink.answerWith((_request, response) => void response.writeHead(503).end());
     await send([message()]);
     const flushed = flush();
@@ -587,8 +566,7 @@ describe('a faulty receiver', () => {
   });
 
   test('that hangs: a full queue drops whole messages and counts them, and flushing can be aborted', async () => {
-    const sink = await otlpSink();
-    const { send, events, spans } = await spanWorld(sink, { traces: { maxSpansPerSecond: 100_000 } });
+    const { sink, send, events, spans } = await sinkWorld({ traces: { maxSpansPerSecond: 100_000 } });
     sink.answerWith(() => undefined);
     const none = { attempts: [] };
     await send(Array.from({ length: 70_000 }, (_, index) => numbered(index, none)));
@@ -602,8 +580,7 @@ describe('a faulty receiver', () => {
   });
 
   test('that hangs: the request is aborted after its time, and repeated', async () => {
-    const sink = await otlpSink();
-    const { send, events, clock, flush } = await spanWorld(sink);
+    const { sink, send, events, clock, flush } = await sinkWorld();
     const late = Promise.withResolvers<ServerResponse>();
     sink.answerWith((_request, response) => late.resolve(response));
     await send([message()]);
@@ -646,14 +623,12 @@ describe('a faulty receiver', () => {
 });
 
 test('a message with an invalid time is dropped and counted, and affects no other', async () => {
-  const sink = await otlpSink();
-  const { send, events, flush } = await spanWorld(sink);
-  await send([
+  const { deliver, events } = await sinkWorld();
+  await deliver([
     numbered(1, { end: { at: NaN, outcome: 'delivered' } }),
     numbered(2, { attempts: [{ endedAt: AT / 1_000 }] }),
     numbered(3),
   ]);
-  await flush();
   expect(events).toEqual([dropped(5, 'unreadable'), exported(5)]);
 });
 
