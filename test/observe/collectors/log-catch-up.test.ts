@@ -5,7 +5,7 @@ import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { histories, truthOf } from '../../support/log-history.ts';
 import { ACCOUNT } from './fake-context.ts';
 import { FakeServiceError } from './fake-service.ts';
-import { entry, SECOND, T0, world, type WorldOptions } from './log-world.ts';
+import { begun, entry, SECOND, T0, world, type WorldOptions } from './log-world.ts';
 
 const PAGE = 10;
 const ENTRIES = 150 * PAGE;
@@ -181,29 +181,24 @@ describe('a time whose entries cannot be read completely', () => {
 });
 
 test('a failed search for late entries does not stop the counting, and fails its run', async () => {
-  const w = world({ skew: 0 });
-  await w.run();
+  const w = await begun({ skew: 0 });
   for (let n = 0; n < 60; n += 1) w.log.entries.push(entry(n * 10_000));
-  await w.clock.advance(200 * SECOND);
-  await w.run();
+  await w.after(200 * SECOND);
   const watermark = (await w.stores.log.loadLogState(ACCOUNT)).watermark!;
   w.log.beforeAnswer = ({ fromDate }) => {
     if (fromDate! < watermark) throw new FakeServiceError('server_error');
   };
-  await w.clock.advance(200 * SECOND);
-  await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
+  await expect(w.after(200 * SECOND)).rejects.toMatchObject({ code: 'server_error' });
   expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(w.clock.now() - 15 * SECOND);
 });
 
 test('an unknown entry mode does not stop the counting', async () => {
-  const w = world();
-  await w.run();
+  const w = await begun();
   w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'msg-1000', state: 'DELIVERED' }));
   w.log.beforeAnswer = ({ messageId }) => {
     if (messageId !== undefined) throw new FakeServiceError('client_error');
   };
-  await w.clock.advance(30 * SECOND);
-  expect(await w.run()).not.toHaveProperty('entryMode');
+  expect(await w.after(30 * SECOND)).not.toHaveProperty('entryMode');
   expect(w.counters()['msgsvc_log_events_total DELIVERED']).toBe(1);
 });
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasEnded, histories, truthOf, type HistoryEntry } from '../../support/log-history.ts';
-import { entry, LAG, SECOND, T0, world, type WorldOptions } from './log-world.ts';
+import { begun, entry, LAG, SECOND, T0, world, type WorldOptions } from './log-world.ts';
 
 const DAY = 86_400 * SECOND;
 
@@ -38,8 +38,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     expect((await w.stores.log.loadLogState('production')).watermark).toBeGreaterThan(T0 + DAY);
     w.setAhead(0);
     await w.runs(40);
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.created()).toBe(65);
     expect(w.own('opsd_log_watermark_resets_total')).toBe(1);
     expect(w.resets).toEqual([{ from: expect.any(Number) as number, to: expect.any(Number) as number }]);
@@ -54,8 +53,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     await w.runs(20);
     w.setAhead(2 * DAY);
     await w.runs(40);
-    await w.clock.advance(330 * SECOND);
-    await w.run();
+    await w.after(330 * SECOND);
     expect(w.created()).toBe(60);
   });
 
@@ -69,8 +67,7 @@ describe('a service without a date, and a local clock that is two days ahead', (
     w.setAhead(0);
     await w.clock.advance(3 * DAY);
     await w.runs(20);
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.created()).toBe(45);
   });
 
@@ -80,11 +77,9 @@ describe('a service without a date, and a local clock that is two days ahead', (
     await w.run();
     await w.runs(5);
     w.setAhead(0);
-    await w.clock.advance(60 * SECOND);
-    await w.run();
+    await w.after(60 * SECOND);
     await w.runs(20);
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.created()).toBe(20);
     expect(w.own('opsd_log_watermark_resets_total')).toBe(1);
   });
@@ -114,24 +109,21 @@ test('a service whose date was ahead too: the run fails with the reason, and not
   };
   await w.run();
   w.log.entries.push(entry(10_000));
-  await w.clock.advance(30 * SECOND);
-  await w.run();
+  await w.after(30 * SECOND);
   jump(2 * DAY);
   w.log.entries.push(entry(ahead + 20_000));
-  await w.clock.advance(60 * SECOND);
-  await w.run();
+  await w.after(60 * SECOND);
   jump(-2 * DAY);
-  await w.clock.advance(30 * SECOND);
-  await expect(w.run()).rejects.toThrow(/counted up to 2026-11-22T10:01:15.000Z, which is 1d23h ahead of the local/);
+  await expect(w.after(30 * SECOND)).rejects.toThrow(
+    /counted up to 2026-11-22T10:01:15.000Z, which is 1d23h ahead of the local/,
+  );
   expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
   expect(w.own('opsd_log_watermark_resets_total')).toBe(0);
 });
 
 test('a local clock that is slightly behind for a while fails no run', async () => {
-  const w = world({ skew: 0 });
-  await w.run();
-  await w.clock.advance(30 * SECOND);
-  await w.run();
+  const w = await begun({ skew: 0 });
+  await w.after(30 * SECOND);
   w.clock.jump(-50 * SECOND);
   await expect(w.run()).resolves.toMatchObject({ watermark: T0 + LAG });
 });

@@ -53,6 +53,10 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     previous = { account: ACCOUNT, collector: 'logs', at: clock.now(), rows, dropped };
     return rows[0]!;
   };
+  const after = async (ms: number): Promise<LogProgress> => {
+    await clock.advance(ms);
+    return run();
+  };
   /**
    * Runs against a service whose responses take time, with the collector's timeout. The clock moves with the run.
    *
@@ -115,6 +119,7 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     resets,
     ends,
     run,
+    after,
     slowRun,
     restart,
     runUntil,
@@ -125,6 +130,13 @@ export function world({ pageBudget = 200, sweep, dimension, ...options }: WorldO
     sizes,
     failCommits,
   };
+}
+
+/** Returns a world after its first run, which counts nothing. */
+export async function begun(...options: Parameters<typeof world>) {
+  const w = world(...options);
+  await w.run();
+  return w;
 }
 
 export function entry(time: number, more: Partial<HistoryEntry> = {}): HistoryEntry {

@@ -6,21 +6,19 @@ import { endsOf, hasEnded, histories, truthOf, type HistoryEntry } from '../../s
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context } from './fake-context.ts';
 import { clientOf, FakeServiceError } from './fake-service.ts';
-import { entry, LAG, SECOND, T0, world } from './log-world.ts';
+import { begun, entry, LAG, SECOND, T0, world } from './log-world.ts';
 
 describe('the first run', () => {
   test('counts no earlier entries', async () => {
     const w = world();
     w.log.entries.push(entry(-3_600_000), entry(-20_000));
     expect(await w.run()).toEqual({ watermark: T0 - LAG });
-    await w.clock.advance(60 * SECOND);
-    await w.run();
+    await w.after(60 * SECOND);
     expect(w.counters()).toEqual({});
   });
 
   test('initializes the totals at 0', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     const zero = w.stores.counters(ACCOUNT).map(({ metric, labels, value }) => [metric, ...labels, value].join(' '));
     expect(zero).toContain('msgsvc_log_events_total DELIVERED 0');
     expect(zero).toContain('opsd_log_pages_total 0');
@@ -31,21 +29,18 @@ describe('the first run', () => {
 
 describe('each further run', () => {
   test('reads from the watermark to the lag, both included', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     await w.clock.advance(30 * SECOND);
     w.log.entries.push(entry(-15_000), entry(15_000), entry(15_001), entry(14_999));
     expect(await w.run()).toMatchObject({ watermark: T0 + 15_000 });
     expect(w.log.queries.at(-1)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 15_000, count: 100 });
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(3);
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(4);
   });
 
   test('reports the attempts that ended, and the start of the observation', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     await w.clock.advance(30 * SECOND);
     w.log.entries.push(entry(10_000, { state: 'DELIVERED' }), entry(11_000, { state: 'ERROR' }));
     await w.run();
@@ -64,8 +59,7 @@ describe('each further run', () => {
   });
 
   test('with a sweep for late entries reports them as watched since the watermark, not since the sweep', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     for (let minute = 1; minute <= 6; minute += 1) {
       await w.clock.advance(60 * SECOND);
       if (minute === 5) w.log.entries.push(entry(30_000, { state: 'DELIVERED' }));
@@ -78,20 +72,16 @@ describe('each further run', () => {
   });
 
   test('continues after a restart', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     w.log.entries.push(entry(1_000), entry(4_000_000));
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     w.restart();
-    await w.clock.advance(4_100 * SECOND);
-    await w.run();
+    await w.after(4_100 * SECOND);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
   });
 
   test('that fails changes nothing', async () => {
-    const w = world({ pageSize: 1 });
-    await w.run();
+    const w = await begun({ pageSize: 1 });
     w.log.entries.push(entry(1_000), entry(2_000));
     await w.clock.advance(30 * SECOND);
     w.log.beforeAnswer = () => {
@@ -106,8 +96,7 @@ describe('each further run', () => {
   });
 
   test('a repeated cursor is an error, and nothing is counted', async () => {
-    const w = world({ pageSize: 1 });
-    await w.run();
+    const w = await begun({ pageSize: 1 });
     await w.clock.advance(30 * SECOND);
     const loop = { value: [entry(1_000)], dropped: 0, cursor: 'again' };
     const listLogs = (): Promise<typeof loop> => Promise.resolve(loop);
@@ -119,8 +108,7 @@ describe('each further run', () => {
   });
 
   test('reports an end with the commit that counts it', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     w.log.entries.push(
       entry(1_000, { messageId: 'm' }),
       entry(2_000, { messageId: 'm', state: 'DELIVERED', responseStatus: 200 }),
@@ -135,17 +123,13 @@ describe('each further run', () => {
   });
 
   test('removes expired keys and open messages', async () => {
-    const w = world({ skew: 0 });
-    await w.run();
+    const w = await begun({ skew: 0 });
     w.log.entries.push(entry(1_000), entry(86_400_000));
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(await w.sizes()).toEqual({ seen: 1, open: 1 });
-    await w.clock.advance(86_400_000 + 60 * SECOND);
-    await w.run();
+    await w.after(86_400_000 + 60 * SECOND);
     expect(await w.sizes()).toEqual({ seen: 1, open: 1 });
-    await w.clock.advance(86_400_000 + 60 * SECOND);
-    await w.run();
+    await w.after(86_400_000 + 60 * SECOND);
     expect(await w.sizes()).toEqual({ seen: 0, open: 0 });
   });
 });
@@ -155,22 +139,19 @@ describe('clocks that disagree', () => {
     ['behind', -120_000],
     ['ahead', 120_000],
   ])('the service’s is %s: no entry is lost', async (_how, skew) => {
-    const w = world({ skew });
-    await w.run();
+    const w = await begun({ skew });
     for (let n = 0; n < 40; n += 1) {
       // An entry is written now, by the service's clock.
       w.log.entries.push(entry(w.clock.now() + skew - T0));
       await w.clock.advance(7 * SECOND);
       if (n % 3 === 0) await w.run();
     }
-    await w.clock.advance(300 * SECOND);
-    await w.run();
+    await w.after(300 * SECOND);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(40);
   });
 
   test('a local clock that is ahead does not put the watermark ahead', async () => {
-    const w = world({ skew: -3_600_000 });
-    await w.run();
+    const w = await begun({ skew: -3_600_000 });
     expect((await w.stores.log.loadLogState(ACCOUNT)).watermark).toBe(T0 - 3_600_000 - LAG);
   });
 });
@@ -185,13 +166,11 @@ test('a local clock that was ahead for a while does not stop the search for late
   };
   await w.run();
   jump(day);
-  await w.clock.advance(360 * SECOND);
-  await w.run();
+  await w.after(360 * SECOND);
   jump(-day);
   w.log.entries.push(entry(400 * SECOND));
   for (let n = 0; n < 30; n += 1) {
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
   }
   expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
   expect(w.own('opsd_log_late_entries_total')).toBe(1);
@@ -199,8 +178,7 @@ test('a local clock that was ahead for a while does not stop the search for late
 
 describe('more than a run can read', () => {
   test('the window is halved until it fits: late, and nothing lost', async () => {
-    const w = world({ pageSize: 10, pageBudget: 4 });
-    await w.run();
+    const w = await begun({ pageSize: 10, pageBudget: 4 });
     for (let n = 0; n < 1_000; n += 1) w.log.entries.push(entry(n * 50));
     await w.clock.advance(70 * SECOND);
     const runs = await w.runUntil(T0 + 50_000);
@@ -210,8 +188,7 @@ describe('more than a run can read', () => {
   });
 
   test('no run exceeds its pages, and all read entries are counted', async () => {
-    const w = world({ pageSize: 10, pageBudget: 4 });
-    await w.run();
+    const w = await begun({ pageSize: 10, pageBudget: 4 });
     for (let n = 0; n < 300; n += 1) w.log.entries.push(entry(n * 50));
     await w.clock.advance(70 * SECOND);
     let before = w.log.queries.length;
@@ -226,8 +203,7 @@ describe('more than a run can read', () => {
   });
 
   test('a time with too many entries is an error that names the remedy', async () => {
-    const w = world({ pageSize: 1, pageBudget: 3 });
-    await w.run();
+    const w = await begun({ pageSize: 1, pageBudget: 3 });
     for (let n = 0; n < 9; n += 1) w.log.entries.push(entry(1_000, { messageId: `m-${n}` }));
     await w.clock.advance(30 * SECOND);
     await expect(w.runUntil(T0 + 2_000)).rejects.toThrow(/raise collectors\.logs\.pageBudget/);
@@ -236,15 +212,13 @@ describe('more than a run can read', () => {
 
 describe('entries without a state', () => {
   test('get it from the filters, and entries that no filter returns have failed', async () => {
-    const w = world({ withState: false });
-    await w.run();
+    const w = await begun({ withState: false });
     w.log.entries.push(
       entry(1_000, { messageId: 'm' }),
       entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
       entry(3_000, { messageId: 'm', state: 'FAILED', responseStatus: 500 }),
     );
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.counters()).toMatchObject({
       'msgsvc_log_events_total CREATED': 1,
       'msgsvc_log_events_total ACTIVE': 1,
@@ -257,30 +231,24 @@ describe('entries without a state', () => {
   });
 
   test('cost no passes while there are none', async () => {
-    const w = world({ withState: false });
-    await w.run();
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    const w = await begun({ withState: false });
+    await w.after(30 * SECOND);
     expect(w.log.queries).toHaveLength(2);
   });
 });
 
 describe('late entries', () => {
   test('are found by a sweep every five minutes, and counted as late', async () => {
-    const w = world({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
-    await w.run();
+    const w = await begun({ lateBy: ({ messageId }) => (messageId === 'late' ? 120 * SECOND : 0) });
     w.log.entries.push(entry(1_000), entry(2_000, { messageId: 'late' }));
-    await w.clock.advance(60 * SECOND);
-    await w.run();
+    await w.after(60 * SECOND);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(1);
-    await w.clock.advance(240 * SECOND);
-    await w.run();
+    await w.after(240 * SECOND);
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(2);
     expect(w.own('opsd_log_late_entries_total')).toBe(1);
     expect(w.own('opsd_log_duplicate_entries_total')).toBe(0);
     const asked = w.log.queries.length;
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     expect(w.log.queries.length).toBe(asked + 1);
   });
 
@@ -288,11 +256,9 @@ describe('late entries', () => {
     const w = world();
     w.log.entries.push(entry(-60_000));
     await w.run();
-    await w.clock.advance(200 * SECOND);
-    await w.run();
+    await w.after(200 * SECOND);
     w.restart();
-    await w.clock.advance(101 * SECOND);
-    await w.run();
+    await w.after(101 * SECOND);
     expect(w.log.queries.at(-2)).toMatchObject({ fromDate: T0 - LAG, toDate: T0 + 200 * SECOND - LAG });
     expect(w.counters()).toEqual({});
   });
@@ -301,12 +267,10 @@ describe('late entries', () => {
     ['fifteen minutes, as it is', undefined, 15 * 60],
     ['as the configuration says', { every: '40s', reach: '100s' }, 100],
   ])('are found by any sequence of sweeps, when they are late by at most %s', async (_what, sweep, lateSeconds) => {
-    const w = world({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
-    await w.run();
+    const w = await begun({ ...(sweep && { sweep }), lateBy: () => lateSeconds * SECOND });
     for (let n = 0; n < 100; n += 1) w.log.entries.push(entry(n * 7_000));
     for (let n = 0; n < 90; n += 1) {
-      await w.clock.advance(30 * SECOND);
-      await w.run();
+      await w.after(30 * SECOND);
     }
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(100);
     expect(w.own('opsd_log_late_entries_total')).toBe(100);
@@ -316,8 +280,11 @@ describe('late entries', () => {
   test('are found by a sweep that is pending when catch-up has passed the range of recognized entries', async () => {
     const timeOf = (n: number): number => Math.round((n * n) / 4);
     const late = new Set([570, 585, 599].map((n) => `msg-${timeOf(n)}`));
-    const w = world({ pageSize: 10, pageBudget: 12, lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0) });
-    await w.run();
+    const w = await begun({
+      pageSize: 10,
+      pageBudget: 12,
+      lateBy: ({ messageId }) => (late.has(messageId) ? 90_000 : 0),
+    });
     // The density decreases, so that a run sweeps more than one window and the later hours are nearly empty.
     for (let n = 1; n <= 600; n += 1) w.log.entries.push(entry(timeOf(n)));
     for (let n = 0; n < 30; n += 1) w.log.entries.push(entry(6_000_000 + n * 300_000));
@@ -340,18 +307,16 @@ describe('late entries', () => {
   });
 
   test('a sweep of more pages than remain continues in the next run', async () => {
-    const w = world({
+    const w = await begun({
       pageSize: 10,
       pageBudget: 12,
       lateBy: ({ messageId }) => (messageId === 'late' ? 90 * SECOND : 0),
     });
-    await w.run();
     for (let n = 0; n < 600; n += 1) {
       w.log.entries.push(entry(n * 500, { messageId: n % 50 === 7 ? 'late' : `m-${n}` }));
     }
     for (let n = 0; n < 320; n += 1) {
-      await w.clock.advance(3 * SECOND);
-      await w.run();
+      await w.after(3 * SECOND);
     }
     expect(w.counters()['msgsvc_log_events_total CREATED']).toBe(600);
     expect(w.own('opsd_log_late_entries_total')).toBe(12);
@@ -359,18 +324,15 @@ describe('late entries', () => {
   });
 
   test('a delivery whose creation never appears is counted, and then removed', async () => {
-    const w = world({ skew: 0 });
-    await w.run();
+    const w = await begun({ skew: 0 });
     w.log.entries.push(
       entry(2_000, { messageId: 'm', state: 'ACTIVE' }),
       entry(3_000, { messageId: 'm', state: 'DELIVERED' }),
     );
-    await w.clock.advance(60 * SECOND);
-    await w.run();
+    await w.after(60 * SECOND);
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(0);
     expect((await w.sizes()).open).toBe(1);
-    await w.clock.advance(1_300 * SECOND);
-    await w.run();
+    await w.after(1_300 * SECOND);
     expect(w.own('opsd_log_unjoined_deliveries_total')).toBe(1);
     expect(w.own('opsd_messages_abandoned_total')).toBe(0);
     expect((await w.sizes()).open).toBe(0);
@@ -387,11 +349,9 @@ describe('the entry mode of the log', () => {
   test.each([true, false])(
     'is learned from a delivered message: transitions (state in entries: %s)',
     async (withState) => {
-      const w = world({ withState });
-      await w.run();
+      const w = await begun({ withState });
       w.log.entries.push(...life);
-      await w.clock.advance(30 * SECOND);
-      expect(await w.run()).toMatchObject({ entryMode: 'transitions', inFlight: [] });
+      expect(await w.after(30 * SECOND)).toMatchObject({ entryMode: 'transitions', inFlight: [] });
       expect(w.counts()).toMatchObject({
         'msgsvc_message_delivery_duration_seconds a.example': 1,
         'msgsvc_message_attempt_duration_seconds a.example': 1,
@@ -399,23 +359,19 @@ describe('the entry mode of the log', () => {
       });
       const asked = w.log.queries.length;
       w.restart();
-      await w.clock.advance(30 * SECOND);
-      expect(await w.run()).toMatchObject({ entryMode: 'transitions' });
+      expect(await w.after(30 * SECOND)).toMatchObject({ entryMode: 'transitions' });
       expect(w.log.queries.length).toBe(asked + 1);
     },
   );
 
   test.each([true, false])('or snapshots: durations are withheld, ends are counted once (%s)', async (withState) => {
-    const w = world({ withState, presentOnly: true });
-    await w.run();
+    const w = await begun({ withState, presentOnly: true });
     w.log.entries.push(...life, entry(70_000, { messageId: 'n' }), entry(75_000, { messageId: 'n', state: 'ACTIVE' }));
-    await w.clock.advance(30 * SECOND);
-    expect(await w.run()).not.toHaveProperty('inFlight');
+    expect(await w.after(30 * SECOND)).not.toHaveProperty('inFlight');
     await w.clock.advance(60 * SECOND);
     w.log.entries.push(entry(92_000, { messageId: 'n', state: 'DELIVERED', responseStatus: 200 }));
     await w.run();
-    await w.clock.advance(60 * SECOND);
-    expect(await w.run()).toMatchObject({ entryMode: 'snapshot' });
+    expect(await w.after(60 * SECOND)).toMatchObject({ entryMode: 'snapshot' });
     expect(w.counts()).toEqual({});
     expect(w.counters()).toMatchObject({
       'msgsvc_log_events_total DELIVERED': 2,
@@ -442,14 +398,12 @@ test('an entry that is listed twice does not count as two states of a message', 
   );
   await w.run();
   w.log.entries.push(entry(1_000, { state: 'DELIVERED', responseStatus: 200 }));
-  await w.clock.advance(30 * SECOND);
-  expect(await w.run()).toMatchObject({ entryMode: 'snapshot' });
+  expect(await w.after(30 * SECOND)).toMatchObject({ entryMode: 'snapshot' });
 });
 
 describe('messages in flight', () => {
   test('are reported by destination, with the due time of the oldest', async () => {
-    const w = world();
-    await w.run();
+    const w = await begun();
     w.log.entries.push(
       entry(1_000),
       entry(2_000),
@@ -460,8 +414,7 @@ describe('messages in flight', () => {
       entry(9_000, { messageId: 'd' }),
       entry(9_500, { messageId: 'd', state: 'DELIVERED' }),
     );
-    await w.clock.advance(30 * SECOND);
-    const { inFlight } = await w.run();
+    const { inFlight } = await w.after(30 * SECOND);
     expect(inFlight).toEqual([
       { destination: 'a.example', messages: 3, oldestDueAt: T0 + 1_000 },
       { destination: 'b.example', messages: 1 },
@@ -471,8 +424,7 @@ describe('messages in flight', () => {
 
 describe('catching up', () => {
   test('reads windows of different times concurrently, each entry once', async () => {
-    const w = world({ pageSize: 10, pageBudget: 60 });
-    await w.run();
+    const w = await begun({ pageSize: 10, pageBudget: 60 });
     for (let n = 0; n < 4_000; n += 1) w.log.entries.push(entry(n * 250));
     await w.clock.advance(1_100 * SECOND);
     let underWay = 0;
@@ -505,15 +457,13 @@ describe('an additional dimension', () => {
     ['queueName', { 'queueName jobs CREATED': 2 }],
     ['label', { 'label blue CREATED': 2, 'label red CREATED': 1 }],
   ])('%s is counted when the configuration names it', async (dimension, expected) => {
-    const w = world({ dimension });
-    await w.run();
+    const w = await begun({ dimension });
     w.log.entries.push(
       entry(1_000, { queueName: 'jobs', labels: ['blue', 'red'] }),
       entry(2_000, { queueName: 'jobs', labels: ['blue'] }),
       entry(3_000),
     );
-    await w.clock.advance(30 * SECOND);
-    await w.run();
+    await w.after(30 * SECOND);
     const counted = Object.entries(w.counters()).filter(([name]) =>
       name.startsWith('msgsvc_log_events_by_dimension_total '),
     );
@@ -551,8 +501,7 @@ describe('in any sequence of events', () => {
         const all = messages.flatMap(({ entries }) => entries);
         const late = new Set(all.filter((_, at) => (at * 7_919) % lateEvery === 1));
         const lateBy = (found: HistoryEntry): number => (late.has(found) ? lateMs : 0);
-        const w = world({ ...options, lateBy, ...(skew !== undefined && { skew }) });
-        await w.run();
+        const w = await begun({ ...options, lateBy, ...(skew !== undefined && { skew }) });
         w.log.entries.push(...all);
         for (const { wait, trouble } of course) {
           await w.clock.advance(wait);

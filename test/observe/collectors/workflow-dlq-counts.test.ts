@@ -4,169 +4,10 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WorkflowDlqQuery } from '#service/api.ts';
-import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
-import { workflowDlq } from '#observe/collectors/workflow-dlq.ts';
-import type { Batch } from '#foundation/domain/observation.ts';
-import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { ObservationBoard } from '#observe/observations/board.ts';
-import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
-import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
-import { ACCOUNT, context, target } from './fake-context.ts';
-import { clientOf, FakeServiceError } from './fake-service.ts';
-
-const T0 = Date.UTC(2026, 10, 20, 10);
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const URLS = ['https://w.example/order', 'https://w.example/mail/12345'];
-
-type Entry = Partial<WorkflowDlqEntry>;
-
-class World {
-  readonly clock = new ManualClock(T0);
-  readonly held = new Map<string, WorkflowDlqEntry>();
-  readonly acted = new Map<string, 'resumed' | 'deleted'>();
-  stores: MemoryStores = memoryStores();
-  pageSize = 100;
-  dropped = 0;
-  /** Response of the service to a request for one run. */
-  byRun: 'answered' | 'refused' | 'ignored' | 'failing' = 'answered';
-  asked: string[] = [];
-  onQuery: (query: WorkflowDlqQuery) => void = () => undefined;
-  entered = 0;
-  readonly events = new EventBus();
-  readonly told: OpsEvent[] = [];
-  board: ObservationBoard;
-  readonly retentionMs: number | undefined;
-
-  constructor(retentionMs?: number) {
-    this.retentionMs = retentionMs;
-    this.board = this.#newBoard();
-    this.events.subscribe((event) => void this.told.push(event));
-    applyOwnDepartures({
-      events: this.events,
-      clock: this.clock,
-      store: {
-        memory: (account) => this.stores.workflowDlq.memory(account),
-        commitWorkflowDlq: (...commit) => this.stores.workflowDlq.commitWorkflowDlq(...commit),
-      },
-      actedOn: async () => this.acted,
-      depart: (account, dlqIds) => this.board.depart(account, dlqIds),
-    });
-  }
-
-  #newBoard(): ObservationBoard {
-    const board = new ObservationBoard(this.clock);
-    const times = { schedule: 'every 1m', intervalMs: MINUTE, maxStalenessMs: HOUR };
-    board.register({ account: ACCOUNT, collector: 'workflowDlq', ...times });
-    return board;
-  }
-
-  get previous(): Batch<'workflowDlq'> | undefined {
-    return this.board.latest(ACCOUNT, 'workflowDlq');
-  }
-
-  /** Returns the content of the batch. */
-  get shown(): readonly string[] {
-    return this.previous?.rows.map(({ dlqId }) => dlqId) ?? [];
-  }
-
-  /** Simulates an action of the daemon on an entry, with its outcome. */
-  act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'accepted'): void {
-    this.acted.set(dlqId, cause);
-    const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
-    const about = { policy: 'p', account: ACCOUNT, target: dlqId, items: 1, durationMs: 0 };
-    this.events.emit({ type: 'action.outcome', ...about, action, outcome });
-  }
-
-  enter(more: Entry = {}): WorkflowDlqEntry {
-    const serial = ++this.entered;
-    const entry: WorkflowDlqEntry = {
-      dlqId: `d${serial}`,
-      workflowRunId: `run-${serial}`,
-      workflowUrl: URLS[serial % 2]!,
-      createdAt: this.clock.now(),
-      labels: [],
-      responseStatus: 503,
-      ...more,
-    };
-    this.held.set(entry.dlqId, entry);
-    return entry;
-  }
-
-  async run(): Promise<void> {
-    const { clock, retentionMs, previous, stores } = this;
-    const startedAt = clock.monotonic();
-    const client = clientOf({ message: { listWorkflowDlq: async (query) => this.#answer(query) } });
-    const { rows, dropped } = await workflowDlq.collect(
-      client,
-      context<'workflowDlq'>({
-        target: target(retentionMs === undefined ? {} : { dlqRetentionMs: retentionMs }),
-        clock,
-        stores,
-        actedOn: async () => this.acted,
-        ...(previous && { previous }),
-      }),
-    );
-    const batch = { account: ACCOUNT, collector: 'workflowDlq' as const, at: clock.now(), rows, dropped };
-    this.board.publish(batch, clock.monotonic() - startedAt);
-  }
-
-  /** Starts a process with the state of the previous one. */
-  restart(): void {
-    this.stores = this.stores.restarted();
-    this.board = this.#newBoard();
-  }
-
-  async wholeRun(): Promise<void> {
-    await this.clock.advance(15 * MINUTE);
-    await this.run();
-  }
-
-  /** Returns the sums of a counter, by its last label. */
-  counts(metric: string): Record<string, number> {
-    const sums: Record<string, number> = {};
-    for (const row of this.stores.counters(ACCOUNT)) {
-      if (row.metric !== metric) continue;
-      const label = row.labels.at(-1)!;
-      if (row.value > 0) sums[label] = (sums[label] ?? 0) + row.value;
-    }
-    return sums;
-  }
-
-  get in(): Record<string, number> {
-    return this.counts('msgsvc_workflow_dlq_entered_runs_total');
-  }
-
-  get out(): Record<string, number> {
-    return this.counts('msgsvc_workflow_dlq_left_runs_total');
-  }
-
-  #answer(query: WorkflowDlqQuery) {
-    this.onQuery(query);
-    for (const { dlqId, createdAt } of this.held.values()) {
-      if (this.retentionMs !== undefined && createdAt + this.retentionMs <= this.clock.now()) this.held.delete(dlqId);
-    }
-    const { workflowRunId } = query;
-    if (workflowRunId !== undefined && /\p{Cc}/u.test(workflowRunId)) {
-      throw Object.assign(new Error('workflowRunId holds a control character'), { code: 'invalid_request' });
-    }
-    if (workflowRunId !== undefined) this.asked.push(workflowRunId);
-    if (workflowRunId !== undefined && this.byRun === 'refused') throw new FakeServiceError('client_error');
-    if (workflowRunId !== undefined && this.byRun === 'failing') throw new FakeServiceError('server_error');
-    const matching = [...this.held.values()].filter(
-      (row) =>
-        row.createdAt >= (query.fromDate ?? 0) &&
-        (workflowRunId === undefined || this.byRun === 'ignored' || row.workflowRunId === workflowRunId),
-    );
-    // Positions shift when an earlier row leaves, which a listing must expect.
-    const start = Number(query.cursor ?? 0);
-    const next = start + this.pageSize;
-    const value = matching.slice(start, next);
-    return { value, dropped: this.dropped, ...(next < matching.length && { cursor: String(next) }) };
-  }
-}
+import { departuresBy } from '#observe/collectors/own-departures.ts';
+import { ACCOUNT } from './fake-context.ts';
+import { FakeServiceError } from './fake-service.ts';
+import { HOUR, MINUTE, T0, URLS, WorkflowDlqWorld as World } from './workflow-dlq-world.ts';
 
 function sum(counts: Record<string, number>): number {
   return Object.values(counts).reduce((a, b) => a + b, 0);
@@ -182,10 +23,8 @@ describe('entered runs', () => {
     w.enter({ responseText: 'getaddrinfo ENOTFOUND w.example' });
     const { responseStatus: _status, ...rest } = w.enter();
     w.held.set(rest.dlqId, { ...rest, responseText: 'connect ECONNREFUSED' });
-    await w.clock.advance(MINUTE);
-    await w.run();
-    await w.clock.advance(MINUTE);
-    await w.run();
+    await w.run(MINUTE);
+    await w.run(MINUTE);
     await w.wholeRun();
     expect(w.in).toEqual({ http: 2, connection: 1 });
     const metric = 'msgsvc_workflow_dlq_entered_runs_total';
@@ -198,8 +37,7 @@ describe('entered runs', () => {
   });
 
   test('report the lifetime of the run', async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     const at = w.clock.now();
     w.enter({ workflowCreatedAt: at - 4_000 });
     w.enter({ workflowCreatedAt: at - 20 * 86_400_000 });
@@ -223,14 +61,12 @@ describe('entered runs', () => {
   });
 
   test('a later failure under the same id has left and entered', async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     const entry = w.enter();
     await w.run();
     w.acted.set(entry.dlqId, 'resumed');
     w.held.set(entry.dlqId, { ...entry, createdAt: entry.createdAt + MINUTE });
-    await w.clock.advance(MINUTE);
-    await w.run();
+    await w.run(MINUTE);
     expect([w.in, w.out]).toEqual([{ http: 2 }, { resumed: 1 }]);
   });
 });
@@ -254,13 +90,11 @@ describe('departed runs', () => {
   });
 
   test('that departed by age are other where the retention is unknown', async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     const { dlqId } = w.enter();
     await w.run();
     w.held.delete(dlqId);
-    await w.clock.advance(400 * HOUR);
-    await w.run();
+    await w.run(400 * HOUR);
     expect(w.out).toEqual({ other: 1 });
   });
 
@@ -276,14 +110,12 @@ describe('departed runs', () => {
   });
 
   test('are not derived from an incremental reading, nor from a listing with dropped rows', async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     w.enter();
     w.enter();
     await w.run();
     w.held.delete('d1');
-    await w.clock.advance(MINUTE);
-    await w.run();
+    await w.run(MINUTE);
     w.dropped = 1;
     await w.wholeRun();
     expect(w.out).toEqual({});
@@ -368,8 +200,7 @@ describe('departed runs', () => {
     await w.wholeRun();
     expect([w.asked, w.out]).toEqual([['run-2'], { other: 1 }]);
     expect(w.previous!.rows).toHaveLength(4);
-    await w.clock.advance(25 * HOUR);
-    await w.run();
+    await w.run(25 * HOUR);
     expect(w.out).toEqual({ other: 2 });
   });
 
@@ -384,14 +215,12 @@ describe('departed runs', () => {
     w.byRun = 'failing';
     w.held.delete('d4');
     await w.wholeRun();
-    await w.clock.advance(25 * HOUR);
-    await w.run();
+    await w.run(25 * HOUR);
     expect(w.out).toEqual({ resumed: 1, other: 2 });
   });
 
   test("of an earlier version's store can be requested after they were read again", async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     const { dlqId } = w.enter();
     await w.run();
     const { runs } = await w.stores.workflowDlq.memory(ACCOUNT);
@@ -420,8 +249,7 @@ describe('departed runs', () => {
   );
 
   test('and reappearances are counted neither as entered nor as departed again', async () => {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     const entry = w.enter();
     await w.run();
     w.held.delete(entry.dlqId);
@@ -436,15 +264,11 @@ describe('departed runs', () => {
   });
 
   test('are removed after a day', async () => {
-    const w = new World();
-    await w.run();
-    w.enter();
-    await w.run();
+    const w = await World.entered({});
     w.held.clear();
     await w.wholeRun();
     expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(1);
-    await w.clock.advance(25 * HOUR);
-    await w.run();
+    await w.run(25 * HOUR);
     expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(0);
     w.restart();
     expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.size).toBe(0);
@@ -453,8 +277,7 @@ describe('departed runs', () => {
 
 describe('a run that the daemon resumed or deleted', () => {
   async function acted(): Promise<World> {
-    const w = new World();
-    await w.run();
+    const w = await World.entered();
     for (let i = 0; i < 3; i++) w.enter();
     await w.run();
     for (const [dlqId, cause] of [
@@ -505,8 +328,7 @@ describe('a run that the daemon resumed or deleted', () => {
     await w.clock.advance(1_000);
     expect(w.shown).toEqual(['d2']);
     // The service lists it for a while.
-    await w.clock.advance(MINUTE);
-    await w.run();
+    await w.run(MINUTE);
     expect(w.shown).toEqual(['d2']);
     w.held.delete('d1');
     await w.wholeRun();
