@@ -14,7 +14,7 @@ import { Pool } from 'undici';
 import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
 import { FrameWriter, requestOf } from '#observe/tracing/span-frames.ts';
 import type { Attribute, Span } from '#observe/tracing/span.ts';
-import { exchange, openConnections } from '#service/transport.ts';
+import { sendOnce, openConnections } from '#service/transport.ts';
 import { AnswerMemory } from '#service/answer-memory.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { figures, pause } from './measure.ts';
@@ -130,7 +130,7 @@ async function exchanges(): Promise<void> {
       'own: node:http': concurrently(async () => {
         using reading = memory.begin();
         const request = { method: 'GET', path, headers } as const;
-        const { body } = await exchange(connections, request, { maxBytes: 1_000_000, reading, signal });
+        const { body } = await sendOnce(connections, request, { maxBytes: 1_000_000, reading, signal });
         freeBytes(body);
       }),
       undici: concurrently(async () => {

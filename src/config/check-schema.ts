@@ -1,7 +1,7 @@
 /** Check of a file against its schema. Every fault has its place. */
 import { isSecretKey } from './secret-keys.ts';
 import * as z from 'zod/mini';
-import { explain } from './explain.ts';
+import { explainIssue } from './explain.ts';
 import { allKeys, keysOf, schemaAt } from './schema-walk.ts';
 import { ofMeantMember } from './union-issues.ts';
 import type { Fault } from './source-text.ts';
@@ -108,7 +108,7 @@ function faultsOf(issue: Issue, context: Context): Fault[] {
     {
       ...at,
       path: pathText(issue.path),
-      ...explain({ issue, schema: schemaAt(schema, issue.path, root.value), place }),
+      ...explainIssue({ issue, schema: schemaAt(schema, issue.path, root.value), place }),
     },
   ];
 }

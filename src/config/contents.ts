@@ -8,7 +8,7 @@ import { dirname, resolve } from 'node:path';
 import { findPolicyFiles } from './policy-files.ts';
 import { readText } from './read-file.ts';
 import { filesOfWebConfig } from './web-material.ts';
-import { readValues } from './yaml-file.ts';
+import { readPlaces } from './yaml-file.ts';
 import { placeAt, type Place } from './yaml-place.ts';
 
 type Parsed = (text: string) => Place | undefined;
@@ -16,10 +16,10 @@ type Parsed = (text: string) => Place | undefined;
 /** @returns a function that hashes the current contents: `Config.contents`, if they are valid. Never throws */
 export function contentsOf(path: string, env: Readonly<Record<string, string | undefined>>): () => string {
   const absolute = (file: string): string => resolve(dirname(resolve(path)), file);
-  const rootOf = lastParsed((text) => readValues(text, { env }));
+  const rootOf = lastParsed((text) => readPlaces(text, { env }));
   const listeners = ['server', 'hooks'].map((room) => ({
     room,
-    rootOf: lastParsed((text) => readValues(text, { env: {}, isPlain: true })),
+    rootOf: lastParsed((text) => readPlaces(text, { env: {}, isPlain: true })),
   }));
 
   return () => {

@@ -6,7 +6,7 @@ import { isSecretPath } from './secret-keys.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
 import type { Place } from './yaml-place.ts';
 
-export interface Explanation {
+export interface FaultText {
   readonly message: string;
   readonly help?: string;
 }
@@ -24,7 +24,7 @@ interface Given {
  * Explains a fault. Messages of the rooms begin with a lower-case letter: the expectation or fault, and the fix after a
  * semicolon. Messages of the schema library begin with a capital and are replaced.
  */
-export function explain(given: Given): Explanation {
+export function explainIssue(given: Given): FaultText {
   const { issue, place, schema } = given;
   if (place === undefined && issue.code !== 'custom') {
     const about =

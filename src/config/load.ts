@@ -19,7 +19,7 @@ import { checkSecretFiles } from './secret-files.ts';
 import { listenerShape } from '#operate/http/web-settings.ts';
 import { configSettings } from './settings.ts';
 import { SourceText } from './source-text.ts';
-import { readYaml, unread, type YamlFile } from './yaml-file.ts';
+import { readYaml, unreadProblem, type YamlFile } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';
 
 export { formatProblems } from './problem.ts';
@@ -51,7 +51,7 @@ export interface ParseOptions extends LoadOptions {
 /** Reads a file and the files that it names. */
 export function loadConfig(path: string, options: LoadOptions): LoadResult {
   const read = readSource(path, path);
-  if (!read.ok) return { ok: false, problems: [unread(read)] };
+  if (!read.ok) return { ok: false, problems: [unreadProblem(read)] };
   return load(read.source, { ...options, file: path, baseDir: dirname(resolve(path)) });
 }
 

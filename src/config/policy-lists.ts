@@ -8,7 +8,7 @@ import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import { policyFileSettings } from './settings.ts';
 import type { Fault } from './source-text.ts';
-import { problemsOf, readYaml, unread, type YamlFile } from './yaml-file.ts';
+import { problemsOf, readYaml, unreadProblem, type YamlFile } from './yaml-file.ts';
 import { placeAt } from './yaml-place.ts';
 
 export class PolicyLists {
@@ -47,7 +47,7 @@ export class PolicyLists {
     this.texts = found.files.map(({ path, written }) => {
       const read = readSource(path, isAbsolute(written) ? written : join(of.folder, written));
       if (!read.ok) {
-        this.#unread.push(unread(read));
+        this.#unread.push(unreadProblem(read));
         return undefined;
       }
       const yaml = readYaml({ source: read.source, env: of.env });

@@ -10,7 +10,7 @@ import type { Problem } from './problem.ts';
 import { readSource } from './read-file.ts';
 import type { Fault } from './source-text.ts';
 import { nearest } from '#foundation/domain/suggest.ts';
-import { readYaml, unread } from './yaml-file.ts';
+import { readYaml, unreadProblem } from './yaml-file.ts';
 import { faultAt, itemsAt, type Place, placeAt, type WalkOptions } from './yaml-place.ts';
 
 export interface LoadedTest {
@@ -28,7 +28,7 @@ export type LoadedTests =
 /** @param env values for `${env:NAME}` in the files */
 export function loadPolicyTests(path: string, { env }: Pick<WalkOptions, 'env'>): LoadedTests {
   const read = readSource(path, path);
-  if (!read.ok) return { ok: false, problems: [unread(read)] };
+  if (!read.ok) return { ok: false, problems: [unreadProblem(read)] };
   const { source } = read;
   const main = readYaml({ source, env });
   const { root } = main;

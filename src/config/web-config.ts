@@ -13,7 +13,7 @@ import { keysOf } from './schema-walk.ts';
 import type { Fault, SourceText } from './source-text.ts';
 import { WebMaterial } from './web-material.ts';
 import { readWebTls } from './web-tls.ts';
-import { problemsOf, readYaml, unread } from './yaml-file.ts';
+import { problemsOf, readYaml, unreadProblem } from './yaml-file.ts';
 import { faultAt, faultAtKey, placeAt, type Place } from './yaml-place.ts';
 
 export interface WebConfigRead {
@@ -35,7 +35,7 @@ export interface WebConfigOptions {
 
 export function readWebConfig(path: string, options: WebConfigOptions): WebConfigRead {
   const read = readSource(path, options.shown);
-  if (!read.ok) return { problems: [unread(read)], texts: [] };
+  if (!read.ok) return { problems: [unreadProblem(read)], texts: [] };
   const { source } = read;
   if (isBlank(source.text)) {
     return { problems: [source.problem({ start: 0, end: 1, path: '', ...EMPTY })], texts: [source.text] };

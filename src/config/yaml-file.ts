@@ -53,7 +53,7 @@ export function readYaml(options: WalkOptions): YamlFile {
 }
 
 /** Values of a text of which no line is shown: the search for its secrets, 3 ms of a command, is left out. */
-export function readValues(text: string, options: Omit<WalkOptions, 'source'>): Place | undefined {
+export function readPlaces(text: string, options: Omit<WalkOptions, 'source'>): Place | undefined {
   return readYaml({ ...options, source: new SourceText('', text, false) }).root;
 }
 
@@ -67,7 +67,7 @@ export function problemsOf(yaml: YamlFile, faults: readonly Fault[]): Problem[] 
   return [...yaml.faults, ...sure].sort((a, b) => a.start - b.start).map((fault) => source.problem(fault));
 }
 
-export function unread(read: Extract<ReadResult, { ok: false }>): Problem {
+export function unreadProblem(read: Extract<ReadResult, { ok: false }>): Problem {
   const { source, offset, message, help } = read;
   return source.problem({ start: offset, end: offset + 1, path: '', message, help });
 }

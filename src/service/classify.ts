@@ -37,7 +37,7 @@ const ADVICE: Readonly<Record<ServiceErrorCode, string>> = {
 };
 
 /** Destination of a request, for messages: no query, and only the origin of a message's destination. */
-export interface Place {
+export interface RequestPlace {
   readonly operation: string;
   readonly method: string;
   /** URL that is safe to show. */
@@ -57,7 +57,7 @@ interface Failure {
   readonly cause?: unknown;
 }
 
-export function serviceError(place: Place, failure: Failure): ServiceError {
+export function serviceError(place: RequestPlace, failure: Failure): ServiceError {
   const unsure = failure.effect === 'possible' && place.method !== 'GET';
   const parts = [
     failure.what,
@@ -71,7 +71,7 @@ export function serviceError(place: Place, failure: Failure): ServiceError {
 
 /** Creates the error for a response that is not a 2xx. `text` is the service's error text. */
 export function statusError(
-  place: Place,
+  place: RequestPlace,
   status: number,
   text: string,
   retryAfterMs: number | undefined,
@@ -91,7 +91,7 @@ export function statusError(
  * Creates the error for an exchange without a response. `stopped` is the caller's signal, separate from the deadline.
  */
 export function exchangeError(
-  place: Place,
+  place: RequestPlace,
   error: ExchangeError,
   stopped: AbortSignal,
 ): ServiceError | InvalidRequestError {
@@ -129,7 +129,7 @@ export function serviceText(body: Buffer): string {
 }
 
 /** Replaces hidden texts first and then truncates: a secret at the truncation must not leave its first half. */
-function shortened(place: Place, text: string): string {
+function shortened(place: RequestPlace, text: string): string {
   let clean = text;
   for (const hidden of place.hidden) {
     if (hidden.length >= 4) clean = clean.replaceAll(hidden, '[secret]');
@@ -173,7 +173,7 @@ function explain(cause: unknown, stopped: AbortSignal): { readonly code: Service
 }
 
 /** Returns advice if the scheme of the URL is probably wrong, or the client certificate. */
-function schemeAdvice(code: ServiceErrorCode, { url }: Place, cause: unknown): string | undefined {
+function schemeAdvice(code: ServiceErrorCode, { url }: RequestPlace, cause: unknown): string | undefined {
   if (code === 'tls' && NO_TLS.test(codeOf(cause))) {
     return 'the port does not use TLS; set a port that does, or use http:// on a private network';
   }

@@ -11,7 +11,7 @@ import type { Random } from '#foundation/platform/random.ts';
 import { freeBytes } from '#foundation/platform/gathered-bytes.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
 import { AnswerMemory } from './answer-memory.ts';
-import { exchangeError, serviceError, serviceText, statusCode, statusError, type Place } from './classify.ts';
+import { exchangeError, serviceError, serviceText, statusCode, statusError, type RequestPlace } from './classify.ts';
 import type { Credentials } from './credentials.ts';
 import { DailyBudget } from './daily-budget.ts';
 import { Holds } from './holds.ts';
@@ -23,19 +23,19 @@ import { ServiceError } from './service-error.ts';
 import type { ClientSettings } from './settings.ts';
 import { TokenBucket } from './token-bucket.ts';
 import {
-  exchange,
+  sendOnce,
   ExchangeError,
   openConnections,
-  type Connections,
-  type Exchange,
-  type RawAnswer,
+  type OriginConnections,
+  type HttpExchange,
+  type HttpAnswer,
 } from './transport.ts';
 
 const CONNECTIONS = 32;
 const USER_AGENT = 'msgsvc-opsd';
 
 /** Call as described by an operation. */
-export interface Call<T> {
+export interface ApiCall<T> {
   /** Name as in `opsd api`, such as `list-logs`. */
   readonly operation: string;
   /** Path from `/v2` on, encoded, with the query. */
@@ -60,8 +60,9 @@ export interface AnswerHead {
   readonly secrets: readonly string[];
 }
 
-export interface WriteCall<T> extends Call<T> {
-  readonly method: Exchange['method'];
+/** Call with its method. */
+export interface SentCall<T> extends ApiCall<T> {
+  readonly method: HttpExchange['method'];
 }
 
 export interface Parsed<T> {
@@ -98,15 +99,10 @@ export interface ConnectionDeps {
   readonly mayStart?: (timeoutMs: number) => string | undefined;
 }
 
-/** Call with its method. */
-interface Ready<T> extends Call<T> {
-  readonly method: Exchange['method'];
-}
-
 export class ApiConnection implements AsyncDisposable {
   readonly #options: ConnectionOptions;
   readonly #deps: ConnectionDeps;
-  #connections: Promise<Connections> | undefined;
+  #connections: Promise<OriginConnections> | undefined;
   readonly #origin: string;
   /** Path prefix of the base URL, without a trailing slash. */
   readonly #prefix: string;
@@ -139,7 +135,7 @@ export class ApiConnection implements AsyncDisposable {
    * @throws {ServiceError}
    * @throws the signal's reason if it was aborted while nothing was being sent
    */
-  async read<T>(call: Call<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async read<T>(call: ApiCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
     const { clock, events, random } = this.#deps;
     const { account, api } = this.#options;
     return withRetries(
@@ -155,7 +151,7 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   /** Sends a write once. Throws as `read` does. */
-  async write<T>(call: WriteCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async write<T>(call: SentCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
     return this.#attempt(call, signal);
   }
 
@@ -172,7 +168,7 @@ export class ApiConnection implements AsyncDisposable {
     return this.#closed;
   }
 
-  async #attempt<T>(call: Ready<T>, signal: AbortSignal): Promise<Parsed<T>> {
+  async #attempt<T>(call: SentCall<T>, signal: AbortSignal): Promise<Parsed<T>> {
     signal.throwIfAborted();
     const connections = await (this.#connections ??= openConnections(this.#origin, CONNECTIONS, this.#options.client));
     const place = this.#placeOf(call);
@@ -213,13 +209,13 @@ export class ApiConnection implements AsyncDisposable {
 
   /** Sends one request and counts it, regardless of its result. */
   async #request<T>(
-    call: Ready<T>,
-    place: Place,
+    call: SentCall<T>,
+    place: RequestPlace,
     {
       connections,
       authorization,
       signal,
-    }: { readonly connections: Connections; readonly authorization: string; readonly signal: AbortSignal },
+    }: { readonly connections: OriginConnections; readonly authorization: string; readonly signal: AbortSignal },
   ): Promise<Parsed<T>> {
     const { clock, events } = this.#deps;
     const { account, api, limits } = this.#options;
@@ -243,10 +239,10 @@ export class ApiConnection implements AsyncDisposable {
     };
 
     using reading = this.#answers.begin();
-    let answer: RawAnswer;
+    let answer: HttpAnswer;
     try {
       answer = await withTimeout(clock, limits.timeout, signal, (deadline) =>
-        exchange(connections, this.#exchangeOf(call, authorization), {
+        sendOnce(connections, this.#exchangeOf(call, authorization), {
           maxBytes: limits.maxResponseBytes,
           reading,
           signal: deadline,
@@ -276,9 +272,9 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   #understand<T>(
-    call: Ready<T>,
-    place: Place,
-    { answer, rateLimits }: { readonly answer: RawAnswer; readonly rateLimits: RateLimits },
+    call: SentCall<T>,
+    place: RequestPlace,
+    { answer, rateLimits }: { readonly answer: HttpAnswer; readonly rateLimits: RateLimits },
   ): Parsed<T> {
     const { status, body } = answer;
     const coding = codingOf(answer);
@@ -311,7 +307,7 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   #noteLimits(
-    answer: RawAnswer,
+    answer: HttpAnswer,
     {
       servedAt,
       startedAt,
@@ -330,7 +326,7 @@ export class ApiConnection implements AsyncDisposable {
     return rateLimits;
   }
 
-  #exchangeOf(call: Ready<unknown>, authorization: string): Exchange {
+  #exchangeOf(call: SentCall<unknown>, authorization: string): HttpExchange {
     return {
       method: call.method,
       path: this.#prefix + call.path,
@@ -345,13 +341,13 @@ export class ApiConnection implements AsyncDisposable {
     };
   }
 
-  #placeOf(call: Ready<unknown>): Place {
+  #placeOf(call: SentCall<unknown>): RequestPlace {
     const shown = call.shownPath ?? call.path.split('?', 1)[0]!;
     const url = `${this.#origin}${this.#prefix}${shown}`;
     return { operation: call.operation, method: call.method, url, hidden: call.hidden ?? [] };
   }
 
-  #authorization(call: Ready<unknown>, place: Place): ReturnType<Credentials> {
+  #authorization(call: SentCall<unknown>, place: RequestPlace): ReturnType<Credentials> {
     try {
       return this.#options.credentials({ write: call.method !== 'GET' || call.actsAsWriter === true });
     } catch (cause) {
@@ -372,7 +368,7 @@ export class ApiConnection implements AsyncDisposable {
   }
 
   /** @throws {ServiceError} if a wait that the service requested is not over */
-  #throwIfHeld(place: Place): void {
+  #throwIfHeld(place: RequestPlace): void {
     const held = this.#holds.left(this.#held, place.method !== 'GET');
     if (held === undefined) return;
     const { ms: retryAfterMs, status } = held;
@@ -385,7 +381,7 @@ export class ApiConnection implements AsyncDisposable {
     });
   }
 
-  #budgetError(place: Place): ServiceError {
+  #budgetError(place: RequestPlace): ServiceError {
     return serviceError(place, {
       code: 'budget',
       what: `all ${this.#budget.allowedPerDay} requests that client.requestsPerDay allows for this UTC day are used`,
@@ -398,13 +394,13 @@ export class ApiConnection implements AsyncDisposable {
 /** Parser of dates. All responses of one second have the same text. */
 const timeOf = memoByText(16, Date.parse);
 
-function servedAtOf(answer: RawAnswer): number | undefined {
+function servedAtOf(answer: HttpAnswer): number | undefined {
   const at = timeOf(first(answer.headers['date']) ?? '');
   return Number.isNaN(at) ? undefined : at;
 }
 
 /** Returns the content coding of a response, such as `gzip`; undefined if it has none. */
-function codingOf({ headers }: RawAnswer): string | undefined {
+function codingOf({ headers }: HttpAnswer): string | undefined {
   const coding = first(headers['content-encoding'])?.toLowerCase() ?? '';
   if (coding === '' || coding === 'identity') return undefined;
   return /^[\w-]{1,20}$/.test(coding) ? coding : 'unknown';

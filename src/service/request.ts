@@ -6,7 +6,7 @@ import type { OperationValues } from './operation-values.ts';
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
 import { buildQuery, type QueryValue } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
-import { textOf, type Headers, type OperationValue } from './value-kinds.ts';
+import { valueText, type Headers, type OperationValue } from './value-kinds.ts';
 import type { WireNames } from './wire-names.ts';
 
 export interface OperationRequest {
@@ -57,7 +57,7 @@ export function checkSelection({ name, bulk, keys }: Operation, values: Operatio
   const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
   // A cursor is opaque. Every other text of a bulk call limits what it acts on.
   for (const key of queried.filter((one) => one !== 'cursor')) {
-    const faults = [values[key]].flat().map((value) => filterFault(textOf(value)));
+    const faults = [values[key]].flat().map((value) => filterFault(valueText(value)));
     const fault = faults.find((one) => one !== undefined);
     if (fault !== undefined) throw new InvalidRequestError(name, `${key} ${fault}`);
   }
@@ -99,7 +99,7 @@ class RequestParts {
         this.#header(wire, spec, value);
         return;
       case 'content-type':
-        this.headers['Content-Type'] = this.#checked(key, textOf(value));
+        this.headers['Content-Type'] = this.#checked(key, valueText(value));
         return;
       case 'body':
         this.#fields[wire === 'msgsvc_id' ? this.#names.accountIdField : wire] =
@@ -109,11 +109,11 @@ class RequestParts {
         return;
       case 'raw':
         if (this.#operation.name === 'trigger') this.headers['Content-Type'] = 'text/plain';
-        this.body = textOf(value);
+        this.body = valueText(value);
         this.hidden.push(this.body);
         return;
       case 'path':
-        this.#hideQuery(spec, textOf(value));
+        this.#hideQuery(spec, valueText(value));
         return;
       case 'daemon':
     }
@@ -127,7 +127,7 @@ class RequestParts {
 
   #header(wire: string, { kind }: OperationKey, value: OperationValue): void {
     if (kind !== 'headers') {
-      const text = Array.isArray(value) ? value.join(',') : textOf(value);
+      const text = Array.isArray(value) ? value.join(',') : valueText(value);
       this.headers[this.#names.header(wire)] = this.#checked(wire, text);
       return;
     }
@@ -144,7 +144,7 @@ class RequestParts {
   /** Plan names have the installation's product. The interface's own names are accepted as well. */
   #plan(key: string, value: OperationValue): string {
     const { plans } = this.#names;
-    const own = ['paid', 'msgsvc_fixed_1m', 'msgsvc_fixed_10m', 'msgsvc_fixed_100m'].indexOf(textOf(value));
+    const own = ['paid', 'msgsvc_fixed_1m', 'msgsvc_fixed_10m', 'msgsvc_fixed_100m'].indexOf(valueText(value));
     return checkOneOf(this.#operation.name, key, own === -1 ? value : plans[own], plans);
   }
 }
@@ -164,7 +164,7 @@ function pathOf({ name, path, keys }: Operation, values: OperationValues, names:
           ? checkUrl(name, key, value)
           : pathSegment(name, key, value);
     real = real.replace(`{${key}}`, () => segment);
-    shown = shown.replace(`{${key}}`, () => (isUrl ? shownDestination(textOf(value)) : segment));
+    shown = shown.replace(`{${key}}`, () => (isUrl ? shownDestination(valueText(value)) : segment));
   }
   return [real, shown];
 }

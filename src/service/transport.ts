@@ -11,7 +11,7 @@ import { openAgent, type HttpAgent } from '#foundation/platform/http-agents.ts';
 import type { AnswerReading } from './answer-memory.ts';
 import type { AnswerHeaders } from './rate-limit-headers.ts';
 
-export interface Exchange {
+export interface HttpExchange {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path and query exactly as in the request line. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface Exchange {
   readonly body?: string | Uint8Array;
 }
 
-export interface RawAnswer {
+export interface HttpAnswer {
   readonly status: number;
   readonly headers: AnswerHeaders;
   /** Number of body bytes received. */
@@ -57,7 +57,7 @@ export class AnswerTooLarge extends Error {
 }
 
 /** Connections to one origin. Each one has one request at a time: it would be unknown if a pipelined write was read. */
-export interface Connections extends HttpAgent, Disposable {
+export interface OriginConnections extends HttpAgent, Disposable {
   readonly to: ReturnType<typeof urlToHttpOptions>;
   readonly client: (() => ClientPair) | undefined;
 }
@@ -66,7 +66,11 @@ export interface Connections extends HttpAgent, Disposable {
 const UNUSED_MS = 4_000;
 
 /** @param most maximum number of connections */
-export async function openConnections(origin: string, most: number, client?: () => ClientPair): Promise<Connections> {
+export async function openConnections(
+  origin: string,
+  most: number,
+  client?: () => ClientPair,
+): Promise<OriginConnections> {
   const to = urlToHttpOptions(new URL(origin));
   const opened = await openAgent(to.protocol ?? '', { keepAlive: true, maxSockets: most, timeout: UNUSED_MS });
   return { ...opened, to, client, [Symbol.dispose]: () => opened.agent.destroy() };
@@ -77,11 +81,11 @@ export async function openConnections(origin: string, most: number, client?: () 
  * immediately
  * @throws {ExchangeError}
  */
-export function exchange(
-  { agent, request: open, to, client }: Connections,
-  { method, path, headers, body }: Exchange,
+export function sendOnce(
+  { agent, request: open, to, client }: OriginConnections,
+  { method, path, headers, body }: HttpExchange,
   limits: { readonly maxBytes: number; readonly reading: AnswerReading; readonly signal: AbortSignal },
-): Promise<RawAnswer> {
+): Promise<HttpAnswer> {
   const { signal, maxBytes, reading } = limits;
   return new Promise((resolve, reject) => {
     let sent = false;

@@ -76,7 +76,7 @@ export type ValueKind = keyof typeof CHECKS;
 export const LISTS: ReadonlySet<ValueKind> = new Set(['texts', 'ids', 'statuses', 'redactions']);
 
 /** Returns a single value as text. */
-export function textOf(value: OperationValue | undefined): string {
+export function valueText(value: OperationValue | undefined): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 

@@ -5,7 +5,7 @@ import { createServer as createTcp, type AddressInfo, type Socket } from 'node:n
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { AnswerMemory } from '#service/answer-memory.ts';
-import { exchange, ExchangeError, openConnections, type Exchange, type RawAnswer } from '#service/transport.ts';
+import { sendOnce, ExchangeError, openConnections, type HttpExchange, type HttpAnswer } from '#service/transport.ts';
 import { authority } from '../support/certificates.ts';
 import { httpSink, type Answer } from '../support/http-sink.ts';
 import { onLoopback } from '../support/loopback.ts';
@@ -22,9 +22,13 @@ async function senderTo(url: string) {
   const memory = new AnswerMemory();
   const connections = await openConnections(url, 1);
   onTestFinished(() => connections[Symbol.dispose]());
-  return (path: string, signal = new AbortController().signal, request?: Partial<Exchange>): Promise<RawAnswer> => {
+  return (
+    path: string,
+    signal = new AbortController().signal,
+    request?: Partial<HttpExchange>,
+  ): Promise<HttpAnswer> => {
     const limits = { maxBytes: 1_024, reading: memory.begin(), signal };
-    return exchange(connections, { method: 'POST', path, headers: {}, ...request }, limits);
+    return sendOnce(connections, { method: 'POST', path, headers: {}, ...request }, limits);
   };
 }
 

@@ -62,7 +62,7 @@ export interface DestinationStatus {
 }
 
 /** Returns the failure that the attempts show. It starts after the last minute when half of them were delivered. */
-export function failureOf({ minutes, from, until }: AttemptFacts): Omit<Outage, 'host' | 'reasons'> | undefined {
+export function outageOf({ minutes, from, until }: AttemptFacts): Omit<Outage, 'host' | 'reasons'> | undefined {
   const { fewestFailing, fewestMinutes, fewestLost, latelyMs, silentMs } = DESTINATION_RULES;
   const newest = minuteOf(until);
   const sum = { delivered: 0, failed: 0, lost: 0, since: newest, lastAt: 0 };
@@ -92,15 +92,15 @@ export function failureOf({ minutes, from, until }: AttemptFacts): Omit<Outage, 
   return { ...sum, isSinceKnown: isStartSeen || sum.since - minuteOf(from) >= silentMs };
 }
 
-export function destinationOf(facts: AttemptFacts): DestinationStatus {
+export function destinationStatus(facts: AttemptFacts): DestinationStatus {
   const { settleMs, windowMs, leastSample } = DESTINATION_RULES;
-  const failure = failureOf(facts);
+  const failure = outageOf(facts);
   if (failure !== undefined) {
     const { delivered, failed, since } = failure;
     return { state: 'failing', delivered, all: delivered + failed, since };
   }
   const good = goodStretch(facts);
-  const isAfterFailure = good.all > 0 && failureOf(before(facts, good.since)) !== undefined;
+  const isAfterFailure = good.all > 0 && outageOf(before(facts, good.since)) !== undefined;
   const sample = sumFrom(facts, minuteOf(facts.until - windowMs));
   const isLittle = sample.all < leastSample;
   if (isAfterFailure && (isLittle || facts.until - good.since < windowMs)) {

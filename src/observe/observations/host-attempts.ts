@@ -1,7 +1,7 @@
 /** Attempts to one host by minute. */
 import {
-  destinationOf,
-  failureOf,
+  destinationStatus,
+  outageOf,
   type AttemptFacts,
   type AttemptMinute,
   type DestinationStatus,
@@ -74,12 +74,12 @@ export class HostAttempts {
    * @param watermark end of the counted log, in epoch milliseconds
    */
   outage(watermark: number): Omit<Outage, 'host'> | undefined {
-    const failure = failureOf(this.#facts(watermark));
+    const failure = outageOf(this.#facts(watermark));
     return failure && { ...failure, reasons: this.#reasonsFrom(minuteOf(failure.since)) };
   }
 
   status(watermark: number): DestinationStatus {
-    return destinationOf(this.#facts(watermark));
+    return destinationStatus(this.#facts(watermark));
   }
 
   #facts(until: number): AttemptFacts {

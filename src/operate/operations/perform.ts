@@ -12,7 +12,7 @@ import { readValues, type OperationValues } from '#service/operation-values.ts';
 import type { RawAnswer } from '#service/raw-calls.ts';
 import { selectedIds } from '#service/request.ts';
 import { InvalidRequestError, ServiceError } from '#service/service-error.ts';
-import { textOf } from '#service/value-kinds.ts';
+import { valueText } from '#service/value-kinds.ts';
 import type { Role } from '../http/access.ts';
 import { OperationError } from './operation-error.ts';
 import type { AskedOperation, OperationAccount, OperationDeps } from './ports.ts';
@@ -147,7 +147,7 @@ async function confirmed(
   values: OperationValues,
   { account, asked: { confirm, signal } }: Permitting,
 ): Promise<void> {
-  const id = textOf(values['id'] ?? values['msgsvc_id']);
+  const id = valueText(values['id'] ?? values['msgsvc_id']);
   let [what, name] = ['account', id === account.accountId ? account.name : id];
   if (operation.confirm === 'index') {
     const read = operationNamed('get-index')!;
@@ -191,7 +191,7 @@ async function begunOf(
     keys: Object.keys(values),
     by,
     at: deps.clock.now(),
-    ...(api === 'management' && object !== undefined && { object: textOf(object) }),
+    ...(api === 'management' && object !== undefined && { object: valueText(object) }),
     ...(bulk !== undefined && { isBulk: true, isByFilter: dlqIds === undefined }),
     ...(dlqIds !== undefined && { claims: { action: ACTIONS[name]!, dlqIds } }),
     ...(isOwnBudget && {

@@ -32,14 +32,14 @@ const TEXTS = [
   'workflowRunId',
 ] as const satisfies readonly (keyof LogEntry)[];
 
-export interface LogPage {
+export interface ParsedLogPage {
   readonly rows: readonly LogEntry[];
   /** Dropped rows that can be recognized. */
   readonly invalid: readonly InvalidLogRow[];
   readonly cursor?: string;
 }
 
-export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): LogPage {
+export function parseLogPage(body: Buffer, drops: Drops, names: WireNames): ParsedLogPage {
   const { page, cursor } = parsePage(withoutBodies(body));
   const what = ['logs', 'events'].find((key) => page[key] !== undefined);
   if (what === undefined) throw new MalformedAnswer('it has neither logs nor events');

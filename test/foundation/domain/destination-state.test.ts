@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   DESTINATION_STATES,
-  destinationOf,
-  failureOf,
+  destinationStatus,
+  outageOf,
   isHealthy,
   type AttemptFacts,
   type AttemptMinute,
@@ -30,7 +30,7 @@ function facts(minutes: readonly Ago[]): AttemptFacts {
 const each = (from: number, to: number, delivered: number, failed: number): Ago[] =>
   Array.from({ length: from - to + 1 }, (_, index) => [from - index, delivered, failed] as const);
 
-const stateOf = (minutes: readonly Ago[]): DestinationState => destinationOf(facts(minutes)).state;
+const stateOf = (minutes: readonly Ago[]): DestinationState => destinationStatus(facts(minutes)).state;
 
 test.each<[string, readonly Ago[], DestinationState]>([
   ['no attempts', [], 'unknown'],
@@ -56,10 +56,10 @@ test('each state has the attempts that show it', () => {
   fc.assert(
     fc.property(someMinutes, (minutes) => {
       const known = facts(minutes);
-      const { state, delivered, all, since } = destinationOf(known);
+      const { state, delivered, all, since } = destinationStatus(known);
       reached.add(state);
       expect(since).toBeLessThanOrEqual(NOW);
-      expect(state === 'failing').toBe(failureOf(known) !== undefined);
+      expect(state === 'failing').toBe(outageOf(known) !== undefined);
       if (state === 'failing') expect(delivered * 10).toBeLessThan(all);
       if (state === 'degraded') expect(isHealthy({ delivered, all })).toBe(false);
       if (state === 'healthy') expect(isHealthy({ delivered, all }) && delivered > 0).toBe(true);
@@ -100,7 +100,7 @@ test('neither the order of the attempts, nor their commits, nor a restart change
         const recent = new RecentAttempts(clock);
         recent.restore('prod', { ...read, attempts: attempts(shuffled.slice(0, cut)) });
         recent.take('prod', { ...read, attempts: attempts(shuffled.slice(cut)) });
-        expect(recent.destination('prod', 'a')).toEqual(destinationOf(facts(minutes)));
+        expect(recent.destination('prod', 'a')).toEqual(destinationStatus(facts(minutes)));
       },
     ),
   );
