@@ -13,7 +13,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
+import { HOUR, MINUTE, NEVER, REQUEST, type World, world } from './world.ts';
 
 const DAY = 24 * HOUR;
 const RAISE = policyOf('budget.raise', {
@@ -40,17 +40,7 @@ function account(budgetUsd: number) {
   });
   function begin(): void {
     const clock = new VerifiedClock(w.clock, events);
-    const skew = {
-      account: 'production',
-      api: 'message',
-      operation: 'x',
-      method: 'GET',
-      url: 'https://eu.example/v2/x',
-      code: 200,
-      durationMs: 0,
-      bytes: 0,
-    } as const;
-    events.emit({ type: 'api.request', ...skew, clockSkewMs: 0 });
+    events.emit({ ...REQUEST, code: 200, clockSkewMs: 0 });
     const known = createFacts({
       board: w.board,
       attempts: new RecentAttempts(clock),
@@ -58,7 +48,7 @@ function account(budgetUsd: number) {
       ledger,
       events,
       clock,
-      accounts: [{ name: 'production', limits: {}, ...(asserted !== undefined && { budget: asserted }) }],
+      accounts: [{ name: 'production', limits: {}, budget: asserted }],
     });
     w.facts = { budget: (of) => known.budget(of) };
     w.restart({ ledger, clock, accounts: new Map([['production', { mode: 'enforce', accountId: name }]]) });

@@ -9,7 +9,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { policyOf } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, START, world, WITHOUT_RAMP, policyOf as resumes } from './world.ts';
+import { HOUR, MINUTE, NEVER, REQUEST, START, world, WITHOUT_RAMP, policyOf as resumes } from './world.ts';
 
 const DAY = 24 * HOUR;
 const SECOND = 1_000;
@@ -75,15 +75,7 @@ function jumping(options: Parameters<typeof world>[0]) {
       case 'answer': {
         // A Date has whole seconds.
         const skew = w.clock.now() - Math.floor(served() / SECOND) * SECOND;
-        const about = {
-          account: 'production',
-          api: 'message',
-          operation: 'x',
-          method: 'GET',
-          url: 'https://eu.example/v2/x',
-          code: 200,
-        } as const;
-        events.emit({ type: 'api.request', ...about, durationMs: 0, bytes: 0, clockSkewMs: skew });
+        events.emit({ ...REQUEST, code: 200, clockSkewMs: skew });
         break;
       }
       case 'run':

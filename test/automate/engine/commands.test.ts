@@ -4,6 +4,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import type { IdentifiedPlan, Plan } from '#foundation/domain/plan.ts';
 import {
   ASKED,
+  failing,
   HOUR,
   MINUTE,
   NEVER,
@@ -23,6 +24,11 @@ async function shown(w: World, over: object = {}): Promise<IdentifiedPlan> {
   const planned = await w.engine.plan('resume-billing', { ...SAVED, ...over }, NEVER);
   if (!planned.ok) throw new Error(planned.message);
   return planned.plan as IdentifiedPlan;
+}
+
+/** Id of the pending plan. */
+async function pendingId({ ledger, clock }: World): Promise<string> {
+  return (await ledger.storedPlans(['pending'], clock.now()))[0]!.plan.id;
 }
 
 /** Three entries of three workflows, so that no ramp restricts them. */
@@ -65,7 +71,7 @@ describe('approval', () => {
   test('covers only what was shown', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
+    await w.engine.approve(await pendingId(w), ME);
     w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
@@ -79,7 +85,7 @@ describe('approval', () => {
     const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
     for (let i = 0; i < 4; i++) w.dlq.add();
     await run(w);
-    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
+    await w.engine.approve(await pendingId(w), ME);
     const left = async () => (await w.ledger.storedPlans(['approved'], w.clock.now())).map((stored) => stored.left);
     expect(await left()).toEqual([4]);
     await run(w);
@@ -96,7 +102,7 @@ describe('approval', () => {
   test('counts what is left without requests that had no effect, and without those before the approval', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     expect(await w.ledger.storedPlan(id, w.clock.now())).not.toHaveProperty('left', expect.anything());
     await w.engine.approve(id, ME);
     w.dlq.answers = ['good', 'refused'];
@@ -113,7 +119,7 @@ describe('approval', () => {
   test('expires', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     await w.clock.advance(5 * HOUR);
     expect(await w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
     await w.engine.settle(NEVER);
@@ -124,7 +130,7 @@ describe('approval', () => {
   test('that was rejected is not requested again', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     expect(await w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
     await run(w);
     expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
@@ -139,7 +145,7 @@ describe('approval', () => {
   test('that was rejected holds the policy with the decision, until a draft or the expiry changes nothing of it', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     await w.engine.reject(id, ME);
     await shown(w, { by: 'kim' });
     await run(w);
@@ -169,7 +175,7 @@ describe('approval', () => {
   ])('that is pending ends after a reload to %s', async (_, policies, reason) => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     w.restart({ policies, auditOnly: () => 'a typo' });
     await w.engine.settle(NEVER);
     expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'pending' });
@@ -203,7 +209,7 @@ describe('approval', () => {
   test('that is pending ends when a complete reading has none of its entries', async () => {
     const w = three({ policy: { mode: 'approve' } });
     await run(w);
-    const { id } = (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+    const id = await pendingId(w);
     const stored = () => w.ledger.storedPlan(id, w.clock.now());
     w.dlq.entries.delete('dlq-001');
     w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
@@ -297,7 +303,7 @@ describe('approval', () => {
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
     expect(w.dlq.sent).toEqual([]);
-    await w.engine.approve((await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan.id, ME);
+    await w.engine.approve(await pendingId(w), ME);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
   });
@@ -423,14 +429,7 @@ describe('an engine that replaces another in the same process', () => {
   test('keeps a pause that could not be written', async () => {
     const w = world();
     w.dlq.add();
-    w.restart({
-      ledger: {
-        ...w.ledger,
-        pause: async () => {
-          throw new Error('disk full');
-        },
-      },
-    });
+    w.restart({ ledger: failing(w.ledger, 'pause') });
     await w.engine.pause({ reason: 'freeze', by: 'tom' });
     w.restart({ unwrittenPauses: w.engine.unwrittenPauses() });
     await run(w);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Explained } from '#automate/ledger/commands.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, policyOf, run, START, world, type World } from './world.ts';
+import { deadLetter, HOUR, MINUTE, NEVER, policyOf, run, START, world, type World } from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked' };
 
@@ -128,15 +128,8 @@ describe('a message', () => {
 
   async function withDeadLetter(select?: object): Promise<World> {
     const w = world({ policies: [policyOf(), deleting(select)] });
-    await w.ledger.noteDeadLetter({
-      account: 'production',
-      dlqId: 'dlq-m1',
-      messageId: 'msg-1',
-      learnedAt: START - HOUR,
-      url: 'https://a.example/hook',
-      status: 410,
-      labels: ['billing'],
-    });
+    const dead = { messageId: 'msg-1', learnedAt: START - HOUR, status: 410, labels: ['billing'] };
+    await deadLetter(w, 'dlq-m1', { ...dead, url: 'https://a.example/hook' });
     return w;
   }
 

@@ -1,21 +1,19 @@
 import { expect, test } from 'vitest';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
-import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Authority } from '#automate/engine/guard/authority.ts';
 import type { EngineDeps } from '#automate/engine/facts/engine-deps.ts';
-import type { FactsDeps } from '#automate/engine/facts/facts.ts';
-import { createFacts } from '#automate/engine/facts/facts.ts';
+import { createFacts, type FactsDeps } from '#automate/engine/facts/facts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
-import { compilePolicy } from '#automate/policies/compile-policy.ts';
-import { policySettings } from '#automate/policies/settings.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
-import { planOf, raiseTo, resumeOf } from '../../support/ledger-facts.ts';
+import { pageOf, planOf, raiseTo, resumeOf } from '../../support/ledger-facts.ts';
+import { policyOf } from '../../support/policies.ts';
+import { REQUEST } from './world.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
 const MINUTE = 60_000;
@@ -39,11 +37,9 @@ async function world(
   await ledger.noteAccounts([{ account: ACCOUNT, id: 'acc-1' }], 0);
   const events = new EventBus();
   const { budget, dlqMessages } = more;
-  const limits = dlqMessages === undefined ? {} : { dlqMessages };
-  const accounts = [{ name: ACCOUNT, limits, ...(budget !== undefined && { budget }) }];
+  const accounts = [{ name: ACCOUNT, limits: { dlqMessages }, budget }];
   const verified = new VerifiedClock(clock, events);
-  const read = { board, attempts, resumeEnds, ledger, events, ...(canaries && { canaries }) };
-  const facts = createFacts({ ...read, clock: verified, accounts });
+  const facts = createFacts({ board, attempts, resumeEnds, ledger, events, canaries, clock: verified, accounts });
   const publish = board.publish.bind(board);
   return {
     clock,
@@ -65,20 +61,11 @@ test('deliveries and their share come from recent log entries', async () => {
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toBeUndefined();
   expect((await asked()).successRatio('a.example', 15 * MINUTE)).toBeUndefined();
   expect((await asked()).sampleSize('a.example', 15 * MINUTE)).toBeUndefined();
+  const counts = { delivered: 3, failed: 1, lost: 0 };
   attempts.take(ACCOUNT, {
     from: NOW - HOUR,
     watermark: NOW,
-    attempts: [
-      {
-        host: 'a.example',
-        minute: NOW - MINUTE,
-        delivered: 3,
-        failed: 1,
-        failedFrom: NOW,
-        lost: 0,
-        reasons: new Map(),
-      },
-    ],
+    attempts: [{ host: 'a.example', minute: NOW - MINUTE, ...counts, failedFrom: NOW, reasons: new Map() }],
     resumeEnds: [],
   });
   expect(facts.deliveries(ACCOUNT, 'a.example', 15 * MINUTE)).toMatchObject({ delivered: 3, all: 4 });
@@ -125,18 +112,6 @@ test('of too many ends of resumed runs the oldest are dropped, and deliveries di
   expect(delivered).toEqual([false, true]);
   expect(facts.resumeEnded(ACCOUNT, messages[0]!, 'failed')).toBe(true);
 });
-
-/** A request whose code a test adds. */
-const REQUEST = {
-  type: 'api.request',
-  account: ACCOUNT,
-  api: 'message',
-  operation: 'x',
-  method: 'GET',
-  url: 'https://eu.example/v2/logs',
-  durationMs: 1,
-  bytes: 0,
-} as const;
 
 test('a hold after a 429 lasts through a jump of the local clock that the service confirms', async () => {
   const { clock, events, facts, verified } = await world();
@@ -282,17 +257,7 @@ test('a jump of the local clock neither ages a reading nor reduces the remaining
   stats({ spend: SPEND });
   const { hoursLeft, at } = (await facts.budget(ACCOUNT)).spend;
   clock.jump(3 * HOUR);
-  const about = {
-    account: ACCOUNT,
-    api: 'message',
-    operation: 'x',
-    method: 'GET',
-    url: 'https://eu.example/v2/x',
-    code: 200,
-    durationMs: 1,
-    bytes: 0,
-  } as const;
-  events.emit({ type: 'api.request', ...about, clockSkewMs: 0 });
+  events.emit({ ...REQUEST, code: 200, clockSkewMs: 0 });
   expect((await facts.budget(ACCOUNT)).spend).toMatchObject({ hoursLeft, at: at! + 3 * HOUR });
 });
 
@@ -348,8 +313,7 @@ test('own messages of a day are the resumed runs, each with its maximum number o
     retries: number | undefined,
     account = ACCOUNT,
   ): Promise<number> => {
-    const proposal = { ...resumeOf(dlqId), account, ...(retries !== undefined && { retries }) };
-    const reserved = await ledger.reserve(run, proposal, NOW - ago, []);
+    const reserved = await ledger.reserve(run, { ...resumeOf(dlqId), account, retries }, NOW - ago, []);
     if (!reserved.ok) throw new Error(reserved.reason);
     return reserved.intent.id;
   };
@@ -365,27 +329,10 @@ test('own messages of a day are the resumed runs, each with its maximum number o
 
 test('a prune with an unknown outcome is a fact of the next run', async () => {
   const { ledger, clock, facts } = await world();
-  const settings = policySettings.parse({
-    name: 'prune',
-    account: ACCOUNT,
-    schedule: '30 3 * * *',
-    select: { resource: 'message-dlq', anyLabel: ['x'], failedBefore: '14d' },
-    action: { type: 'message-dlq.prune' },
-  });
-  const policy = compilePolicy(settings, 'opsd.yaml:1');
+  const policy = policyOf('message-dlq.prune', { name: 'prune', account: ACCOUNT });
   const authority = new Authority({ ledger, clock, facts, killSwitch: () => undefined } as unknown as EngineDeps);
   const run = await ledger.beginRun(planOf({ policy: 'prune' }), NOW);
-  const prune: PruneProposal = {
-    policy: 'prune',
-    account: ACCOUNT,
-    action: 'message-dlq.prune',
-    target: 'prune/1/1',
-    group: '',
-    items: 1,
-    page: 1,
-    filter: { toDate: 1 },
-  };
-  const reserved = await ledger.reserve(run, prune, NOW - 5, []);
+  const reserved = await ledger.reserve(run, pageOf('prune/1/1'), NOW - 5, []);
   if (!reserved.ok) throw new Error(reserved.reason);
   expect(await authority.runFacts(policy, { first: true })).not.toHaveProperty('lastUnknownAt', expect.anything());
   for (const outcome of ['unknown', 'unresolvable'] as const) {

@@ -9,21 +9,35 @@ import type { IdentifiedPlan } from '#foundation/domain/plan.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-import { HOUR, MINUTE, NEVER, policyOf, sentIds, START, world, type World, type WorldOptions } from './world.ts';
+import {
+  deadLetter,
+  HOUR,
+  MINUTE,
+  NEVER,
+  policyOf,
+  sentIds,
+  START,
+  world,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 const ME = { by: 'tom', reason: 'go' };
 const RESUME = { action: 'resume', label: ['billing'] } as const;
 
-type Asked = Partial<ManualRequest>;
+type RequestChange = Partial<ManualRequest>;
 
-async function make(w: World, asked: Asked = {}): Promise<IdentifiedPlan> {
-  const made = await w.engine.planManually({ by: 'ann', reason: 'outage over', selection: RESUME, ...asked }, NEVER);
+const request = async (w: World, asked: RequestChange) =>
+  w.engine.planManually({ by: 'ann', reason: 'outage over', selection: RESUME, ...asked }, NEVER);
+
+async function make(w: World, asked: RequestChange = {}): Promise<IdentifiedPlan> {
+  const made = await request(w, asked);
   if (!made.ok) throw new Error(`${made.code}: ${made.message}`);
   return made.plan as IdentifiedPlan;
 }
 
-async function refusal(w: World, asked: Asked): Promise<string> {
-  const made = await w.engine.planManually({ by: 'ann', reason: 'outage over', selection: RESUME, ...asked }, NEVER);
+async function refusal(w: World, asked: RequestChange): Promise<string> {
+  const made = await request(w, asked);
   return made.ok ? `plan ${made.plan.id}` : `${made.code}: ${made.message}`;
 }
 
@@ -424,9 +438,9 @@ describe('deletes and prunes', () => {
 
   test('of messages go by the ids of failure callbacks', async () => {
     const w = quiet();
-    const dead = { account: 'production', messageId: 'm', learnedAt: START - HOUR, labels: ['billing'] };
-    await w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-1', url: 'https://a.example.com' });
-    await w.ledger.noteDeadLetter({ ...dead, dlqId: 'd-2' });
+    const dead = { learnedAt: START - HOUR, labels: ['billing'] };
+    await deadLetter(w, 'd-1', { ...dead, url: 'https://a.example.com' });
+    await deadLetter(w, 'd-2', dead);
     const plan = await make(w, { selection: { action: 'delete-messages', ids: ['d-1', 'd-9'] } });
     expect(plan.notes.join()).toContain('d-9');
     await w.engine.apply(plan.id, ME, NEVER);

@@ -1,5 +1,6 @@
 /** An engine with its surroundings: real ledger, real actions, a controllable DLQ, and a stopped clock. */
 import { createActions } from '#automate/actions/index.ts';
+import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
 import type { EngineDeps, EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
@@ -191,4 +192,36 @@ export async function planOf(world: World, signal = NEVER, policy = 'resume-bill
   const planned = await world.engine.plan(policy, ASKED, signal);
   if (!planned.ok) throw new Error(planned.message);
   return planned.plan;
+}
+
+/** Event of a request whose code a test adds. */
+export const REQUEST = {
+  type: 'api.request',
+  account: 'production',
+  api: 'message',
+  operation: 'x',
+  method: 'GET',
+  url: 'https://eu.example/v2/logs',
+  durationMs: 1,
+  bytes: 0,
+} as const;
+
+/** Returns the ledger with a method that rejects, as on a full disk. */
+export function failing(ledger: Ledger, method: 'pause' | 'reserve' | 'beginRun' | 'recordOutcome'): Ledger {
+  return { ...ledger, [method]: async () => Promise.reject(new Error('disk full')) };
+}
+
+/** Outcomes of all actions, oldest first. */
+export async function outcomes({ ledger }: World): Promise<(string | undefined)[]> {
+  return (await ledger.recentActions(100)).map(({ outcome }) => outcome).toReversed();
+}
+
+/** Stores a dead letter of a message that failed with 404. */
+export async function deadLetter(
+  { ledger, clock }: World,
+  dlqId: string,
+  over: Partial<DeadLetter> = {},
+): Promise<void> {
+  const common = { account: 'production', messageId: `msg-${dlqId}`, learnedAt: clock.now(), status: 404, labels: [] };
+  await ledger.noteDeadLetter({ ...common, dlqId, ...over });
 }
