@@ -39,6 +39,11 @@ const FIXED_PLANS = ['fixed_1m', 'fixed_10m', 'fixed_100m'] as const;
 
 const OK: ApiResponse = { status: 200, json: 'OK' };
 
+/** Returns a route of the management API. */
+function route(operation: string, method: Route['method'], pattern: string, handle: Route['handle']): Route {
+  return { api: 'management', operation, method, pattern, handle };
+}
+
 export function managementRoutes(deps: ManagementDeps): readonly Route[] {
   return [...accountRoutes(deps), ...indexRoutes(deps)];
 }
@@ -64,67 +69,37 @@ function accountRoutes(deps: ManagementDeps): readonly Route[] {
   }
 
   return [
-    {
-      api: 'management',
-      operation: 'move-to-team',
-      method: 'POST',
-      pattern: `/v2/${product}/move-to-team`,
-      handle(request) {
-        const body = jsonBody(request);
-        const id = textField(body, `${product}_id`);
-        const team = textField(body, 'target_team_id');
-        accountOf(id).customerId = team;
-        return OK;
-      },
-    },
-    {
-      api: 'management',
-      operation: 'set-plan',
-      method: 'POST',
-      pattern: `/v2/${product}/set-plan/:id`,
-      handle(request) {
-        const account = accountOf(request.params['id']!);
-        const plan = plans.get(choiceField(jsonBody(request), 'plan_name', [...plans.keys()]))!;
-        accounts.setPlan(account.id, { plan, now: clock.now() });
-        return OK;
-      },
-    },
-    {
-      api: 'management',
-      operation: 'rotate-token',
-      method: 'POST',
-      pattern: `/v2/${product}/rotate-token/:id`,
-      handle(request) {
-        const account = accountOf(request.params['id']!);
-        // Both tokens change together. The account book compares with these fields, so the old tokens end here.
-        account.token = newToken();
-        account.readOnlyToken = newToken();
-        return { status: 200, json: accountRecord(account, originOf(account), product) };
-      },
-    },
-    {
-      api: 'management',
-      operation: 'update-budget',
-      method: 'PATCH',
-      pattern: `/v2/${product}/update-budget/:id`,
-      handle(request) {
-        const account = accountOf(request.params['id']!);
-        account.budgetUsd = budgetField(jsonBody(request));
-        return OK;
-      },
-    },
-    {
-      api: 'management',
-      operation: 'get-account-stats',
-      method: 'GET',
-      pattern: `/v2/${product}/stats/:id`,
-      handle(request) {
-        const { id } = accountOf(request.params['id']!);
-        const stats = statistics.accountStats(id, periodOf(request), clock.now(), deps.dlqMessageCount(id));
-        const { daily_msgsvc_messages: messages, ...rest } = stats;
-        return { status: 200, json: { ...rest, [`daily_${product}_messages`]: messages } };
-      },
-    },
+    route('move-to-team', 'POST', `/v2/${product}/move-to-team`, (request) => {
+      const body = jsonBody(request);
+      const id = textField(body, `${product}_id`);
+      const team = textField(body, 'target_team_id');
+      accountOf(id).customerId = team;
+      return OK;
+    }),
+    route('set-plan', 'POST', `/v2/${product}/set-plan/:id`, (request) => {
+      const account = accountOf(request.params['id']!);
+      const plan = plans.get(choiceField(jsonBody(request), 'plan_name', [...plans.keys()]))!;
+      accounts.setPlan(account.id, { plan, now: clock.now() });
+      return OK;
+    }),
+    route('rotate-token', 'POST', `/v2/${product}/rotate-token/:id`, (request) => {
+      const account = accountOf(request.params['id']!);
+      // Both tokens change together. The account book compares with these fields, so the old tokens end here.
+      account.token = newToken();
+      account.readOnlyToken = newToken();
+      return { status: 200, json: accountRecord(account, originOf(account), product) };
+    }),
+    route('update-budget', 'PATCH', `/v2/${product}/update-budget/:id`, (request) => {
+      const account = accountOf(request.params['id']!);
+      account.budgetUsd = budgetField(jsonBody(request));
+      return OK;
+    }),
+    route('get-account-stats', 'GET', `/v2/${product}/stats/:id`, (request) => {
+      const { id } = accountOf(request.params['id']!);
+      const stats = statistics.accountStats(id, periodOf(request), clock.now(), deps.dlqMessageCount(id));
+      const { daily_msgsvc_messages: messages, ...rest } = stats;
+      return { status: 200, json: { ...rest, [`daily_${product}_messages`]: messages } };
+    }),
   ];
 }
 
@@ -132,71 +107,41 @@ function indexRoutes({ indexes }: ManagementDeps): readonly Route[] {
   const notFound = (id: string): ApiError => new ApiError(404, `index ${id} not found`);
 
   return [
-    {
-      api: 'management',
-      operation: 'create-index',
-      method: 'POST',
-      pattern: '/v2/search',
-      handle(request) {
-        const body = jsonBody(request);
-        const index = {
-          name: textField(body, 'name'),
-          region: choiceField(body, 'region', INDEX_REGIONS),
-          type: choiceField(body, 'type', INDEX_TYPES),
-          customerId: request.account.customerId,
-        };
-        if (index.type === 'fixed') throw new ApiError(400, 'type fixed is not available at present: free or payg');
-        return { status: 200, json: indexes.create(index) };
-      },
-    },
-    {
-      api: 'management',
-      operation: 'get-index',
-      method: 'GET',
-      pattern: '/v2/search/:id',
-      handle(request) {
-        const id = request.params['id']!;
-        const record = indexes.get(id);
-        if (record === undefined) throw notFound(id);
-        return { status: 200, json: record };
-      },
-    },
-    {
-      api: 'management',
-      operation: 'rename-index',
-      method: 'POST',
-      pattern: '/v2/search/:id/rename',
-      handle(request) {
-        const id = request.params['id']!;
-        if (indexes.get(id) === undefined) throw notFound(id);
-        indexes.rename(id, textField(jsonBody(request), 'name'));
-        return OK;
-      },
-    },
-    {
-      api: 'management',
-      operation: 'transfer-index',
-      method: 'POST',
-      pattern: '/v2/search/:id/transfer',
-      handle(request) {
-        const id = request.params['id']!;
-        if (indexes.get(id) === undefined) throw notFound(id);
-        indexes.transfer(id, textField(jsonBody(request), 'target_account'));
-        return OK;
-      },
-    },
-    {
-      api: 'management',
-      operation: 'get-vector-stats',
-      method: 'GET',
-      pattern: '/v2/vector/index/:id/stats',
-      handle(request) {
-        const id = request.params['id']!;
-        const stats = indexes.vectorStats(id, periodOf(request));
-        if (stats === undefined) throw notFound(id);
-        return { status: 200, json: stats };
-      },
-    },
+    route('create-index', 'POST', '/v2/search', (request) => {
+      const body = jsonBody(request);
+      const index = {
+        name: textField(body, 'name'),
+        region: choiceField(body, 'region', INDEX_REGIONS),
+        type: choiceField(body, 'type', INDEX_TYPES),
+        customerId: request.account.customerId,
+      };
+      if (index.type === 'fixed') throw new ApiError(400, 'type fixed is not available at present: free or payg');
+      return { status: 200, json: indexes.create(index) };
+    }),
+    route('get-index', 'GET', '/v2/search/:id', (request) => {
+      const id = request.params['id']!;
+      const record = indexes.get(id);
+      if (record === undefined) throw notFound(id);
+      return { status: 200, json: record };
+    }),
+    route('rename-index', 'POST', '/v2/search/:id/rename', (request) => {
+      const id = request.params['id']!;
+      if (indexes.get(id) === undefined) throw notFound(id);
+      indexes.rename(id, textField(jsonBody(request), 'name'));
+      return OK;
+    }),
+    route('transfer-index', 'POST', '/v2/search/:id/transfer', (request) => {
+      const id = request.params['id']!;
+      if (indexes.get(id) === undefined) throw notFound(id);
+      indexes.transfer(id, textField(jsonBody(request), 'target_account'));
+      return OK;
+    }),
+    route('get-vector-stats', 'GET', '/v2/vector/index/:id/stats', (request) => {
+      const id = request.params['id']!;
+      const stats = indexes.vectorStats(id, periodOf(request));
+      if (stats === undefined) throw notFound(id);
+      return { status: 200, json: stats };
+    }),
   ];
 }
 

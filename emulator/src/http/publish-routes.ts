@@ -15,28 +15,9 @@ import { randomId } from '../state/ids.ts';
 import { requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import type { Delivery, HeaderPair } from '../state/message.ts';
 import { ApiError } from '../state/api-error.ts';
-import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { ApiRequest, ApiResponse } from './route.ts';
 import { isHttpUrl, type ServiceHeaders } from './service-headers.ts';
 import { withContentType } from '../delivery/wire-names.ts';
-
-export function publishRoutes(context: MessageContext): readonly Route[] {
-  return [
-    {
-      api: 'message',
-      operation: 'publish',
-      method: 'POST',
-      pattern: '/v2/publish/*destination',
-      handle: (request) => publish(context, request),
-    },
-    {
-      api: 'message',
-      operation: 'trigger',
-      method: 'POST',
-      pattern: '/v2/trigger/*workflowUrl',
-      handle: (request) => trigger(context, request),
-    },
-  ];
-}
 
 /** A destination of a publish: one URL, or one endpoint of a group. */
 interface Target {
@@ -45,7 +26,7 @@ interface Target {
   readonly endpointName?: string;
 }
 
-function publish(context: MessageContext, request: ApiRequest): ApiResponse {
+export function publish(context: MessageContext, request: ApiRequest): ApiResponse {
   const state = stateOf(context, request);
   const headers = serviceHeadersOf(context, request, 'publish');
   const destination = request.params['destination']!;
@@ -152,7 +133,7 @@ function resultJson(
   return context.switches.groupPublish === 'object' ? { messages: results } : results;
 }
 
-function trigger(context: MessageContext, request: ApiRequest): ApiResponse {
+export function trigger(context: MessageContext, request: ApiRequest): ApiResponse {
   const state = stateOf(context, request);
   const headers = serviceHeadersOf(context, request, 'trigger');
   const workflowUrl = request.params['workflowUrl']!;

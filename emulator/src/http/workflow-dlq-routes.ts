@@ -7,37 +7,10 @@ import { queryOf, requireReachable, serviceHeadersOf, stateOf, type MessageConte
 import { workflowDeadLetterJson } from './message-json.ts';
 import type { Delivery } from '../state/message.ts';
 import { cursorField, type Query } from './query.ts';
-import type { ApiRequest, ApiResponse, Route } from './route.ts';
+import type { ApiRequest, ApiResponse } from './route.ts';
 import type { ServiceHeaders } from './service-headers.ts';
 
-export function workflowDlqRoutes(context: MessageContext): readonly Route[] {
-  const pattern = '/v2/workflows/dlq';
-  return [
-    {
-      api: 'message',
-      operation: 'list-workflow-dlq',
-      method: 'GET',
-      pattern,
-      handle: (request) => list(context, request),
-    },
-    {
-      api: 'message',
-      operation: 'resume-workflow-dlq',
-      method: 'POST',
-      pattern: `${pattern}/resume`,
-      handle: (request) => resume(context, request),
-    },
-    {
-      api: 'message',
-      operation: 'delete-workflow-dlq',
-      method: 'DELETE',
-      pattern,
-      handle: (request) => remove(context, request),
-    },
-  ];
-}
-
-function list(context: MessageContext, request: ApiRequest): ApiResponse {
+export function listRuns(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'list-workflow-dlq');
   const order = context.switches.dlqOrder;
@@ -55,7 +28,7 @@ function list(context: MessageContext, request: ApiRequest): ApiResponse {
   };
 }
 
-function resume(context: MessageContext, request: ApiRequest): ApiResponse {
+export function resumeRuns(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'resume-workflow-dlq');
   const overrides = readOverrides(context, serviceHeadersOf(context, request, 'resume-workflow-dlq'), request);
@@ -122,7 +95,7 @@ function resumeRun(context: MessageContext, deadLetter: DeadLetter, overrides: O
   return { workflowRunId: run.runId, workflowCreatedAt: run.createdAt };
 }
 
-function remove(context: MessageContext, request: ApiRequest): ApiResponse {
+export function deleteRuns(context: MessageContext, request: ApiRequest): ApiResponse {
   const queue = dlqOf(stateOf(context, request), 'workflowDlq', context.clock.now());
   const query = queryOf(context, request, 'delete-workflow-dlq');
   const { deadLetters, cursor, byIds } = selectForBulk(queue, query, bulkOf(context, query));

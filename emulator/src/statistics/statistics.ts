@@ -10,7 +10,7 @@
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { AccountCounts, PAID, PAID_WORKFLOW } from './account-counts.ts';
 import { accountStatsJson, type AccountStatsJson } from './account-stats.ts';
-import { billingMicroUsd, DEFAULT_PRICES, type PriceTable } from './billing.ts';
+import { MICRO_USD_PER_MESSAGE } from './billing.ts';
 import type { Fact } from './facts.ts';
 import type { PlanBilling } from './plan-billing.ts';
 import { dayOf, daysOfMonth } from './point-time.ts';
@@ -29,22 +29,19 @@ export interface Statistics {
 }
 
 export interface StatisticsOptions {
-  readonly prices?: PriceTable;
   /** Default: every account pays per message, and nothing else. */
   readonly plans?: PlanBilling;
   readonly fractionDigits?: () => FractionDigits;
 }
 
 export function createStatistics(options: StatisticsOptions = {}): Statistics {
-  const prices = options.prices ?? DEFAULT_PRICES;
-  const { plans } = options;
-  const fractionDigits = options.fractionDigits ?? (() => 9 as const);
+  const { plans, fractionDigits = () => 9 } = options;
   const accounts = new Map<string, AccountCounts>();
 
   function messagesMicroUsd(accountId: string, day: number): number {
     const totals = accounts.get(accountId)?.day(day);
     if (totals === undefined) return 0;
-    return billingMicroUsd({ messages: totals[PAID]!, workflowMessages: totals[PAID_WORKFLOW]! }, prices);
+    return (totals[PAID]! + totals[PAID_WORKFLOW]!) * MICRO_USD_PER_MESSAGE;
   }
 
   function billingOf(accountId: string, day: number, now: number): number {

@@ -241,9 +241,7 @@ describe('statistics', () => {
   });
 
   test('billing is each attempt at its price, and days add up to the month', () => {
-    const statistics = createStatistics({
-      prices: { microUsdPer100kMessages: 1_000_000, microUsdPer100kWorkflowMessages: 350_000 },
-    });
+    const statistics = createStatistics();
     statistics.record('acc', attempt(NOW - DAY, 'delivered'), 100_000);
     statistics.record('acc', attempt(NOW, 'failed'), 50_000);
     statistics.record('acc', attempt(NOW, 'retry', true), 100_000);
@@ -251,8 +249,8 @@ describe('statistics', () => {
     statistics.record('acc', { kind: 'created', at: NOW, workflow: false, run: false, bytes: 1 }, 1_000_000);
     statistics.record('acc', { kind: 'canceled', at: NOW, workflow: false }, 1_000_000);
     const stats = statistics.accountStats('acc', '1h', NOW, 0);
-    expect(ys(stats.daily_billings).filter((usd) => usd > 0)).toEqual([1, 0.85]);
-    expect(stats.total_monthly_billing).toBe(1.85);
+    expect(ys(stats.daily_billings).filter((usd) => usd > 0)).toEqual([1, 1.5]);
+    expect(stats.total_monthly_billing).toBe(2.5);
   });
 
   test.each([
