@@ -13,7 +13,7 @@ import { ACTION_TYPES, POLICY_MODES, RUN_OUTCOMES, TRIGGER_KINDS } from '#founda
 import { METRIC_NAMES, labelNamesOf } from '#observe/catalog/catalog.ts';
 import { STORED_STATES } from '#operate/contract/plans.ts';
 import { COMMANDS } from '#operate/cli/index.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
+import { MIGRATIONS } from '#storage/schema.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 

@@ -1,10 +1,8 @@
-/**
- * Schema of a new store: the result of all migrations, in a seventh of their time. A change of it needs a migration too,
- * and the same change of postgres/schema.ts; tests compare them.
- */
-export const SCHEMA = `
-  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+/** Schema of the store, for both databases: postgres/schema.ts translates it. Times are epoch milliseconds. */
 
+const META = 'CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;';
+
+export const TABLES = `
   -- window_ms and sweep: width of the next window, and the current sweep for late entries.
   CREATE TABLE log_aggregation (
     account TEXT PRIMARY KEY, watermark INTEGER NOT NULL, kept_from INTEGER NOT NULL, swept_at INTEGER, entry_mode TEXT,
@@ -178,7 +176,7 @@ export const SCHEMA = `
   -- Conditions, and their pending notifications.
   CREATE TABLE notifications (key TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE TABLE notification_queue (
-    id INTEGER PRIMARY KEY, receiver TEXT NOT NULL, record TEXT NOT NULL, uuid TEXT NOT NULL DEFAULT ''
+    id INTEGER PRIMARY KEY AUTOINCREMENT, receiver TEXT NOT NULL, record TEXT NOT NULL, uuid TEXT NOT NULL DEFAULT ''
   ) STRICT;
   CREATE UNIQUE INDEX notification_queue_uuid ON notification_queue (uuid);
 
@@ -236,3 +234,11 @@ export const SCHEMA = `
     account TEXT NOT NULL, canary TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (account, canary)
   ) STRICT, WITHOUT ROWID;
 `;
+
+export const SCHEMA = META + TABLES;
+
+/**
+ * Schema as numbered steps: step n updates a store from version n - 1 to n. A released step must never be edited. A
+ * change is a new step, which both databases run.
+ */
+export const MIGRATIONS: readonly string[] = [SCHEMA];

@@ -13,16 +13,15 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import type { Database } from './database.ts';
-import { MIGRATIONS } from './migrations.ts';
 import { assertNotMoved } from './moved-store.ts';
-import { SCHEMA } from './schema.ts';
+import { MIGRATIONS } from './schema.ts';
 import { damageOf } from './store-check.ts';
 import { createSqliteDatabase } from './sqlite-database.ts';
 import { transaction } from './sqlite-transaction.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
-import { hasDigests, keepDigests, resetDigests } from './table-digests.ts';
+import { keepDigests, resetDigests } from './table-digests.ts';
 
 export interface Store extends Disposable {
   readonly path: string;
@@ -135,9 +134,8 @@ function openFile(path: string): { readonly db: StoreDatabase; readonly asClosed
 
 /** Creates or updates the schema, within the caller's transaction. */
 function migrate(db: DatabaseSync, version: number, steps: readonly string[]): void {
-  if (version === steps.length && hasDigests(db)) return;
-  const missing = version === 0 && steps === MIGRATIONS ? [SCHEMA] : steps.slice(version);
-  for (const step of missing) db.exec(step);
+  if (version === steps.length) return;
+  for (const step of steps.slice(version)) db.exec(step);
   db.exec(`PRAGMA user_version = ${steps.length}`);
   markOwnStore(db);
   resetDigests(db);

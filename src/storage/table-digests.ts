@@ -5,7 +5,6 @@
  */
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
-import { isMarked } from './store-identity.ts';
 
 /** Mask that keeps sums within the exact integers of JavaScript. */
 const MASK = 2 ** 52 - 1;
@@ -14,9 +13,8 @@ const MASK = 2 ** 52 - 1;
 const SCHEMA = 'sqlite_schema';
 const SCHEMA_COLUMNS = ['type', 'name', 'tbl_name', 'sql'];
 
-/** Keeps the checksums, if the store has them, up to date with all later writes of this connection. */
+/** Keeps the checksums up to date with all later writes of this connection. */
 export function keepDigests(db: DatabaseSync): void {
-  if (!hasDigests(db)) return;
   // Otherwise, rows that a REPLACE removes fire no trigger.
   db.exec('PRAGMA recursive_triggers = ON');
   const triggers = [...tables(db)].map(([table, columns]) => {
@@ -44,10 +42,10 @@ export function resetDigests(db: DatabaseSync): void {
   db.exec(`INSERT INTO table_digests (name, digest) ${digests.join(' UNION ALL ')}`);
 }
 
-/** Returns the tables whose content differs from their checksum; empty for a store without checksums. */
+/** Returns the tables whose content differs from their checksum. */
 export function changedTables(db: DatabaseSync): readonly string[] {
-  // A store with the mark of this program got its checksums in the same transaction.
-  if (!hasDigests(db)) return isMarked(db) ? ['table_digests'] : [];
+  if (db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'table_digests'`).get() === undefined)
+    return ['table_digests'];
   registerFunction(db);
   const rows = db.prepare('SELECT name, digest FROM table_digests').all();
   const known = new Map(rows.map((row) => [String(row['name']), Number(row['digest'])]));
@@ -70,11 +68,6 @@ function hasSequences(db: DatabaseSync): boolean {
      UNION ALL SELECT 1 FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR name NOT IN (SELECT name FROM ids)`,
   );
   return wrong.get() === undefined;
-}
-
-/** Returns true if the store has checksums. Stores of 0.1.0 have none. */
-export function hasDigests(db: DatabaseSync): boolean {
-  return db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'table_digests'`).get() !== undefined;
 }
 
 /** Returns the checksum; undefined for a table that cannot be read. */

@@ -8,7 +8,6 @@ import { backupStore, restoreStore } from '#storage/backup.ts';
 import { markClosed } from '#storage/clean-mark.ts';
 import { returnToSqlite } from '#storage/copy/return-store.ts';
 import { openSqliteSource } from '#storage/copy/sqlite-source.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
 import { createTotals } from '#storage/totals.ts';
 import { openStore, type Store } from '#storage/sqlite.ts';
@@ -185,21 +184,6 @@ describe('the owner of a file', () => {
     expect(() => returnToSqlite(empty)).toThrow(message);
     await expect(openSqliteSource(empty)).rejects.toThrow(message);
     openStore(path)[Symbol.dispose]();
-  });
-
-  test('a store of 0.1.0, which has neither mark nor checksums, opens and gets both', () => {
-    const path = join(tempDir(), 'opsd.db');
-    changeBehind(
-      path,
-      `${MIGRATIONS.slice(0, 3).join(';')}; PRAGMA user_version = 3;
-      INSERT INTO counters VALUES ('production', '${METRIC}', '["x"]', 41)`,
-    );
-    const store = openStore(path);
-    expect(storedCounters(store, 'production')).toEqual([{ metric: METRIC, labels: ['x'], value: 41 }]);
-    expect(store.db.prepare('PRAGMA application_id').get()).toEqual({ application_id: 0x6f_70_73_64 });
-    store[Symbol.dispose]();
-    changeBehind(path, 'UPDATE counters SET value = 42');
-    expect(() => openStore(path)).toThrow(/the content of table counters differs from its checksum/);
   });
 });
 

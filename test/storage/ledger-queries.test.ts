@@ -11,7 +11,7 @@ import { forgettable } from '#storage/ledger-retention.ts';
 import { LAST_RUNS, LAST_STOPS } from '#storage/ledger-runs.ts';
 import { PENDING_WITH_KEY, pendingTriggers } from '#storage/ledger-triggers.ts';
 import { usageQueries } from '#storage/ledger-usage.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
+import { MIGRATIONS } from '#storage/schema.ts';
 import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { raiseTo, resumeOf } from '../support/ledger-facts.ts';
 

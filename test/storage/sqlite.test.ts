@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { backupStore } from '#storage/backup.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
+import { MIGRATIONS } from '#storage/schema.ts';
 import { transaction } from '#storage/sqlite-transaction.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { StoreError } from '#storage/store-error.ts';

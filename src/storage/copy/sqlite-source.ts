@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { auditPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
 import { readHead } from '../audit-head.ts';
 import type { Work } from '../database.ts';
-import { MIGRATIONS } from '../migrations.ts';
+import { MIGRATIONS } from '../schema.ts';
 import { assertNotMoved, markMoved, unmarkMoved } from '../moved-store.ts';
 import { createSqliteDatabase } from '../sqlite-database.ts';
 import { transaction } from '../sqlite-transaction.ts';

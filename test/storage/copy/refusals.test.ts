@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { auditPathOf, segmentsOf } from '#automate/ledger/audit-reader.ts';
 import { moveToPostgres, moveToSqlite } from '#storage/copy/store-copy.ts';
 import { run } from '#storage/database.ts';
-import { MIGRATIONS } from '#storage/migrations.ts';
+import { MIGRATIONS } from '#storage/schema.ts';
 import { createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import { POSTGRES_MIGRATIONS } from '#storage/postgres/schema.ts';
@@ -44,11 +44,6 @@ describe('a store on SQLite', () => {
       'with a newer schema',
       `the store has schema ${newest + 1}, but this program supports schemas only up to ${newest}`,
       (path) => change(path, `PRAGMA user_version = ${newest + 1}`),
-    ],
-    [
-      'with an older schema',
-      `the store has schema ${newest - 1}, and this program copies only schema ${newest}`,
-      (path) => change(path, `PRAGMA user_version = ${newest - 1}`),
     ],
     [
       'with a changed value',

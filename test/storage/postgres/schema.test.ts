@@ -21,9 +21,6 @@ const TYPES: Readonly<Record<string, string>> = {
 const COLUMNS = `SELECT table_name AS "table", column_name AS "column", data_type AS type, is_nullable AS nullable
   FROM information_schema.columns WHERE table_schema = current_schema()`;
 
-const INDEXES = `SELECT tablename AS "table", indexname AS name, indexdef AS definition
-  FROM pg_indexes WHERE schemaname = current_schema()`;
-
 const sorted = (lines: readonly string[]): readonly string[] => lines.toSorted();
 const isShared = ({ table }: Row): boolean => !OWN.includes(String(table));
 
@@ -48,50 +45,6 @@ describe.each(ALL_SERVERS)('%s', (server) => {
     expect(sorted(lines)).toEqual(sorted(expected));
     const tables = new Set(found.map(({ table }) => table));
     expect(OWN.filter((table) => !tables.has(table))).toEqual([]);
-  });
-
-  test('indexes and keys are those of SQLite', async () => {
-    using sqlite = new DatabaseSync(':memory:');
-    sqlite.exec(SCHEMA);
-    const expected = sqlite
-      .prepare(
-        `SELECT t.name AS "table", i.name AS name, i."unique" AS is_unique, i.origin AS origin, i.partial AS partial,
-           (SELECT group_concat(c.name, ', ') FROM pragma_index_info(i.name) AS c) AS columns
-         FROM sqlite_schema AS t JOIN pragma_index_list(t.name) AS i WHERE t.type = 'table'`,
-      )
-      .all()
-      .map(({ table, name, is_unique, origin, partial, columns }) =>
-        [
-          table,
-          origin === 'c' ? name : '',
-          is_unique === 1 ? 'unique' : '',
-          columns,
-          partial === 1 ? 'partial' : '',
-        ].join(),
-      );
-    const ids = sqlite
-      .prepare(
-        `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
-         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%' AND c.pk = 1 AND c.type = 'INTEGER'
-           AND NOT EXISTS (SELECT 1 FROM pragma_index_list(t.name) WHERE origin = 'pk')`,
-      )
-      .all()
-      .map(({ table, column }) => [table, '', 'unique', column, ''].join());
-    const database = await postgresStore(server);
-    const found = (await database.read(all(INDEXES))).filter(isShared).map(({ table, name, definition }) => {
-      const [, unique = '', columns, where] = /^CREATE (UNIQUE )?INDEX .*? USING btree \((.*?)\)( WHERE .*)?$/.exec(
-        String(definition),
-      )!;
-      const isKey = /_(?:pkey|key)$/.test(String(name));
-      return [
-        table,
-        isKey ? '' : name,
-        unique.trim().toLowerCase(),
-        columns,
-        where === undefined ? '' : 'partial',
-      ].join();
-    });
-    expect(sorted(found)).toEqual(sorted([...expected, ...ids]));
   });
 
   test.each([
