@@ -1,6 +1,6 @@
 /** Store of canaries: one row per message, and one row per canary. */
 import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
-import { all, each, get, run } from './database.ts';
+import { each, get, records, run } from './database.ts';
 import { leaseFor, WHOLE, type Scope } from './scope.ts';
 import { accountsOf, isOwn } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
@@ -21,35 +21,24 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: 
   const selectStates = `SELECT record FROM canary_states WHERE ${isOwned} ORDER BY account, canary`;
   return {
     key: (proposed) =>
-      database.transaction(
-        (function* () {
-          yield* run(ADD_KEY, KEY, proposed);
-          return String((yield* get(SELECT_KEY, KEY))?.['value']);
-        })(),
-      ),
+      database.transaction(function* () {
+        yield* run(ADD_KEY, KEY, proposed);
+        return String((yield* get(SELECT_KEY, KEY))?.['value']);
+      }),
     load: () =>
-      database.read(
-        (function* () {
-          const rounds = yield* all(selectRounds, accountsOf(scope));
-          const states = yield* all(selectStates, accountsOf(scope));
-          return {
-            rounds: rounds.map(({ record }) => JSON.parse(String(record)) as RoundRecord),
-            states: states.map(({ record }) => JSON.parse(String(record)) as StateRecord),
-          };
-        })(),
-      ),
+      database.read(function* () {
+        const rounds = yield* records<RoundRecord>(selectRounds, accountsOf(scope));
+        return { rounds, states: yield* records<StateRecord>(selectStates, accountsOf(scope)) };
+      }),
     save: ({ rounds, state, forget = [], relayed }) =>
       database.transaction(
-        (function* () {
-          yield* each(
-            PUT_ROUND,
-            rounds.map((round) => [round.id, round.account, JSON.stringify(round)]),
-          );
+        function* () {
+          yield* each(PUT_ROUND, rounds, (round) => [round.id, round.account, JSON.stringify(round)]);
           if (state !== undefined) yield* run(PUT_STATE, state.account, state.canary, JSON.stringify(state));
           for (const id of forget) yield* run(DELETE_ROUND, id);
           // Only replicas relay requests.
           if (relayed !== undefined) yield* run('DELETE FROM canary_arrivals WHERE id = ?', relayed);
-        })(),
+        },
         rounds[0] && leaseFor(scope, rounds[0].account),
       ),
   };

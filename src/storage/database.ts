@@ -26,6 +26,13 @@ export interface Outcome {
 /** Statements with their results, and what follows from them. */
 export type Work<T> = Generator<Statement, T, Outcome>;
 
+/** Work, or the generator function that makes it. */
+export type Job<T> = Work<T> | (() => Work<T>);
+
+export function workOf<T>(job: Job<T>): Work<T> {
+  return typeof job === 'function' ? job() : job;
+}
+
 /** Expressions that differ between the databases. */
 export interface Dialect {
   readonly name: 'sqlite' | 'postgres';
@@ -44,7 +51,7 @@ export interface Dialect {
 export interface Database {
   readonly dialect: Dialect;
   /** Runs work that only reads. PostgreSQL may show each statement a newer state. */
-  read<T>(work: Work<T>): Promise<T>;
+  read<T>(job: Job<T>): Promise<T>;
   /**
    * Gives `use` a database whose reads see the store at one moment. With PostgreSQL, they share a transaction, and reads
    * that begin together are sent together. With SQLite, reads that begin in one turn of the event loop see one moment.
@@ -58,19 +65,34 @@ export interface Database {
    *
    * @param account account that the work changes. With replicas, the transaction fails if another one owns it.
    */
-  transaction<T>(work: Work<T>, account?: string): Promise<T>;
+  transaction<T>(job: Job<T>, account?: string): Promise<T>;
 }
 
-/** Returns all rows of a query. */
-export function* all(sql: string, ...values: readonly Value[]): Work<readonly Row[]> {
+/** Returns all rows of a query, whose columns have the names and types of the properties of `R`. */
+export function* all<R = Row>(sql: string, ...values: readonly Value[]): Work<readonly R[]> {
   const { rows } = yield { sql, rows: [values] };
-  return rows;
+  return rows as readonly unknown[] as readonly R[];
 }
 
 /** Returns the first row of a query, or of the `RETURNING` of a change. */
-export function* get(sql: string, ...values: readonly Value[]): Work<Row | undefined> {
-  const { rows } = yield { sql, rows: [values] };
-  return rows[0];
+export function* get<R = Row>(sql: string, ...values: readonly Value[]): Work<R | undefined> {
+  return (yield* all<R>(sql, ...values))[0];
+}
+
+/** Returns the values of the column `record`, which is JSON, of all rows of a query. */
+export function* records<T>(sql: string, ...values: readonly Value[]): Work<readonly T[]> {
+  const rows = yield* all<{ readonly record: string }>(sql, ...values);
+  return rows.map(({ record }) => JSON.parse(record) as T);
+}
+
+/** Row whose properties are NULL if they are absent. */
+export type Nullable<T> = {
+  readonly [K in keyof T]-?: Exclude<T[K], undefined> | (undefined extends T[K] ? null : never);
+};
+
+/** Returns a row without the properties that are NULL. */
+export function present<T extends object>(row: Nullable<T>): T {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as T;
 }
 
 /** @returns the number of changed rows */
@@ -80,12 +102,13 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
 }
 
 /**
- * Runs a statement once for each row of values. An `INSERT` has one `VALUES` list with a `?` for each column, because
+ * Runs a statement once for each item, with the values that `valuesOf` returns. An `INSERT` has one `VALUES` list with a `?` for each column, because
  * PostgreSQL gets many rows in one statement. Its rows have different keys if it has an `ON CONFLICT … DO UPDATE`.
  *
  * @returns the number of changed rows
  */
-export function* each(sql: string, rows: readonly (readonly Value[])[]): Work<number> {
+export function* each<T>(sql: string, items: Iterable<T>, valuesOf: (item: T) => readonly Value[]): Work<number> {
+  const rows = Array.from(items, valuesOf);
   if (rows.length === 0) return 0;
   const { changes } = yield { sql, rows };
   return changes;

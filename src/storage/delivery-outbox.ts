@@ -41,10 +41,7 @@ export async function createDeliveryOutbox(
       const kept = lines.slice(0, Math.max(0, mostLines - queued));
       queued += kept.length;
       return {
-        work: each(
-          INSERT,
-          kept.map((line) => [account, line]),
-        ),
+        work: each(INSERT, kept, (line) => [account, line]),
         committed() {
           if (kept.length < lines.length) onDropped(lines.length - kept.length);
           if (kept.length > 0) for (const listener of listeners) listener();
@@ -55,9 +52,9 @@ export async function createDeliveryOutbox(
     async next() {
       const own = isOwn(dialect, scope, '?1');
       const select = `SELECT id, line FROM delivery_lines WHERE ${own} ORDER BY id LIMIT ${LINES_AT_ONCE}`;
-      const rows = await database.read(all(select, accountsOf(scope)));
+      const rows = await database.read(all<{ id: number; line: string }>(select, accountsOf(scope)));
       if (rows.length === 0) return undefined;
-      return { ids: rows.map(({ id }) => Number(id)), text: rows.map(({ line }) => `${String(line)}\n`).join('') };
+      return { ids: rows.map(({ id }) => id), text: rows.map(({ line }) => `${line}\n`).join('') };
     },
     async settle(ids) {
       const { results, lost } = await settleByLease(database, { scope, table: 'delivery_lines', ids }, (own) =>

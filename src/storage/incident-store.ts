@@ -23,7 +23,7 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
   const { dialect } = database;
   const select = `SELECT record, at, by, note FROM incidents LEFT JOIN incident_acknowledgments ON incident = id
     WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
-  const selectMembers = `SELECT account, queue, dlq_id, incident, at FROM incident_members
+  const selectMembers = `SELECT account, queue, dlq_id AS "dlqId", incident, at FROM incident_members
     WHERE (account, queue, dlq_id) > (?2, ?3, ?4) AND ${isOwn(dialect, scope, '?1')}
     ORDER BY account, queue, dlq_id LIMIT ${PART_ROWS}`;
   const remove = `DELETE FROM incidents WHERE id IN ${dialect.members('?1')}`;
@@ -36,71 +36,47 @@ export function createIncidentStore({ database }: Pick<Store, 'database'>, scope
     readMembers: (take) =>
       database.read(
         paged(
-          ({ account = '', queue = '', dlq_id: dlqId = '' } = {}) =>
-            all(selectMembers, accountsOf(scope), account, queue, dlqId),
-          (row) => take(memberOf(row)),
+          (last) =>
+            all<IncidentMember>(
+              selectMembers,
+              accountsOf(scope),
+              last?.account ?? '',
+              last?.queue ?? '',
+              last?.dlqId ?? '',
+            ),
+          take,
         ),
       ),
     commit: ({ account, changed, added, removed, merged, forgotten }) =>
       database.transaction(
-        (function* () {
-          yield* each(
-            PUT,
-            changed.map((incident) => [incident.id, account, JSON.stringify(incident)]),
-          );
-          yield* each(
-            MOVE,
-            merged.map(([from, to]) => [to, account, from]),
-          );
+        function* () {
+          yield* each(PUT, changed, (incident) => [incident.id, account, JSON.stringify(incident)]);
+          yield* each(MOVE, merged, ([from, to]) => [to, account, from]);
           for (const [queue, gone] of Map.groupBy(removed, (member) => member.queue)) {
             yield* run(removeMember, account, queue, JSON.stringify(gone.map(({ dlqId }) => dlqId)));
           }
-          yield* each(
-            PUT_MEMBER,
-            added.map(({ queue, dlqId, incident, at }) => [account, queue, dlqId, incident, at]),
-          );
+          yield* each(PUT_MEMBER, added, ({ queue, dlqId, incident, at }) => [account, queue, dlqId, incident, at]);
           const ended = [...merged.map(([from]) => from), ...forgotten];
           if (ended.length === 0) return;
           yield* run(remove, JSON.stringify(ended));
           yield* run(removeAcknowledgments, JSON.stringify(ended));
           yield* run(removeMembers, account, JSON.stringify(ended));
-        })(),
+        },
         leaseFor(scope, account),
       ),
-    marks: () =>
-      database.read(
-        (function* () {
-          return (yield* all(SELECT_MARKS)).map(({ at, kind, detail }) => ({
-            at: Number(at),
-            kind: String(kind) as IncidentMark['kind'],
-            detail: String(detail),
-          }));
-        })(),
-      ),
+    marks: () => database.read(all<IncidentMark>(SELECT_MARKS)),
     mark: ({ at, kind, detail }) =>
-      database.transaction(
-        (function* () {
-          // Replicas that start at the same time add one mark.
-          yield* get(`SELECT value FROM meta WHERE key = 'instance' ${dialect.locked}`);
-          if ((yield* get(NEWEST_MARK, kind))?.['detail'] === detail) return;
-          yield* run(PUT_MARK, at, kind, detail);
-          yield* run(DROP_MARKS);
-        })(),
-      ),
+      database.transaction(function* () {
+        // Replicas that start at the same time add one mark.
+        yield* get(`SELECT value FROM meta WHERE key = 'instance' ${dialect.locked}`);
+        if ((yield* get(NEWEST_MARK, kind))?.['detail'] === detail) return;
+        yield* run(PUT_MARK, at, kind, detail);
+        yield* run(DROP_MARKS);
+      }),
   };
 }
 
 function incidentOf({ record, at, by, note }: Row): Incident {
   const incident = JSON.parse(String(record)) as Incident;
   return at === null ? incident : { ...incident, acknowledged: { by: String(by), note: String(note), at: Number(at) } };
-}
-
-function memberOf({ account, queue, dlq_id: dlqId, incident, at }: Row): IncidentMember {
-  return {
-    account: String(account),
-    queue: String(queue) as IncidentMember['queue'],
-    dlqId: String(dlqId),
-    incident: String(incident),
-    at: Number(at),
-  };
 }

@@ -1,5 +1,5 @@
 /** Store of the admitted label values. It also retires the totals of evicted values. */
-import type { LabelStore } from '#observe/aggregation/label-store.ts';
+import type { LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
 import { all, each, run } from './database.ts';
 import { leaseFor, WHOLE, type Scope } from './scope.ts';
 import { accountsOf, changeByLease, isOwn } from './scoped-rows.ts';
@@ -15,39 +15,27 @@ export function createLabelStore(
   scope: Scope = WHOLE,
 ): LabelStore {
   const { dialect } = database;
-  const select = `SELECT account, label, value, idle_ms FROM label_values WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
+  const select = `SELECT account, label, value, idle_ms AS "idleMs" FROM label_values WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id`;
   const remove = `DELETE FROM label_values WHERE account = ?1 AND label = ?2 AND value IN ${dialect.members('?3')}`;
   return {
-    async load() {
-      const rows = await database.read(all(select, accountsOf(scope)));
-      return rows.map(({ account, label, value, idle_ms: idleMs }) => ({
-        account: String(account),
-        label: String(label),
-        value: String(value),
-        idleMs: Number(idleMs),
-      }));
-    },
+    load: () => database.read(all<LabelValue>(select, accountsOf(scope))),
     async save(values) {
       // Replicas do not share the values of their own metrics, which have no account. The next owner saves its own.
       await changeByLease(
         database,
         values.filter(({ account }) => account !== '' || scope.accounts === undefined),
         ({ account }) => leaseFor(scope, account),
-        (own) =>
-          each(
-            PUT,
-            own.map(({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]),
-          ),
+        (own) => each(PUT, own, ({ account, label, value, idleMs }) => [account, label, value, Math.round(idleMs)]),
       );
     },
     evict: (account, values, evicted) =>
       totals.retire(account, {
         values: values.flatMap(({ value, totals: places }) => places.map((place) => ({ ...place, value }))),
-        work: (function* () {
+        *work() {
           for (const [label, ofLabel] of Map.groupBy(values, (one) => one.label)) {
             yield* run(remove, account, label, JSON.stringify(ofLabel.map(({ value }) => value)));
           }
-        })(),
+        },
         committed: evicted,
       }),
   };

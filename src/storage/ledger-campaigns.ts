@@ -3,9 +3,9 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import { standIn } from '#automate/ledger/audit-chain.ts';
 import type { Campaigns } from '#automate/ledger/campaigns.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
-import { all, get, run, type Dialect, type Row, type Work } from './database.ts';
+import { all, get, records, run, type Dialect, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf } from './ledger-rows.ts';
+import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
 
 const OPEN = `SELECT record FROM campaigns WHERE state <> 'ended' ORDER BY policy, group_name`;
 const ONE = `SELECT record FROM campaigns WHERE policy = ? AND group_name = ? AND state <> 'ended'`;
@@ -29,17 +29,16 @@ export function createCampaigns({ database, write }: Journal, isOwn: (account: s
   ): Work<ReadonlyMap<string, readonly ActionRecord[]>> {
     if (campaigns.length === 0) return new Map();
     const ids = JSON.stringify(campaigns.map(({ id }) => id));
-    const rows = yield* all(step, ids, JSON.stringify(campaigns.map(({ id, step }) => `${id}#${step}`)));
+    const rows = yield* all<ActionRow>(step, ids, JSON.stringify(campaigns.map(({ id, step }) => `${id}#${step}`)));
     return Map.groupBy(rows.map(actionOf), ({ proposal }) => idOf(proposal));
   }
 
   return {
-    campaigns: async () => (await database.read(all(OPEN))).map(campaignOf).filter(({ account }) => isOwn(account)),
+    campaigns: async () => (await database.read(records<Campaign>(OPEN))).filter(({ account }) => isOwn(account)),
     stepActs: async (campaigns) => database.read(stepActs(campaigns)),
     changeCampaign: async ({ policy, account, group }, change) =>
       write(function* (tell) {
-        const row = yield* get(ONE, policy, group);
-        const before = row && campaignOf(row);
+        const [before] = yield* records<Campaign>(ONE, policy, group);
         const acts = before && (yield* stepActs([before])).get(before.id);
         const after = change(before, acts ?? []);
         if (after === undefined || after === before) return undefined;
@@ -67,10 +66,6 @@ export function createCampaigns({ database, write }: Journal, isOwn: (account: s
         return saved;
       }, account),
   };
-}
-
-function campaignOf(row: Row): Campaign {
-  return JSON.parse(String(row['record'])) as Campaign;
 }
 
 function idOf(proposal: ActionRecord['proposal']): string {

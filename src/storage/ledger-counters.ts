@@ -13,10 +13,7 @@ export function createCounters({ write }: Journal): Counters {
         const rows = (yield* all(COUNTERS_OF, account, metric)).filter((row) => isMeant(counterOf(row).labels));
         const counters = rows.map(counterOf);
         if (counters.length === 0) return counters;
-        yield* each(
-          SET_TO_ZERO,
-          rows.map(({ labels }) => [account, metric, String(labels)]),
-        );
+        yield* each(SET_TO_ZERO, rows, ({ labels }) => [account, metric, String(labels)]);
         const largest = Math.max(...counters.map(({ value }) => value));
         yield* tell({ type: 'counter.reset', account, metric, counters: counters.length, largest, by, reason });
         return counters;

@@ -1,7 +1,7 @@
 /** Dead letters of messages, as reported by failure callbacks. */
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { SignalInbox, Signals } from '#automate/ledger/signals.ts';
-import { all, run } from './database.ts';
+import { records, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
 // A callback may arrive twice; the first arrival of a dead letter counts.
@@ -19,8 +19,7 @@ export function createDeadLetters({
       await database.transaction(run(INSERT, account, dlqId, learnedAt, JSON.stringify(deadLetter)));
     },
     async deadLetters(account, limit) {
-      const rows = await database.read(all(NEWEST, account, limit));
-      return rows.map((row) => JSON.parse(String(row['record'])) as DeadLetter).toReversed();
+      return (await database.read(records<DeadLetter>(NEWEST, account, limit))).toReversed();
     },
     async forgetDeadLetter(account, dlqId) {
       await database.transaction(run(DELETE, account, dlqId), account);

@@ -3,7 +3,7 @@ import type { ActionType } from '#foundation/domain/plan.ts';
 import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
 import { all, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf } from './ledger-rows.ts';
+import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
 
 /** Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. */
 export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
@@ -19,7 +19,7 @@ export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
   histories: `SELECT lineage, count(*) AS known, max(at) AS last_at, max(${jsonNumber('proposal', 'attempt')}) AS attempt
     FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 GROUP BY lineage`,
-  resumes: `SELECT lineage, target, at, ${jsonNumber('proposal', 'failedAt')} AS failed_at FROM intents
+  resumes: `SELECT lineage, target AS "dlqId", at, ${jsonNumber('proposal', 'failedAt')} AS "failedAt" FROM intents
     WHERE account = ?1 AND lineage IN ${members('?2')} AND active = 1 AND action = 'workflow-dlq.resume'`,
   actionsOn: `${ACTIONS} WHERE i.id IN (
       SELECT id FROM intents WHERE target IN ${members('?2')} UNION SELECT id FROM intents WHERE subject IN ${members('?2')}
@@ -31,13 +31,13 @@ export function createHistory({ database }: Journal): History {
   const queries = historyQueries(database.dialect);
 
   /** Reads rows of ids, which may repeat: a set of 100,000 ids would cost more than it saves. */
-  function* rowsOf(
+  function* rowsOf<R = Row>(
     name: keyof typeof queries,
     account: string | undefined,
     ids: Iterable<string>,
-  ): Work<readonly Row[]> {
+  ): Work<readonly R[]> {
     const wanted = [...ids];
-    return wanted.length === 0 ? [] : yield* all(queries[name], account ?? null, JSON.stringify(wanted));
+    return wanted.length === 0 ? [] : yield* all<R>(queries[name], account ?? null, JSON.stringify(wanted));
   }
 
   function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ActionType>> {
@@ -60,13 +60,7 @@ export function createHistory({ database }: Journal): History {
   }
 
   function* resumes(account: string, lineages: Iterable<string>): Work<ReadonlyMap<string, readonly Resume[]>> {
-    const rows = yield* rowsOf('resumes', account, lineages);
-    const found = rows.map((row) => ({
-      lineage: String(row['lineage']),
-      dlqId: String(row['target']),
-      failedAt: Number(row['failed_at']),
-      at: Number(row['at']),
-    }));
+    const found = yield* rowsOf<Resume & { readonly lineage: string }>('resumes', account, lineages);
     return Map.groupBy(found, ({ lineage }) => lineage);
   }
 
@@ -81,7 +75,8 @@ export function createHistory({ database }: Journal): History {
     lineagesOfRuns: async (account, runIds) => database.read(lineagesOfRuns(account, runIds)),
     resumes: async (account, lineages) => database.read(resumes(account, lineages)),
     resumedFrom: async (account, runIds) => database.read(resumedFrom(account, runIds)),
-    actionsOn: async (account, ids) => (await database.read(rowsOf('actionsOn', account, ids))).map(actionOf),
+    actionsOn: async (account, ids) =>
+      (await database.read(rowsOf<ActionRow>('actionsOn', account, ids))).map(actionOf),
   };
 }
 

@@ -10,7 +10,7 @@ import { all, get, run, type Work } from './database.ts';
 import { afterBudgetChanges, budgetChangesOf } from './ledger-budgets.ts';
 import type { Caps } from './ledger-caps.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf, intentOf } from './ledger-rows.ts';
+import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
 import type { StoreTrust } from './ledger-trust.ts';
 
 /** Outcomes that a later reading will replace. */
@@ -24,7 +24,7 @@ const INSERT = `INSERT INTO intents
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`;
 const INSERT_OUTCOME =
   'INSERT INTO outcomes (intent_id, at, outcome, detail, new_run_id, done) VALUES (?, ?, ?, ?, ?, ?)';
-const INTENT = 'SELECT id, at, run_id, epoch, proposal, items, active FROM intents WHERE id = ?';
+const INTENT = 'SELECT at, proposal, items, active FROM intents WHERE id = ?';
 const OUTCOME = 'SELECT outcome FROM outcomes WHERE intent_id = ? ORDER BY id DESC LIMIT 1';
 const CLAIM = 'SELECT id FROM intents WHERE account = ? AND target = ? AND active = 1';
 const OPERATION_CLAIM = 'SELECT operation_id FROM operation_claims WHERE account = ? AND target = ?';
@@ -39,6 +39,13 @@ export const WORK_LIST = {
   oldest: `SELECT i.account, min(i.at) AS at FROM unsettled u CROSS JOIN intents i WHERE i.id = u.intent_id
     GROUP BY i.account`,
 } as const;
+
+interface IntentRow {
+  readonly at: number;
+  readonly proposal: string;
+  readonly items: number;
+  readonly active: 0 | 1;
+}
 
 interface IntentDeps {
   readonly caps: Caps;
@@ -110,16 +117,16 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
       }, proposal.account),
     recordOutcome: async (intentId, account, { at, outcome, detail, newRunId, done, after }) =>
       write(function* (tell) {
-        const row = yield* get(INTENT, intentId);
+        const row = yield* get<IntentRow>(INTENT, intentId);
         if (row === undefined)
           throw new Error(`intent ${intentId} is not in the ledger, so its outcome ${outcome} cannot be stored`);
         if (after !== undefined && after !== ((yield* get(OUTCOME, intentId))?.['outcome'] ?? 'none')) return false;
-        const { proposal, at: intendedAt } = intentOf(row);
+        const { at: intendedAt, items, active } = row;
+        const proposal = JSON.parse(row.proposal) as Proposal;
         yield* run(INSERT_OUTCOME, intentId, at, outcome, detail ?? null, newRunId ?? null, done ?? null);
         if (!OPEN_OUTCOMES.has(outcome)) yield* run('DELETE FROM unsettled WHERE intent_id = ?', intentId);
-        const items = Number(row['items']);
         const kept = itemsKept(proposal, items, { outcome, done });
-        if (row['active'] === 1 && kept < items) {
+        if (active === 1 && kept < items) {
           if (kept > 0) yield* run('UPDATE intents SET items = ? WHERE id = ?', kept, intentId);
           else yield* run('UPDATE intents SET active = 0 WHERE id = ?', intentId);
           yield* caps.giveBack(proposal, intendedAt, items - kept);
@@ -129,7 +136,9 @@ export function createIntents({ database, epoch, write }: Journal, { caps, trust
         return true;
       }, account),
     openActions: async () =>
-      (await database.read(all(WORK_LIST.open))).map(actionOf).filter(({ proposal }) => isOwn(proposal.account)),
+      (await database.read(all<ActionRow>(WORK_LIST.open)))
+        .map(actionOf)
+        .filter(({ proposal }) => isOwn(proposal.account)),
     async oldestOpenAt() {
       const own = (await database.read(all(WORK_LIST.oldest))).filter(({ account }) => isOwn(String(account)));
       return own.length === 0 ? undefined : Math.min(...own.map(({ at }) => Number(at)));

@@ -59,11 +59,7 @@ export function createOperations({ database, write }: Journal, isOwn: (account: 
         const row = yield* get(INSERT, at, operation, account, by, ...dollars);
         const id = Number(row!['id']);
         const dlqIds = claims?.dlqIds;
-        const targets = [...new Set(dlqIds)];
-        yield* each(
-          CLAIM,
-          targets.map((dlqId) => [account, dlqId, claims!.action, id]),
-        );
+        yield* each(CLAIM, new Set(dlqIds), (dlqId) => [account, dlqId, claims!.action, id]);
         yield* tell({ type: 'operation.begun', account, operation, id, keys, by, object, dlqIds });
         return { ok: true, id };
       }, begun.account),

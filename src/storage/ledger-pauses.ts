@@ -1,6 +1,6 @@
 /** Pauses. Each stays active, with its first reason, until an operator lifts it. */
 import { standIn } from '#automate/ledger/audit-chain.ts';
-import { KILL_SWITCH, type Pauses } from '#automate/ledger/pauses.ts';
+import { KILL_SWITCH, type Pause, type Pauses } from '#automate/ledger/pauses.ts';
 import { all, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -19,15 +19,7 @@ export function createPauses({ database, write }: Journal): Pauses {
         const paused = yield* run(INSERT, scope, reason, at, by);
         if (paused > 0) yield* tell({ type: 'pause', scope: told(scope), reason, by });
       }),
-    pauses: async () => {
-      const rows = await database.read(all(ACTIVE));
-      return rows.map(({ scope, reason, at, by }) => ({
-        scope: String(scope),
-        reason: String(reason),
-        at: Number(at),
-        by: String(by),
-      }));
-    },
+    pauses: () => database.read(all<Pause>(ACTIVE)),
     unpause: ({ scope, at, reason, by }) =>
       write(function* (tell) {
         const lifted = yield* all(LIFT, at, reason, by, scope ?? null);

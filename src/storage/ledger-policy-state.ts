@@ -1,5 +1,5 @@
 /** State of policies between their runs: matches, versions and conditions. */
-import type { PolicyMemory } from '#automate/ledger/runs.ts';
+import type { PolicyMemory, Readings } from '#automate/ledger/runs.ts';
 import { all, each, get, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -19,20 +19,14 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
 
   return {
     async firstMatches(policy) {
-      const rows = await database.read(all(MATCHES, policy));
-      return new Map(rows.map((row) => [String(row['dlq_id']), Number(row['at'])]));
+      const rows = await database.read(all<{ dlq_id: string; at: number }>(MATCHES, policy));
+      return new Map(rows.map(({ dlq_id: dlqId, at }) => [dlqId, at]));
     },
     noteMatches: async ({ name: policy, account }, dlqIds, at) =>
-      database.transaction(
-        (function* () {
-          yield* run(deleteOthers, policy, JSON.stringify(dlqIds));
-          yield* each(
-            ADD_MATCH,
-            dlqIds.map((dlqId) => [policy, dlqId, at]),
-          );
-        })(),
-        account,
-      ),
+      database.transaction(function* () {
+        yield* run(deleteOthers, policy, JSON.stringify(dlqIds));
+        yield* each(ADD_MATCH, dlqIds, (dlqId) => [policy, dlqId, at]);
+      }, account),
     async policyVersions(policies) {
       const rows = await database.read(all(versions, JSON.stringify(policies)));
       return new Map(
@@ -45,11 +39,7 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
     async savePolicyVersion({ name, account }, { scope, auditRuns }) {
       await database.transaction(run(PUT_VERSION, name, JSON.stringify(scope), auditRuns), account);
     },
-    async condition(policy) {
-      const row = await database.read(get(CONDITION, policy));
-      if (row === undefined) return undefined;
-      return { since: Number(row['since']), last: Number(row['last']), readings: Number(row['readings']) };
-    },
+    condition: (policy) => database.read(get<Readings>(CONDITION, policy)),
     async saveCondition({ name, account }, condition) {
       if (condition === undefined) await database.transaction(run(DELETE_CONDITION, name), account);
       else {

@@ -1,67 +1,31 @@
 /** Converts rows of the ledger to domain types. */
-import type { Proposal, RunOutcome, Trigger } from '#foundation/domain/plan.ts';
-import type { ActionOutcome, ActionRecord, Intent } from '#automate/ledger/intents.ts';
+import type { Proposal, Trigger } from '#foundation/domain/plan.ts';
+import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
+import { present, type Nullable } from './database.ts';
 
-type Value = string | number | bigint | Uint8Array | null;
-export type Row = Readonly<Record<string, Value>>;
+/** Row whose JSON column is a text. */
+type WithText<T, K extends keyof T> = Nullable<Omit<T, K>> & Readonly<Record<K, string>>;
 
 /** Intents `i` with their newest outcome `o`, if any: the columns of `actionOf`. */
 export const ACTIONS = `
-  SELECT i.id, i.at, i.run_id, i.epoch, i.proposal, o.outcome, o.at AS outcome_at, o.detail,
-    (SELECT new_run_id FROM outcomes WHERE intent_id = i.id AND new_run_id IS NOT NULL LIMIT 1) AS new_run_id,
+  SELECT i.id, i.at, i.run_id AS "runId", i.epoch, i.proposal, o.outcome, o.at AS "outcomeAt", o.detail,
+    (SELECT new_run_id FROM outcomes WHERE intent_id = i.id AND new_run_id IS NOT NULL LIMIT 1) AS "newRunId",
     (SELECT done FROM outcomes WHERE intent_id = i.id AND done IS NOT NULL ORDER BY id DESC LIMIT 1) AS done
   FROM intents i LEFT JOIN outcomes o ON o.id = (SELECT max(id) FROM outcomes WHERE intent_id = i.id)`;
 
-export function intentOf(row: Row): Intent {
-  return {
-    id: Number(row['id']),
-    at: Number(row['at']),
-    runId: Number(row['run_id']),
-    epoch: Number(row['epoch']),
-    proposal: JSON.parse(String(row['proposal'])) as Proposal,
-  };
+export type ActionRow = WithText<ActionRecord, 'proposal'>;
+
+export function actionOf({ proposal, ...row }: ActionRow): ActionRecord {
+  return { ...present<Omit<ActionRecord, 'proposal'>>(row), proposal: JSON.parse(proposal) as Proposal };
 }
 
-export function actionOf(row: Row): ActionRecord {
-  return {
-    ...intentOf(row),
-    ...(row['outcome'] != null && {
-      outcome: String(row['outcome']) as ActionOutcome,
-      outcomeAt: Number(row['outcome_at']),
-    }),
-    ...(row['detail'] != null && { detail: String(row['detail']) }),
-    ...(row['new_run_id'] != null && { newRunId: String(row['new_run_id']) }),
-    ...(row['done'] != null && { done: Number(row['done']) }),
-  };
-}
+/** Columns of `runOf`. */
+export const RUN_COLUMNS = `id, policy, account, at, cause AS "trigger", plan_id AS "planId", finished_at AS "finishedAt",
+  outcome, matched, acted, backlog, detail`;
 
-/** Number in the store that is not known. */
-export const UNKNOWN = -1;
+export type RunRow = WithText<RunRecord, 'trigger'>;
 
-/** Returns the numbers that are known. */
-export function numbersOf({
-  matched = UNKNOWN,
-  backlog = UNKNOWN,
-}: {
-  readonly matched?: number | undefined;
-  readonly backlog?: number | undefined;
-}): { readonly matched?: number; readonly backlog?: number } {
-  return { ...(matched !== UNKNOWN && { matched }), ...(backlog !== UNKNOWN && { backlog }) };
-}
-
-export function runOf(row: Row): RunRecord {
-  return {
-    id: Number(row['id']),
-    policy: String(row['policy']),
-    account: String(row['account']),
-    at: Number(row['at']),
-    trigger: JSON.parse(String(row['cause'])) as Trigger,
-    ...(row['plan_id'] !== '' && { planId: String(row['plan_id']) }),
-    ...(row['finished_at'] != null && { finishedAt: Number(row['finished_at']) }),
-    ...(row['outcome'] != null && { outcome: String(row['outcome']) as RunOutcome }),
-    acted: Number(row['acted']),
-    ...numbersOf({ matched: Number(row['matched']), backlog: Number(row['backlog']) }),
-    ...(row['detail'] != null && { detail: String(row['detail']) }),
-  };
+export function runOf({ trigger, ...row }: RunRow): RunRecord {
+  return { ...present<Omit<RunRecord, 'trigger'>>(row), trigger: JSON.parse(trigger) as Trigger };
 }

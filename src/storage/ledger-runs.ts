@@ -3,21 +3,21 @@ import type { Reports } from '#automate/ledger/reports.ts';
 import type { Runs } from '#automate/ledger/runs.ts';
 import { all, get } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { numbersOf, runOf, UNKNOWN } from './ledger-rows.ts';
+import { RUN_COLUMNS, runOf, type RunRow } from './ledger-rows.ts';
 
 /** Query that finds the policies by index seeks instead of reading every run. */
 export const LAST_RUNS = `
-  WITH RECURSIVE names (policy) AS (
+  WITH RECURSIVE names (name) AS (
     SELECT min(policy) FROM runs
-    UNION ALL SELECT (SELECT min(policy) FROM runs WHERE policy > names.policy) FROM names WHERE policy IS NOT NULL
+    UNION ALL SELECT (SELECT min(policy) FROM runs WHERE policy > name) FROM names WHERE name IS NOT NULL
   )
-  SELECT r.* FROM names JOIN runs r ON r.id = (SELECT max(id) FROM runs WHERE policy = names.policy) ORDER BY r.policy`;
+  SELECT ${RUN_COLUMNS} FROM names JOIN runs ON id = (SELECT max(id) FROM runs WHERE policy = name) ORDER BY policy`;
 
 export const LAST_STOPS =
   'SELECT policy, max(at) AS at FROM runs WHERE stopped_by = ? AND at > ? GROUP BY policy ORDER BY policy';
 
-const NEWEST = 'SELECT * FROM runs ORDER BY id DESC LIMIT ?';
-const NEWEST_OF_POLICY = 'SELECT * FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?';
+const NEWEST = `SELECT ${RUN_COLUMNS} FROM runs ORDER BY id DESC LIMIT ?`;
+const NEWEST_OF_POLICY = `SELECT ${RUN_COLUMNS} FROM runs WHERE policy = ? ORDER BY id DESC LIMIT ?`;
 const INSERT = 'INSERT INTO runs (policy, account, plan_id, at, cause) VALUES (?, ?, ?, ?, ?) RETURNING id';
 const UPDATE = `UPDATE runs SET finished_at = ?, outcome = ?, matched = ?, acted = ?, backlog = ?, detail = ?, stopped_by = ?,
     plan_id = coalesce(?, plan_id)
@@ -27,7 +27,7 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
   return {
     beginRun: async ({ policy, account, id: plan, hash, trigger, effectiveMode, chosen, manual }, at) =>
       write(function* (tell) {
-        const run = Number((yield* get(INSERT, policy, account, plan ?? '', at, JSON.stringify(trigger)))?.['id']);
+        const run = Number((yield* get(INSERT, policy, account, plan ?? null, at, JSON.stringify(trigger)))?.['id']);
         yield* tell({
           type: 'run.begun',
           policy,
@@ -50,24 +50,24 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
         const values = [
           at,
           outcome,
-          matched ?? UNKNOWN,
+          matched ?? null,
           acted,
-          backlog ?? UNKNOWN,
+          backlog ?? null,
           detail ?? null,
           stoppedBy ?? null,
           planId ?? null,
           run,
         ];
         const policy = String((yield* get(UPDATE, ...values))?.['policy']);
-        yield* tell({ type: 'run.finished', policy, account, run, outcome, acted, ...numbersOf({ matched, backlog }) });
+        yield* tell({ type: 'run.finished', policy, account, run, outcome, acted, matched, backlog });
       }, account),
     async lastStops(guard, since) {
-      const rows = await database.read(all(LAST_STOPS, guard, since));
-      return new Map(rows.map((row) => [String(row['policy']), Number(row['at'])]));
+      const rows = await database.read(all<{ policy: string; at: number }>(LAST_STOPS, guard, since));
+      return new Map(rows.map(({ policy, at }) => [policy, at]));
     },
-    lastRuns: async () => (await database.read(all(LAST_RUNS))).map(runOf),
+    lastRuns: async () => (await database.read(all<RunRow>(LAST_RUNS))).map(runOf),
     async runs({ policy, limit }) {
-      const found = policy === undefined ? all(NEWEST, limit) : all(NEWEST_OF_POLICY, policy, limit);
+      const found = policy === undefined ? all<RunRow>(NEWEST, limit) : all<RunRow>(NEWEST_OF_POLICY, policy, limit);
       return (await database.read(found)).map(runOf);
     },
   };

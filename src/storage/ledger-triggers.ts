@@ -72,10 +72,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
     async endTriggers({ name: policy, account }, triggers) {
       if (triggers.length === 0) return;
       await write(function* (tell) {
-        const count = yield* each(
-          END_TRIGGER,
-          triggers.map(({ trigger }) => [policy, trigger.key]),
-        );
+        const count = yield* each(END_TRIGGER, triggers, ({ trigger }) => [policy, trigger.key]);
         if (count > 0) yield* tell({ type: 'trigger.ended', policy, count, reason: 'ran' });
       }, account);
     },
@@ -85,10 +82,7 @@ export function createTriggers({ database, write }: Journal): Triggers {
         const isNew = (yield* run(INSERT_ALERT, receiver, key, name, known, firing, at)) > 0;
         if (!isNew) yield* run(UPDATE_ALERT, name, known, firing, at, receiver, key);
         const ended = isFiring ? [] : yield* all(PENDING_WITH_KEY, key);
-        const count = yield* each(
-          END_OF_ALERT,
-          ended.map(({ policy }) => [String(policy), key]),
-        );
+        const count = yield* each(END_OF_ALERT, ended, ({ policy }) => [String(policy), key]);
         if (count > 0) yield* tell({ type: 'trigger.ended', key, count, reason: 'resolved' });
         return isNew;
       }),

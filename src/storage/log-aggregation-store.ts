@@ -8,15 +8,15 @@ import {
   HOURS_KEPT_MS,
   LogMemory,
   surelyCounted,
-  type EntryMode,
   type HourCounts,
   type LogAggregationState,
   type LogAggregationStore,
   type LogCommit,
   type LogSweep,
+  type OpenMessage,
 } from '#observe/aggregation/log-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, get, run, type Dialect, type Row, type Work } from './database.ts';
+import { all, each, get, present, run, type Dialect, type Nullable, type Row, type Work } from './database.ts';
 import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
 import type { OutboxWrite } from './outbox-write.ts';
@@ -47,10 +47,10 @@ export function createLogAggregationStore(
       await totals.commit(account, () => ({
         increments,
         histograms,
-        work: (function* () {
+        *work() {
           yield* save(commit, known);
           for (const { work } of writes) yield* work;
-        })(),
+        },
         committed: () => known.remember(commit),
       }));
     } catch (error) {
@@ -61,7 +61,7 @@ export function createLogAggregationStore(
   }
 
   return {
-    loadLogState: async (account) => stateOf(await database.read(get(SELECT_STATE, account))),
+    loadLogState: async (account) => stateOf(await database.read(get<StateRow>(SELECT_STATE, account))),
     memory,
     async openRecords(account, messageIds) {
       if (messageIds.length === 0) return new Map();
@@ -87,8 +87,8 @@ export function createLogAggregationStore(
   };
 }
 
-const SELECT_STATE = `SELECT watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at FROM log_aggregation
-  WHERE account = ?`;
+const SELECT_STATE = `SELECT watermark, kept_from AS "keptFrom", swept_at AS "sweptAt", entry_mode AS "entryMode",
+    window_ms AS "windowMs", sweep, proven_at AS "provenAt" FROM log_aggregation WHERE account = ?`;
 const PUT_STATE = `INSERT INTO log_aggregation
   (account, watermark, kept_from, swept_at, entry_mode, window_ms, sweep, proven_at, attempts_since)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -98,7 +98,7 @@ const PUT_STATE = `INSERT INTO log_aggregation
   window_ms = excluded.window_ms, sweep = excluded.sweep, proven_at = excluded.proven_at,
   attempts_since = coalesce(log_aggregation.attempts_since, excluded.attempts_since)`;
 
-const SELECT_OPEN = `SELECT message_id, destination, created, due FROM log_open
+const SELECT_OPEN = `SELECT message_id AS "messageId", destination, created AS "createdAt", due AS "dueAt" FROM log_open
   WHERE account = ? AND message_id > ? ORDER BY message_id LIMIT ${PART_ROWS}`;
 const SELECT_EXPIRED = `SELECT message_id, record FROM log_open
   WHERE account = ? AND expires < ? ORDER BY expires LIMIT ?`;
@@ -127,17 +127,11 @@ function statementsOf(dialect: Dialect) {
   const deleteLeftOpen = `DELETE FROM span_left_open WHERE ${isListed}`;
 
   function* saveOpen({ account, opened = [], closed = [], spans }: LogCommit, { leftOpen }: LogMemory): Work<void> {
-    yield* each(
-      PUT_OPEN,
-      opened.map(({ messageId, expires, destination, createdAt = null, dueAt = null, record }) => {
-        return [account, messageId, expires, destination, createdAt, dueAt, record];
-      }),
-    );
+    yield* each(PUT_OPEN, opened, ({ messageId, expires, destination, createdAt = null, dueAt = null, record }) => {
+      return [account, messageId, expires, destination, createdAt, dueAt, record];
+    });
     if (closed.length > 0) yield* run(deleteOpen, account, JSON.stringify(closed));
-    yield* each(
-      PUT_LEFT_OPEN,
-      (spans?.leftOpen ?? []).map((messageId) => [account, messageId]),
-    );
+    yield* each(PUT_LEFT_OPEN, spans?.leftOpen ?? [], (messageId) => [account, messageId]);
     const gone = closed.filter((messageId) => leftOpen.has(messageId));
     if (gone.length > 0) yield* run(deleteLeftOpen, account, JSON.stringify(gone));
   }
@@ -163,20 +157,13 @@ function* saveState({ account, watermark, keptFrom, sweep, ...commit }: LogCommi
 
 function* saveKeys(commit: LogCommit, kind: 'seen' | 'ended', sliceMs: number): Work<void> {
   const { account, keptFrom, [kind]: keys } = commit;
-  const packed = [...(keys?.packed(keptFrom) ?? [])];
-  yield* each(
-    PUT_KEYS,
-    packed.map(([slice, bytes]) => [account, kind, slice, bytes]),
-  );
+  yield* each(PUT_KEYS, keys?.packed(keptFrom) ?? [], ([slice, bytes]) => [account, kind, slice, bytes]);
   yield* run(FORGET_KEYS, account, kind, Math.floor(keptFrom / sliceMs));
 }
 
 function* saveHours(commit: LogCommit): Work<void> {
   const { account, hours = [] } = commit;
-  yield* each(
-    ADD_TO_HOUR,
-    hours.map(({ hour, state, count }) => [account, hour, state, count]),
-  );
+  yield* each(ADD_TO_HOUR, hours, ({ hour, state, count }) => [account, hour, state, count]);
   yield* run(FORGET_HOURS, account, surelyCounted(commit) - HOURS_KEPT_MS);
 }
 
@@ -184,14 +171,10 @@ function* load(account: string): Work<LogMemory> {
   const memory = new LogMemory();
   yield* loadKeys(account, 'seen', memory.seen);
   yield* loadKeys(account, 'ended', memory.ended);
-  yield* paged(
-    (last) => all(SELECT_OPEN, account, last?.['message_id'] ?? ''),
-    ({ message_id: id, destination, created = null, due = null }) => {
-      memory.open.set(String(id), {
-        destination: String(destination),
-        createdAt: created === null ? undefined : Number(created),
-        dueAt: due === null ? undefined : Number(due),
-      });
+  yield* paged<OpenRow>(
+    (last) => all(SELECT_OPEN, account, last?.messageId ?? ''),
+    ({ messageId, destination, createdAt, dueAt }) => {
+      memory.open.set(messageId, { destination, createdAt: createdAt ?? undefined, dueAt: dueAt ?? undefined });
     },
   );
   for (const { message_id: id } of yield* all(SELECT_LEFT_OPEN, account)) memory.leftOpen.add(String(id));
@@ -207,17 +190,13 @@ function* loadKeys(account: string, kind: 'seen' | 'ended', into: KeySlices): Wo
   }
 }
 
-function stateOf(row: Row | undefined): LogAggregationState {
+type OpenRow = Nullable<Pick<OpenMessage, 'messageId' | 'destination' | 'createdAt' | 'dueAt'>>;
+type StateRow = Nullable<Omit<LogAggregationState, 'sweep'> & { readonly sweep?: string }>;
+
+function stateOf(row: StateRow | undefined): LogAggregationState {
   if (row === undefined) return {};
-  return {
-    watermark: Number(row['watermark']),
-    keptFrom: Number(row['kept_from']),
-    ...(row['swept_at'] !== null && { sweptAt: Number(row['swept_at']) }),
-    ...(row['entry_mode'] !== null && { entryMode: row['entry_mode'] as EntryMode }),
-    ...(row['window_ms'] !== null && { windowMs: Number(row['window_ms']) }),
-    ...(row['proven_at'] !== null && { provenAt: Number(row['proven_at']) }),
-    ...(row['sweep'] !== null && { sweep: JSON.parse(String(row['sweep'])) as LogSweep }),
-  };
+  const { sweep, ...state } = present<Omit<LogAggregationState, 'sweep'> & { readonly sweep?: string }>(row);
+  return { ...state, ...(sweep !== undefined && { sweep: JSON.parse(sweep) as LogSweep }) };
 }
 
 function hoursOf(rows: readonly Row[]): HourCounts {

@@ -40,10 +40,9 @@ export function* saveAttempts(account: string, watermark: number, attempts: read
   for (const { minute, record } of yield* all(SELECT_MINUTES, account, ...border)) {
     stored.set(Number(minute), JSON.parse(String(record)) as MinuteRecord);
   }
-  yield* each(
-    PUT_MINUTE,
-    [...fresh].map(([minute, added]) => [account, minute, JSON.stringify(withAdded(stored.get(minute), added))]),
-  );
+  yield* each(PUT_MINUTE, fresh, ([minute, added]) => {
+    return [account, minute, JSON.stringify(withAdded(stored.get(minute), added))];
+  });
   yield* run(FORGET_MINUTES, account, first);
 }
 

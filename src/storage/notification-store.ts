@@ -6,7 +6,7 @@ import type {
   NotificationStore,
   StoredNotifications,
 } from '#operate/notifications/notification-store.ts';
-import { all, each, run, type Value, type Work } from './database.ts';
+import { all, each, records, run, type Work } from './database.ts';
 import { isInScope, leaseFor, WHOLE, type Scope } from './scope.ts';
 import { changeByLease } from './scoped-rows.ts';
 import type { Store } from './sqlite.ts';
@@ -38,27 +38,19 @@ export function createNotificationStore(
 
   function* change({ kept, removed, queued, settled }: NotificationChanges): Work<void> {
     if (removed.length > 0) yield* run(remove, JSON.stringify(removed.map(({ notification }) => notification.key)));
-    yield* each(
-      PUT,
-      kept.map((one) => [one.notification.key, JSON.stringify(one)]),
-    );
+    yield* each(PUT, kept, (one) => [one.notification.key, JSON.stringify(one)]);
     if (settled.length > 0) yield* run(removeQueued, JSON.stringify(settled.map(({ id }) => id)));
-    yield* each(
-      PUT_QUEUED,
-      queued.map((one) => [one.id, one.receiver, JSON.stringify(one.kept)]),
-    );
+    yield* each(PUT_QUEUED, queued, (one) => [one.id, one.receiver, JSON.stringify(one.kept)]);
   }
 
   return {
     load: () => database.read(read(isOwn)),
     ofStoppedReplicas: () =>
-      database.read(
-        (function* () {
-          const running = new Set((yield* all(SELECT_REPLICAS)).map(({ name }) => name));
-          running.add(scope.replica);
-          return yield* read(({ replica }) => replica !== undefined && !running.has(replica));
-        })(),
-      ),
+      database.read(function* () {
+        const running = new Set((yield* all(SELECT_REPLICAS)).map(({ name }) => name));
+        running.add(scope.replica);
+        return yield* read(({ replica }) => replica !== undefined && !running.has(replica));
+      }),
     async save({ kept, removed, queued, settled }) {
       const leases = [...kept, ...removed, ...[...queued, ...settled].map((one) => one.kept)].map((one) =>
         leaseOf(one.notification),
@@ -81,18 +73,16 @@ export function createNotificationStore(
 }
 
 function* read(isWanted: (notification: Notification) => boolean): Work<StoredNotifications> {
-  const notifications = (yield* all(SELECT)).map(({ record }) => parse(record));
-  const queue = (yield* all(SELECT_QUEUE)).map(({ uuid, receiver, record }) => ({
-    id: String(uuid),
-    receiver: String(receiver),
-    kept: parse(record),
-  }));
+  const notifications = yield* records<KeptNotification>(SELECT);
+  const queue = (yield* all(SELECT_QUEUE)).map((row) => {
+    return {
+      id: String(row['uuid']),
+      receiver: String(row['receiver']),
+      kept: JSON.parse(String(row['record'])) as KeptNotification,
+    };
+  });
   return {
     notifications: notifications.filter(({ notification }) => isWanted(notification)),
     queue: queue.filter(({ kept }) => isWanted(kept.notification)),
   };
-}
-
-function parse(record: Value | undefined): KeptNotification {
-  return JSON.parse(String(record)) as KeptNotification;
 }

@@ -1,5 +1,5 @@
 /** Store of the daily request budgets: one row for each API of an account. */
-import type { RequestUseStore } from '#foundation/domain/request-use.ts';
+import type { RequestUseStore, StoredUse } from '#foundation/domain/request-use.ts';
 import { all, run, type Database } from './database.ts';
 import { WHOLE, type Scope } from './scope.ts';
 import { accountsOf, isOwn } from './scoped-rows.ts';
@@ -13,15 +13,7 @@ export function createRequestUseStore(
 ): RequestUseStore {
   const select = `SELECT account, api, day, used FROM request_use WHERE ${isOwn(database.dialect, scope, '?1')}`;
   return {
-    async load() {
-      const rows = await database.read(all(select, accountsOf(scope)));
-      return rows.map(({ account, api, day, used }) => ({
-        account: String(account),
-        api: String(api),
-        day: Number(day),
-        used: Number(used),
-      }));
-    },
+    load: () => database.read(all<StoredUse>(select, accountsOf(scope))),
     async save({ account, api, day, used }) {
       await database.transaction(run(PUT, account, api, day, used), account);
     },

@@ -71,11 +71,12 @@ export const TABLES = `
     UNIQUE (account, label, value)
   ) STRICT;
 
+  -- matched and backlog are NULL if they are unknown after a run.
   CREATE TABLE runs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    policy TEXT NOT NULL, account TEXT NOT NULL, plan_id TEXT NOT NULL, at INTEGER NOT NULL, cause TEXT NOT NULL,
-    finished_at INTEGER, outcome TEXT, matched INTEGER NOT NULL DEFAULT 0, acted INTEGER NOT NULL DEFAULT 0,
-    backlog INTEGER NOT NULL DEFAULT 0, detail TEXT, stopped_by TEXT
+    policy TEXT NOT NULL, account TEXT NOT NULL, plan_id TEXT, at INTEGER NOT NULL, cause TEXT NOT NULL,
+    finished_at INTEGER, outcome TEXT, matched INTEGER DEFAULT 0, acted INTEGER NOT NULL DEFAULT 0,
+    backlog INTEGER DEFAULT 0, detail TEXT, stopped_by TEXT
   ) STRICT;
   CREATE INDEX runs_policy ON runs (policy, id);
   CREATE INDEX runs_at ON runs (at);

@@ -1,5 +1,5 @@
 /** Store of the statistics aggregations: one transaction per commit, one row per series. */
-import type { SeriesStore } from '#observe/aggregation/series-store.ts';
+import type { SeriesRecord, SeriesStore } from '#observe/aggregation/series-store.ts';
 import { all, each } from './database.ts';
 import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
@@ -11,18 +11,16 @@ export function createSeriesStore({ database }: Pick<Store, 'database'>, totals:
   const select = `SELECT subject, source, series, record FROM series_aggregation
     WHERE account = ?1 AND subject IN ${database.dialect.members('?2')} ORDER BY subject, source, series`;
   return {
-    async loadSeries(account, subjects) {
-      const rows = await database.read(all(select, account, JSON.stringify(subjects)));
-      return rows.map(({ subject, source, series, record }) => ({
-        subject: String(subject),
-        source: String(source),
-        series: String(series),
-        record: String(record),
-      }));
-    },
+    loadSeries: (account, subjects) => database.read(all<SeriesRecord>(select, account, JSON.stringify(subjects))),
     async commitSeries({ account, increments, records }) {
-      const rows = records.map(({ subject, source, series, record }) => [account, subject, source, series, record]);
-      await totals.commit(account, () => ({ increments, work: each(PUT, rows) }));
+      const work = each(PUT, records, ({ subject, source, series, record }) => [
+        account,
+        subject,
+        source,
+        series,
+        record,
+      ]);
+      await totals.commit(account, () => ({ increments, work }));
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Outbox of spans: one row per batch. */
 import type { SpanBatch } from '#observe/aggregation/span-batch.ts';
-import type { SpanOutbox } from '#observe/aggregation/span-outbox.ts';
+import type { SpanOutbox, StoredBatch } from '#observe/aggregation/span-outbox.ts';
 import { all, each, get, type Database, type Work } from './database.ts';
 import type { OutboxWrite } from './outbox-write.ts';
 import { settleByLease } from './outbox-settle.ts';
@@ -31,9 +31,10 @@ export async function createSpanOutbox(
     begin(account, batches) {
       const spans = batches.reduce((sum, batch) => sum + batch.spans, 0);
       queued += spans;
-      const rows = batches.map((one) => [account, one.protocol, one.head, one.body, one.spans, one.madeAt]);
       return {
-        work: each(INSERT, rows),
+        work: each(INSERT, batches, ({ protocol, head, body, spans: count, madeAt }) => {
+          return [account, protocol, head, body, count, madeAt];
+        }),
         committed() {
           if (batches.length === 0) return;
           commits += 1;
@@ -44,18 +45,10 @@ export async function createSpanOutbox(
         failed: () => void (queued -= spans),
       };
     },
-    async next(after = 0) {
-      const row = await database.read(nextRow(database, scope, after));
-      if (row === undefined) return undefined;
-      return {
-        id: Number(row['id']),
-        account: String(row['account']),
-        protocol: row['protocol'] as SpanBatch['protocol'],
-        head: String(row['head']),
-        body: row['body'] as Uint8Array,
-        spans: Number(row['spans']),
-        madeAt: Number(row['made_at']),
-      };
+    next(after = 0) {
+      const select = `SELECT id, account, protocol, head, body, spans, made_at AS "madeAt" FROM span_outbox
+        WHERE id > ?2 AND ${isOwn(database.dialect, scope, '?1')} ORDER BY id LIMIT 1`;
+      return database.read(get<StoredBatch>(select, accountsOf(scope), after));
     },
     async settle(ids) {
       const before = commits;
@@ -79,12 +72,6 @@ export async function createSpanOutbox(
 }
 
 type Rows = Pick<Database, 'dialect'>;
-
-function* nextRow({ dialect }: Rows, scope: Scope, after: number) {
-  const select = `SELECT id, account, protocol, head, body, spans, made_at FROM span_outbox
-    WHERE id > ?2 AND ${isOwn(dialect, scope, '?1')} ORDER BY id LIMIT 1`;
-  return yield* get(select, accountsOf(scope), after);
-}
 
 function* oldest({ dialect }: Rows, scope: Scope): Work<number | undefined> {
   const select = `SELECT made_at FROM span_outbox WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id LIMIT 1`;

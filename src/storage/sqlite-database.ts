@@ -1,7 +1,7 @@
 /** Database on SQLite. The connection runs the work of a transaction in one go. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { Database, Dialect, Outcome, Row, Statement, Work } from './database.ts';
+import { workOf, type Database, type Dialect, type Job, type Outcome, type Row, type Statement } from './database.ts';
 import { transaction } from './sqlite-transaction.ts';
 
 const SQLITE: Dialect = {
@@ -22,7 +22,7 @@ interface Prepared {
 
 export interface SqliteDatabase extends Database {
   /** Runs work now, within the caller's transaction if there is one. */
-  now<T>(work: Work<T>): T;
+  now<T>(job: Job<T>): T;
 }
 
 export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
@@ -43,7 +43,8 @@ export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
     return { rows: [], changes };
   }
 
-  function now<T>(work: Work<T>): T {
+  function now<T>(job: Job<T>): T {
+    const work = workOf(job);
     let step = work.next();
     while (step.done !== true) {
       let outcome: Outcome;
@@ -61,12 +62,12 @@ export function createSqliteDatabase(db: DatabaseSync): SqliteDatabase {
   const database: SqliteDatabase = {
     dialect: SQLITE,
     now,
-    read: async (work) => now(work),
+    read: async (job) => now(job),
     async view(use, signal) {
       signal?.throwIfAborted();
       return use(database);
     },
-    transaction: async (work) => transaction(db, () => now(work)),
+    transaction: async (job) => transaction(db, () => now(job)),
   };
   return database;
 }

@@ -14,12 +14,12 @@ import {
 } from '#observe/aggregation/totals.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
-import { all, each, run, type Dialect, type Row, type Value, type Work } from './database.ts';
+import { all, each, run, workOf, type Dialect, type Job, type Row, type Value, type Work } from './database.ts';
 import type { Store } from './sqlite.ts';
 
 /** Change of an account: what it adds to the totals, and what else its transaction has. */
 interface Change extends Partial<Omit<TotalsAdded, 'account'>> {
-  readonly work?: Work<unknown>;
+  readonly work?: Job<unknown>;
   /** Called after the commit, before the account's next change. */
   readonly committed?: () => void;
 }
@@ -53,7 +53,7 @@ export interface StoredTotals extends TotalsStore {
 interface Retirement {
   readonly values: readonly RetiredValue[];
   /** Further statements of the transaction. */
-  readonly work: Work<void>;
+  readonly work: Job<void>;
   readonly committed: () => void;
 }
 
@@ -83,21 +83,18 @@ export function createTotals(
     return getOrAdd(turns, account, () => new OneByOne()).run(work);
   }
 
-  function transaction(account: string, work: Work<void>): Promise<void> {
-    return database.transaction(work, account === OWN ? undefined : account);
+  function transaction(account: string, job: Job<void>): Promise<void> {
+    return database.transaction(job, account === OWN ? undefined : account);
   }
 
   async function commitNow(account: string, change: Change): Promise<void> {
     const { increments = [], histograms = [], work, committed } = change;
     try {
-      await transaction(
-        account,
-        (function* () {
-          if (work !== undefined) yield* work;
-          yield* addCounters(account, increments);
-          yield* addHistograms(account, histograms);
-        })(),
-      );
+      await transaction(account, function* () {
+        if (work !== undefined) yield* workOf(work);
+        yield* addCounters(account, increments);
+        yield* addHistograms(account, histograms);
+      });
     } catch (error) {
       onFailure(error);
       throw error;
@@ -120,13 +117,10 @@ export function createTotals(
     },
     retire: (account, { values, work, committed }) =>
       inTurn(account, async () => {
-        await transaction(
-          account,
-          (function* () {
-            yield* work;
-            yield* retireAll(account, values);
-          })(),
-        );
+        await transaction(account, function* () {
+          yield* workOf(work);
+          yield* retireAll(account, values);
+        });
         committed();
       }),
     reset: (account, work) =>
@@ -180,7 +174,7 @@ function changesOf(dialect: Dialect) {
       if (known === undefined) sums.set(`${metric}${text}`, [account, metric, text, by]);
       else known[3] += by;
     }
-    yield* each(ADD_TO_COUNTER, [...sums.values()]);
+    yield* each(ADD_TO_COUNTER, sums.values(), (row) => row);
   }
 
   function* addHistograms(account: string, histograms: readonly HistogramValue[]): Work<void> {
@@ -195,7 +189,7 @@ function changesOf(dialect: Dialect) {
         rows.push([account, metric, labels, JSON.stringify(buckets), sum]);
       }
     }
-    yield* each(PUT_HISTOGRAM, rows);
+    yield* each(PUT_HISTOGRAM, rows, (row) => row);
   }
 
   function* retireAll(account: string, values: readonly RetiredValue[]): Work<void> {

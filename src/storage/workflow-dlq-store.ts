@@ -6,7 +6,7 @@ import {
   type WorkflowDlqAggregationStore,
 } from '#observe/aggregation/workflow-dlq-store.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import { all, each, get, run, type Row, type Work } from './database.ts';
+import { all, each, get, present, run, type Nullable, type Work } from './database.ts';
 import { loadedOnce } from './loaded-once.ts';
 import { PART_ROWS, paged } from './paged.ts';
 import type { StoredTotals } from './totals.ts';
@@ -15,7 +15,8 @@ import type { Store } from './sqlite.ts';
 const SELECT_LISTED = 'SELECT listed_at FROM workflow_dlq_aggregation WHERE account = ?';
 const PUT_LISTED = `INSERT INTO workflow_dlq_aggregation (account, listed_at) VALUES (?, ?)
   ON CONFLICT (account) DO UPDATE SET listed_at = excluded.listed_at`;
-const SELECT_RUNS = `SELECT dlq_id, workflow, created, run_id, missed_since, left_at FROM workflow_dlq_runs
+const SELECT_RUNS = `SELECT dlq_id AS "dlqId", workflow, created AS "createdAt", run_id AS "workflowRunId",
+    missed_since AS "missedSince", left_at AS "leftAt" FROM workflow_dlq_runs
   WHERE account = ? AND dlq_id > ? ORDER BY dlq_id LIMIT ${PART_ROWS}`;
 const PUT_RUN = `INSERT INTO workflow_dlq_runs (account, dlq_id, workflow, created, run_id, missed_since, left_at)
   VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -33,12 +34,9 @@ export function createWorkflowDlqStore(
     if (listedAt !== undefined) yield* run(PUT_LISTED, account, listedAt);
     // The last change of a run counts.
     const runs = new Map(changed.map((one) => [one.dlqId, one]));
-    yield* each(
-      PUT_RUN,
-      [...runs.values()].map(({ dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt }) => {
-        return [account, dlqId, workflow, createdAt, workflowRunId ?? null, missedSince ?? null, leftAt ?? null];
-      }),
-    );
+    yield* each(PUT_RUN, runs.values(), ({ dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt }) => {
+      return [account, dlqId, workflow, createdAt, workflowRunId ?? null, missedSince ?? null, leftAt ?? null];
+    });
     if (forgotten.length > 0) yield* run(forget, account, JSON.stringify(forgotten));
   }
 
@@ -62,32 +60,13 @@ function* load(account: string): Work<WorkflowDlqMemory> {
   memory.listedAt = listed === undefined ? undefined : Number(listed['listed_at']);
   // All runs of a workflow share one string.
   const names = new Map<string, string>();
-  yield* paged(
-    (last) => all(SELECT_RUNS, account, last?.['dlq_id'] ?? ''),
+  yield* paged<Nullable<KnownRun>>(
+    (last) => all(SELECT_RUNS, account, last?.dlqId ?? ''),
     (row) => {
-      const name = String(row['workflow']);
-      const workflow = getOrAdd(names, name, () => name);
+      const workflow = getOrAdd(names, row.workflow, () => row.workflow);
       memory.workflows.add(workflow);
-      memory.runs.set(String(row['dlq_id']), runOf(row, workflow));
+      memory.runs.set(row.dlqId, { ...present<KnownRun>(row), workflow });
     },
   );
   return memory;
-}
-
-function runOf(row: Row, workflow: string): KnownRun {
-  const {
-    dlq_id: dlqId,
-    created,
-    run_id: runId = null,
-    missed_since: missedSince = null,
-    left_at: leftAt = null,
-  } = row;
-  return {
-    dlqId: String(dlqId),
-    workflow,
-    createdAt: Number(created),
-    ...(runId !== null && { workflowRunId: String(runId) }),
-    ...(missedSince !== null && { missedSince: Number(missedSince) }),
-    ...(leftAt !== null && { leftAt: Number(leftAt) }),
-  };
 }

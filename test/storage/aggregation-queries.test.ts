@@ -1,6 +1,6 @@
 /** No statement of the aggregations reads a whole table, except once at the start of the process. */
 import { expect, test } from 'vitest';
-import type { Database, Work } from '#storage/database.ts';
+import { workOf, type Database, type Work } from '#storage/database.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
 import { runAggregations } from '../support/all-aggregations.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -30,8 +30,8 @@ async function statements(): Promise<{ readonly sql: ReadonlySet<string>; readon
   }
   const database: Database = {
     ...store.database,
-    read: (work) => store.database.read(recorded(work)),
-    transaction: (work, account) => store.database.transaction(recorded(work), account),
+    read: (work) => store.database.read(recorded(workOf(work))),
+    transaction: (work, account) => store.database.transaction(recorded(workOf(work)), account),
   };
   await runAggregations(database);
   await createIncidentStore({ database }).readMembers(() => undefined);

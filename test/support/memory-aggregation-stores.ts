@@ -30,7 +30,7 @@ function storesOver(store: Store, lines: string[]): MemoryStores {
   const totals = createTotals(store);
   const deliveries: Pick<StoredDeliveryOutbox, 'begin'> = {
     begin: (_account, written) => ({
-      work: each('', []),
+      work: each('', [], () => []),
       committed: () => void lines.push(...written),
       failed: () => undefined,
     }),

@@ -10,7 +10,7 @@ import type { EntryMode, LogMemory, OpenMessage } from './log-store.ts';
 import type { MessageProgress } from './message-trace.ts';
 import type { SpanBatch, SpansOfCommit } from './span-batch.ts';
 
-interface StoredBatch extends SpanBatch {
+export interface StoredBatch extends SpanBatch {
   readonly id: number;
   readonly account: string;
 }

@@ -108,7 +108,7 @@ export function* readMeta(): Work<ReadonlyMap<string, string>> {
 }
 
 export function* writeMeta(meta: ReadonlyMap<string, string>): Work<void> {
-  yield* each('INSERT INTO meta (key, value) VALUES (?, ?)', [...meta]);
+  yield* each('INSERT INTO meta (key, value) VALUES (?, ?)', meta, (pair) => pair);
 }
 
 /** Passes all rows of a table to `take`, a part at a time. */
@@ -134,36 +134,20 @@ function* read(select: string, take: (rows: readonly Readonly<Record<string, Val
 
 /** @throws {StoreError} if a line is not a record */
 export function* writeAudit(lines: readonly string[]): Work<void> {
-  const rows = lines.map((line) => {
+  const insert = 'INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
+  yield* each(insert, lines, (line) => {
     const record = parseRecord(line);
     if (typeof record === 'string') throw new StoreError(`the audit log was changed during the copy: ${record}`);
     const { sequence, time, type, account = null, policy = null, hash } = record;
     return [sequence, Date.parse(time), type, account, policy, line, hash];
   });
-  yield* each(
-    'INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    rows,
-  );
 }
 
 const ID_COLUMNS = `SELECT table_name AS name, column_name AS "column",
     pg_get_serial_sequence(quote_ident(table_name), column_name) AS sequence
   FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES' ORDER BY table_name`;
 
-interface IdColumn {
-  readonly name: string;
-  readonly column: string;
-  readonly sequence: string;
-}
-
-function* idColumns(): Work<readonly IdColumn[]> {
-  const rows = yield* all(ID_COLUMNS);
-  return rows.map(({ name, column, sequence }) => ({
-    name: String(name),
-    column: String(column),
-    sequence: String(sequence),
-  }));
-}
+const idColumns = () => all<Readonly<Record<'name' | 'column' | 'sequence', string>>>(ID_COLUMNS);
 
 /** Returns the last assigned ids by the table. */
 export function* readLastIds(): Work<ReadonlyMap<string, number>> {

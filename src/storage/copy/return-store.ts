@@ -28,12 +28,10 @@ export function returnToSqlite(path: string): string | undefined {
 
 /** @returns place of the other store; undefined if the store was not moved */
 export function returnToPostgres(database: PostgresDatabase): Promise<string | undefined> {
-  return database.transaction(
-    (function* () {
-      yield* assertSchemaOf(database.place);
-      return yield* returned();
-    })(),
-  );
+  return database.transaction(function* () {
+    yield* assertSchemaOf(database.place);
+    return yield* returned();
+  });
 }
 
 function* returned(): Work<string | undefined> {

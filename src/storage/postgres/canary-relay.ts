@@ -1,6 +1,6 @@
 /** Requests to canaries that reached another replica than the owner of their account. */
 import type { CanaryRelay, Relayed } from '#observe/canary/relay.ts';
-import { all, each, get, run, type Database } from '../database.ts';
+import { all, each, get, records, run, type Database } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
 
 /** Time after which no one applies a request any more: its canary is not configured. */
@@ -16,18 +16,15 @@ const DELETE_OLD = `DELETE FROM canary_arrivals WHERE at < ${DATABASE_CLOCK} - $
 export function createCanaryRelay(database: Database): CanaryRelay {
   return {
     async sizeOf({ account, canary }, nonce) {
-      const rows = await database.read(all(SIZE, account, nonce));
-      const rounds = rows.map(({ record }) => JSON.parse(String(record)) as Record<string, unknown>);
+      const rounds = await database.read(records<Record<string, unknown>>(SIZE, account, nonce));
       const found = rounds.find((round) => round['nonce'] === nonce && round['canary'] === canary);
       return found && Number(found['bytes']);
     },
     put: ({ account, canary }, fact) =>
-      database.transaction(
-        (function* () {
-          yield* run(DELETE_OLD);
-          return Number((yield* get(PUT, account, canary, JSON.stringify(fact)))?.['id']);
-        })(),
-      ),
+      database.transaction(function* () {
+        yield* run(DELETE_OLD);
+        return Number((yield* get(PUT, account, canary, JSON.stringify(fact)))?.['id']);
+      }),
     async read({ account, canary }) {
       const rows = await database.read(all(READ, account, canary));
       return rows.map(({ id, ago, fact }) => ({
@@ -37,13 +34,7 @@ export function createCanaryRelay(database: Database): CanaryRelay {
       }));
     },
     async delete(ids) {
-      if (ids.length > 0)
-        await database.transaction(
-          each(
-            DELETE,
-            ids.map((id) => [id]),
-          ),
-        );
+      if (ids.length > 0) await database.transaction(each(DELETE, ids, (id) => [id]));
     },
   };
 }

@@ -112,10 +112,7 @@ export function createCommandTable(now = DATABASE_CLOCK): CommandTable {
 
   return {
     *publish(keys, key) {
-      yield* each(
-        PUBLISH,
-        keys.map(({ account, epoch }) => [account, epoch, key]),
-      );
+      yield* each(PUBLISH, keys, ({ account, epoch }) => [account, epoch, key]);
     },
     *taker(account) {
       const row = yield* get(taker, account);

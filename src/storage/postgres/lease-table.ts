@@ -59,8 +59,7 @@ interface Survey {
 export const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
 
 const LEASES = `SELECT account, owner, epoch,
-    CASE WHEN EXISTS (SELECT 1 FROM replicas WHERE id = owner) AND epoch > ${ENDED_EPOCHS} THEN 1 ELSE 0 END
-      AS is_owner_alive
+    EXISTS (SELECT 1 FROM replicas WHERE id = owner) AND epoch > ${ENDED_EPOCHS} AS is_owner_alive
   FROM leases ORDER BY account`;
 
 /** Waits for no change of the account in progress: the next attempt is soon. */
@@ -125,10 +124,8 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
       const leases = yield* all(LEASES);
       const known = new Set(leases.map(({ account }) => account));
       const added = accounts.filter((account) => !known.has(account));
-      yield* each(
-        'INSERT INTO leases (account, owner, epoch) VALUES (?, NULL, 0) ON CONFLICT (account) DO NOTHING',
-        added.map((account) => [account]),
-      );
+      const insert = 'INSERT INTO leases (account, owner, epoch) VALUES (?, NULL, 0) ON CONFLICT (account) DO NOTHING';
+      yield* each(insert, added, (account) => [account]);
       return {
         replicas: replicas.map(memberOf),
         leases: [

@@ -3,7 +3,7 @@ import type { PoolClient, QueryResult } from 'pg';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Secret } from '#foundation/platform/secret.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
-import type { Database, Row, Work } from '../database.ts';
+import type { Database, Job, Row } from '../database.ts';
 import { StoreError } from '../store-error.ts';
 import { openPool, placeOf } from './connections.ts';
 import { createViews } from './read-views.ts';
@@ -79,13 +79,13 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     return row;
   }
 
-  async function transaction<T>(work: Work<T>, account?: string): Promise<T> {
+  async function transaction<T>(job: Job<T>, account?: string): Promise<T> {
     /** Set from the moment at which the transaction may be committed. */
     let pending: { readonly begun: Row; readonly result: T } | undefined;
     try {
       return await connected(async (client) => {
         const begun = await begin(client, account);
-        const result = await drive(client, work);
+        const result = await drive(client, job);
         pending = { begun, result };
         await commit(client);
         return result;
@@ -118,9 +118,9 @@ export function openPostgres({ url, name, poolSize, clock, epochOf }: PostgresOp
     return undefined;
   }
 
-  const read = <T>(work: Work<T>): Promise<T> =>
+  const read = <T>(job: Job<T>): Promise<T> =>
     connected(async (client) => {
-      const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, work)]);
+      const [, result] = await together<[unknown, T]>([client.query(READ), drive(client, job)]);
       await commit(client);
       return result;
     });

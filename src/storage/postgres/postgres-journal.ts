@@ -51,21 +51,18 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
 
   async function change<T>(work: Parameters<typeof write<T>>[0], account: string | undefined): Promise<T> {
     let told: AuditHead | undefined;
-    const result = await database.transaction(
-      (function* () {
-        yield* lockFor('audit');
-        // A process that was paused during the move does not know of it.
-        yield* assertNotMoved('storage.postgres');
-        const after = yield* readHead();
-        assertNotBehind(after);
-        return yield* work(function* (entry) {
-          if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
-          told = yield* append(entry, { instance, epoch, now: clock.now(), after });
-          if (WAKING.has(entry.type) && entry['by'] !== 'engine') yield* notify('ledger', String(epoch));
-        });
-      })(),
-      account,
-    );
+    const result = await database.transaction(function* () {
+      yield* lockFor('audit');
+      // A process that was paused during the move does not know of it.
+      yield* assertNotMoved('storage.postgres');
+      const after = yield* readHead();
+      assertNotBehind(after);
+      return yield* work(function* (entry) {
+        if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
+        told = yield* append(entry, { instance, epoch, now: clock.now(), after });
+        if (WAKING.has(entry.type) && entry['by'] !== 'engine') yield* notify('ledger', String(epoch));
+      });
+    }, account);
     // Responses to two commits may arrive in another order.
     if (told !== undefined && told.sequence > (seen?.sequence ?? 0)) seen = told;
     return result;
@@ -73,12 +70,12 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
 
   /** Makes other processes wait for an operator: they cannot know what the database has lost. */
   async function distrust(reason: string): Promise<void> {
-    const stored = (function* (): Work<void> {
+    const stored = function* (): Work<void> {
       yield* lockFor('audit');
       const after = yield* readHead();
       if ((yield* run(DISTRUST, MUST_ADOPT, reason)) === 0) return;
       yield* append({ type: DISTRUSTED, reason }, { instance, epoch, now: clock.now(), after });
-    })();
+    };
     // Each later change of this process fails as well, and tries again.
     await database.transaction(stored).catch(() => undefined);
   }

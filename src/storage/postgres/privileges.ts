@@ -28,12 +28,7 @@ const MOST_NAMED = 3;
 
 /** Returns what the role lacks on the tables that exist; undefined if it lacks nothing. */
 export function* missingPrivileges(): Work<MissingPrivileges | undefined> {
-  const rows = (yield* all(MISSING)).map((row) => ({
-    role: String(row['role']),
-    schema: String(row['schema']),
-    table: String(row['table']),
-    privileges: String(row['privileges']),
-  }));
+  const rows = yield* all<Readonly<Record<'role' | 'schema' | 'table' | 'privileges', string>>>(MISSING);
   const [first] = rows;
   if (first === undefined) return undefined;
   const { role, schema } = first;

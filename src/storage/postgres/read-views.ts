@@ -54,7 +54,7 @@ export function createViews(deps: ViewDeps): Database['view'] {
       };
       const database: Database = {
         dialect: POSTGRES,
-        read: (work) => drive(client, work, check),
+        read: (job) => drive(client, job, check),
         view: (within) => within(database),
         transaction,
       };

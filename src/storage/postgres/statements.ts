@@ -1,6 +1,6 @@
 /** Runs statements of the stores on one connection. */
 import type { ClientBase } from 'pg';
-import type { Outcome, Row, Statement, Value, Work } from '../database.ts';
+import { workOf, type Job, type Outcome, type Row, type Statement, type Value } from '../database.ts';
 import { translate, type Translated } from './translate.ts';
 import { parameterOf } from './values.ts';
 
@@ -16,7 +16,8 @@ const MOST_SENT = 100;
  *
  * @param check called before each statement; the work gets its error
  */
-export async function drive<T>(client: ClientBase, work: Work<T>, check?: () => void): Promise<T> {
+export async function drive<T>(client: ClientBase, job: Job<T>, check?: () => void): Promise<T> {
+  const work = workOf(job);
   let step = work.next();
   while (step.done !== true) {
     let outcome: Outcome;

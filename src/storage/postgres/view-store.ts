@@ -50,10 +50,7 @@ function* readView(account: string, wanted: (body: Uint8Array) => readonly strin
 
 function* writeView({ account, body, added, slices }: NewView): Work<void> {
   yield* run(NOT_AWAITED);
-  yield* each(
-    PUT_SLICE,
-    [...added].map(([id, bytes]) => [account, id, bytes]),
-  );
+  yield* each(PUT_SLICE, added, ([id, bytes]) => [account, id, bytes]);
   if (slices !== undefined) yield* run(DROP_SLICES, account, JSON.stringify(slices));
   yield* run(PUT, account, body);
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { moveToPostgres, moveToSqlite, type CopyWatch } from '#storage/copy/store-copy.ts';
 import { returnToPostgres, returnToSqlite } from '#storage/copy/return-store.ts';
-import { all, get, run } from '#storage/database.ts';
+import { all, get, run, workOf } from '#storage/database.ts';
 import { verifyTable } from '#storage/postgres/audit-table.ts';
 import { migrate } from '#storage/postgres/migrate.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
@@ -128,12 +128,10 @@ describe.each(SERVERS)('%s', (server) => {
     const full: PostgresDatabase = {
       ...database,
       transaction: (work) =>
-        database.transaction(
-          (function* () {
-            yield* work;
-            throw new Error('no space left on device');
-          })(),
-        ),
+        database.transaction(function* () {
+          yield* workOf(work);
+          throw new Error('no space left on device');
+        }),
     };
     await expect(moveToPostgres(path, full, WATCH)).rejects.toThrow('no space left');
     expect(await database.read(all('SELECT 1 FROM pg_tables WHERE schemaname = current_schema()'))).toEqual([]);

@@ -42,12 +42,7 @@ describe.each(Object.keys(OPEN))('%s', (name) => {
     const database = await open();
     const texts = ['', 'é😀', "o'clock ?1 $1", 'NUL \0 and \uFDD0 and \uFDD00', '{"a":"\\u0000"}', 'x'.repeat(100_000)];
     const insert = 'INSERT INTO delivery_lines (line) VALUES (?)';
-    await database.transaction(
-      each(
-        insert,
-        texts.map((text) => [text]),
-      ),
-    );
+    await database.transaction(each(insert, texts, (text) => [text]));
     const lines = await database.read(all('SELECT line FROM delivery_lines ORDER BY id'));
     expect(lines.map(({ line }) => line)).toEqual(texts);
     for (const text of texts) {
@@ -71,25 +66,22 @@ describe.each(Object.keys(OPEN))('%s', (name) => {
   test('many rows are one change, in their order', async () => {
     const database = await open();
     const rows = Array.from({ length: 2_500 }, (_, n) => [`line ${n}`]);
-    expect(await database.transaction(each('INSERT INTO delivery_lines (line) VALUES (?)', rows))).toBe(2_500);
+    expect(await database.transaction(each('INSERT INTO delivery_lines (line) VALUES (?)', rows, (row) => row))).toBe(
+      2_500,
+    );
     const lines = await database.read(all('SELECT line FROM delivery_lines ORDER BY id'));
     expect(lines.map(({ line }) => [line])).toEqual(rows);
     const deleted = await database.transaction(
-      each('DELETE FROM delivery_lines WHERE line = ?1', [['line 1'], ['line 2'], ['line 2']]),
+      each('DELETE FROM delivery_lines WHERE line = ?1', ['line 1', 'line 2', 'line 2'], (line) => [line]),
     );
     expect(deleted).toBe(2);
-    expect(await database.transaction(each('DELETE FROM delivery_lines WHERE line = ?', []))).toBe(0);
+    expect(await database.transaction(each('DELETE FROM delivery_lines WHERE line = ?', [], () => []))).toBe(0);
   });
 
   test('a set of texts selects its members', async () => {
     const database = await open();
     const texts = ['a', 'b\0', 'c"', '\\u0000'];
-    await database.transaction(
-      each(
-        'INSERT INTO delivery_lines (line) VALUES (?)',
-        texts.map((text) => [text]),
-      ),
-    );
+    await database.transaction(each('INSERT INTO delivery_lines (line) VALUES (?)', texts, (text) => [text]));
     const { dialect } = database;
     const found = await database.read(
       all(
@@ -111,12 +103,7 @@ describe.each(Object.keys(OPEN))('%s', (name) => {
   test('texts have the order of their bytes', async () => {
     const database = await open();
     const texts = ['b', 'B', 'a', 'ä', '_', '-a', '1', '10', '2'];
-    await database.transaction(
-      each(
-        'INSERT INTO delivery_lines (line) VALUES (?)',
-        texts.map((text) => [text]),
-      ),
-    );
+    await database.transaction(each('INSERT INTO delivery_lines (line) VALUES (?)', texts, (text) => [text]));
     const lines = await database.read(all('SELECT line FROM delivery_lines ORDER BY line'));
     expect(lines.map(({ line }) => line)).toEqual(['-a', '1', '10', '2', 'B', '_', 'a', 'b', 'ä']);
   });

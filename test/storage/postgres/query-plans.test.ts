@@ -1,7 +1,7 @@
 /** Reads and deletes by many ids or keys find their rows by an index, also among many other rows. */
 import { describe, expect, test } from 'vitest';
 import { createDeliveryOutbox } from '#storage/delivery-outbox.ts';
-import { all, run, type Database, type Statement, type Work } from '#storage/database.ts';
+import { all, run, workOf, type Database, type Statement, type Work } from '#storage/database.ts';
 import { createIncidentStore } from '#storage/incident-store.ts';
 import { createLogAggregationStore } from '#storage/log-aggregation-store.ts';
 import { createSpanOutbox } from '#storage/span-outbox.ts';
@@ -40,9 +40,9 @@ describe.each(SERVERS)('%s', (server) => {
     }
     const database: Database = {
       dialect: opened.dialect,
-      read: (work) => opened.read(recorded(work)),
+      read: (work) => opened.read(recorded(workOf(work))),
       view: (use) => use(database),
-      transaction: (work) => opened.transaction(recorded(work)),
+      transaction: (work) => opened.transaction(recorded(workOf(work))),
     };
     const store = { database };
     const ids = Array.from({ length: ASKED }, (_, n) => n + 1);

@@ -4,6 +4,7 @@
  */
 import { systemClock } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import { workOf } from '#storage/database.ts';
 import { moveToPostgres, moveToSqlite, type CopyWatch } from '#storage/copy/store-copy.ts';
 import { openPostgres, type PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 
@@ -14,13 +15,11 @@ const real = openPostgres({ url: Secret.of(url), name: 'test', poolSize: 2, cloc
 const dying: PostgresDatabase = {
   ...real,
   async transaction(work) {
-    const result = await real.transaction(
-      (function* () {
-        const last = yield* work;
-        if (moment === 'before-commit') die();
-        return last;
-      })(),
-    );
+    const result = await real.transaction(function* () {
+      const last = yield* workOf(work);
+      if (moment === 'before-commit') die();
+      return last;
+    });
     if (moment === 'after-commit') die();
     return result;
   },

@@ -2,7 +2,7 @@
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { run, type Database, type Work } from '#storage/database.ts';
+import { get, run, type Database, type Job } from '#storage/database.ts';
 import { CommandRequests, type Sent } from '#storage/postgres/command-requests.ts';
 import { CommandService } from '#storage/postgres/command-service.ts';
 import { createCommandTable } from '#storage/postgres/command-table.ts';
@@ -85,12 +85,8 @@ export class CommandWorld {
       `INSERT INTO leases VALUES ('${account}', '${replica.name}/1', 1, 0)
        ON CONFLICT (account) DO UPDATE SET owner = excluded.owner, epoch = leases.epoch + 1`,
     );
-    const rows = await this.database.read(
-      (function* () {
-        return (yield { sql: 'SELECT epoch FROM leases WHERE account = ?', rows: [[account]] }).rows;
-      })(),
-    );
-    replica.owned.set(account, Number(rows[0]!['epoch']));
+    const lease = await this.database.read(get('SELECT epoch FROM leases WHERE account = ?', account));
+    replica.owned.set(account, Number(lease!['epoch']));
   }
 
   /** Advances in steps, and lets the work that is due be done after each. */
@@ -172,7 +168,7 @@ export class CommandReplica {
       dialect: this.#database.dialect,
       read: (work) => this.#gated(() => this.#database.read(work), false),
       view: (use) => use(database),
-      transaction: <T>(work: Work<T>, account?: string) =>
+      transaction: <T>(work: Job<T>, account?: string) =>
         this.#gated(() => this.#database.transaction(work, account), true),
     };
     const deps = { database, table: world.table, clock: world.clock, notices: { listen: () => new DisposableStack() } };
