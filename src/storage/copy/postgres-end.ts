@@ -1,6 +1,6 @@
 /** Statements on the side of PostgreSQL. */
 import { parseRecord } from '#automate/ledger/audit-chain.ts';
-import { all, each, get, run, type Value, type Work } from '../database.ts';
+import { all, each, get, run, type Work } from '../database.ts';
 import { assertNotMoved } from '../moved-store.ts';
 import { DATABASE_CLOCK } from '../postgres/lease-table.ts';
 import { lockFor } from '../postgres/locks.ts';
@@ -8,7 +8,7 @@ import { migrated } from '../postgres/migrate.ts';
 import { POSTGRES_MIGRATIONS } from '../postgres/schema.ts';
 import { StoreError } from '../store-error.ts';
 import { assertSchema } from './sqlite-source.ts';
-import { valuesOf, type CopiedTable, type Values } from './tables.ts';
+import { AUDIT, valuesOf, type CopiedTable, type Values } from './tables.ts';
 
 const TABLES = 'SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename';
 
@@ -18,8 +18,8 @@ const FETCHED_ROWS = 200;
 const LIMITS = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
   SET LOCAL lock_timeout = '10s'`;
 
-/** Keys of PostgreSQL's own. */
-const OWN_KEYS = ['schema'];
+/** Key that only PostgreSQL has. */
+const OWN_KEY = 'schema';
 
 /**
  * Makes the database an empty store with the schema.
@@ -32,7 +32,7 @@ export function* beginDestination(place: string): Work<void> {
   const tables = yield* tableNames();
   if (tables.length > 0) yield* assertEmpty(place, tables);
   else yield* migrated(place, POSTGRES_MIGRATIONS);
-  yield* run('DELETE FROM meta WHERE key <> ?', OWN_KEYS[0]!);
+  yield* run('DELETE FROM meta WHERE key <> ?', OWN_KEY);
 }
 
 function* assertEmpty(place: string, tables: readonly string[]): Work<void> {
@@ -102,9 +102,8 @@ export function* endLeases(): Work<void> {
 }
 
 export function* readMeta(): Work<ReadonlyMap<string, string>> {
-  const rows = yield* all('SELECT key, value FROM meta');
-  const pairs = rows.map(({ key, value }) => [String(key), String(value)] as const);
-  return new Map(pairs.filter(([key]) => !OWN_KEYS.includes(key)));
+  const rows = yield* all('SELECT key, value FROM meta WHERE key <> ?', OWN_KEY);
+  return new Map(rows.map(({ key, value }) => [String(key), String(value)]));
 }
 
 export function* writeMeta(meta: ReadonlyMap<string, string>): Work<void> {
@@ -112,35 +111,26 @@ export function* writeMeta(meta: ReadonlyMap<string, string>): Work<void> {
 }
 
 /** Passes all rows of a table to `take`, a part at a time. */
-export function* readRows(table: CopiedTable, take: (rows: readonly Values[]) => void): Work<void> {
-  yield* read(table.select, (rows) => take(rows.map((row) => valuesOf(table, row))));
-}
-
-export function* readAudit(take: (line: string) => void): Work<void> {
-  yield* read('SELECT record FROM audit ORDER BY sequence', (rows) => {
-    for (const { record } of rows) take(String(record));
-  });
-}
-
-function* read(select: string, take: (rows: readonly Readonly<Record<string, Value>>[]) => void): Work<void> {
-  yield* run(`DECLARE copied NO SCROLL CURSOR FOR ${select}`);
+export function* readRows(table: CopiedTable, take: (rows: readonly Values[]) => Work<void>): Work<void> {
+  yield* run(`DECLARE copied NO SCROLL CURSOR FOR ${table.select}`);
   for (;;) {
     const rows = yield* all(`FETCH ${FETCHED_ROWS} FROM copied`);
     if (rows.length === 0) break;
-    take(rows);
+    yield* take(rows.map((row) => valuesOf(table, row)));
   }
   yield* run('CLOSE copied');
 }
 
-/** @throws {StoreError} if a line is not a record */
-export function* writeAudit(lines: readonly string[]): Work<void> {
-  const insert = 'INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?, ?, ?, ?, ?, ?, ?)';
-  yield* each(insert, lines, (line) => {
-    const record = parseRecord(line);
-    if (typeof record === 'string') throw new StoreError(`the audit log was changed during the copy: ${record}`);
-    const { sequence, time, type, account = null, policy = null, hash } = record;
-    return [sequence, Date.parse(time), type, account, policy, line, hash];
-  });
+/** @throws {StoreError} if a line of the audit log is not a record */
+export function* writeRows(table: CopiedTable, rows: readonly Values[]): Work<void> {
+  yield* each(table.insert, rows, table === AUDIT ? auditValues : (values) => values);
+}
+
+function auditValues([line]: Values): Values {
+  const record = parseRecord(String(line));
+  if (typeof record === 'string') throw new StoreError(`the audit log was changed during the copy: ${record}`);
+  const { sequence, time, type, account = null, policy = null, hash } = record;
+  return [sequence, Date.parse(time), type, account, policy, String(line), hash];
 }
 
 const ID_COLUMNS = `SELECT table_name AS name, column_name AS "column",

@@ -12,16 +12,14 @@ import { damageOf } from '../store-check.ts';
 import { StoreError } from '../store-error.ts';
 import { markOwnStore } from '../store-identity.ts';
 import { resetDigests } from '../table-digests.ts';
-import { auditLines } from './audit-lines.ts';
-import { valuesOf, type CopiedTable, type Values } from './tables.ts';
+import { sqliteRows } from './sqlite-rows.ts';
+import { AUDIT, type CopiedTable, type Values } from './tables.ts';
 
 export interface SqlitePart extends Disposable {
   write(table: CopiedTable, rows: readonly Values[]): void;
-  writeAudit(line: string): void;
-  /** Commits the content; `rows` and `auditLines` then read the files. */
+  /** Commits the content; `rows` then reads the files. */
   commit(meta: ReadonlyMap<string, string>, lastIds: ReadonlyMap<string, number>): void;
   rows(table: CopiedTable): Iterable<Values>;
-  auditLines(): Iterable<string>;
   /** Checks the file, and makes it durable. @throws {StoreError} */
   seal(): void;
   /** Gives the store its name. */
@@ -50,10 +48,10 @@ export function createSqlitePart(path: string): SqlitePart {
   db.exec(SCHEMA);
   return {
     write(table, rows) {
+      if (table === AUDIT) return writeWhole(audit, Buffer.from(rows.map(([line]) => `${String(line)}\n`).join('')));
       const insert = db.prepare(table.insert);
       for (const values of rows) insert.run(...values);
     },
-    writeAudit: (line) => writeWhole(audit, Buffer.from(`${line}\n`)),
     commit(meta, lastIds) {
       for (const [key, value] of meta) db.prepare('INSERT INTO meta (key, value) VALUES (?, ?)').run(key, value);
       for (const [table, id] of lastIds) keepLastId(db, table, id);
@@ -62,10 +60,7 @@ export function createSqlitePart(path: string): SqlitePart {
       resetDigests(db);
       db.exec('COMMIT');
     },
-    *rows(table) {
-      for (const row of db.prepare(table.select).iterate()) yield valuesOf(table, row as Record<string, never>);
-    },
-    auditLines: () => auditLines(auditPart),
+    rows: (table) => sqliteRows(db, part, table),
     seal() {
       const damage = damageOf(db);
       if (damage !== undefined) throw new StoreError(`${part}: the copy is damaged: ${damage}. Check the disk.`);

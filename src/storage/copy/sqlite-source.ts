@@ -11,15 +11,14 @@ import { assertFilled, checkVersion, lockStore } from '../sqlite.ts';
 import { damageOf } from '../store-check.ts';
 import { StoreError } from '../store-error.ts';
 import { keepDigests } from '../table-digests.ts';
-import { auditLines } from './audit-lines.ts';
-import { valuesOf, type CopiedTable, type Values } from './tables.ts';
+import { sqliteRows } from './sqlite-rows.ts';
+import type { CopiedTable, Values } from './tables.ts';
 
 export interface SqliteSource extends Disposable {
   readonly meta: ReadonlyMap<string, string>;
   /** Last assigned ids by the table. */
   readonly lastIds: ReadonlyMap<string, number>;
   rows(table: CopiedTable): Iterable<Values>;
-  auditLines(): Iterable<string>;
   mark(to: string): void;
   unmark(): void;
 }
@@ -58,10 +57,7 @@ export async function openSqliteSource(path: string): Promise<SqliteSource> {
       lastIds: new Map(
         pairs('SELECT name AS key, seq AS value FROM sqlite_sequence').map(([name, id]) => [name, Number(id)]),
       ),
-      *rows(table) {
-        for (const row of db.prepare(table.select).iterate()) yield valuesOf(table, row as Record<string, never>);
-      },
-      auditLines: () => auditLines(auditPathOf(path)),
+      rows: (table) => sqliteRows(db, path, table),
       mark: (to) => change(markMoved(to)),
       unmark: () => change(unmarkMoved()),
       [Symbol.dispose]: () => lock[Symbol.dispose](),

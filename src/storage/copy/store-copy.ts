@@ -15,17 +15,16 @@ import {
   beginSource,
   endLeases,
   keepLastIds,
-  readAudit,
   readLastIds,
   readMeta,
   readRows,
-  writeAudit,
   writeMeta,
+  writeRows,
 } from './postgres-end.ts';
 import { RowDigest } from './row-digest.ts';
 import { createSqlitePart, type SqlitePart } from './sqlite-part.ts';
 import { openSqliteSource, type SqliteSource } from './sqlite-source.ts';
-import { copiedTables, type Values } from './tables.ts';
+import { AUDIT, copiedTables, type Values } from './tables.ts';
 
 export interface CopySummary {
   readonly from: string;
@@ -40,9 +39,8 @@ export interface CopyWatch {
   readonly signal: AbortSignal;
 }
 
-const AUDIT = 'audit log';
 const CHUNK_ROWS = 1_000;
-const CHUNK_LENGTH = 1_048_576;
+const CHUNK_SIZE = 1_048_576;
 
 /** @throws {StoreError} if a store cannot be used, or the copy differs; nothing was changed then */
 export async function moveToPostgres(path: string, database: PostgresDatabase, watch: CopyWatch): Promise<CopySummary> {
@@ -64,22 +62,10 @@ type Counts = Pick<CopySummary, 'tables' | 'audit'>;
 
 function* intoPostgres(source: SqliteSource, place: string, watch: CopyWatch): Work<Counts> {
   yield* beginDestination(place);
-  const digests = new Map<string, RowDigest>();
-  for (const table of copiedTables()) {
-    const digest = counted(digests, table.name);
-    for (const rows of chunks(source.rows(table), sizeOf)) {
-      follow(watch, 'copy', table.name, digest, rows);
-      yield { sql: table.insert, rows };
-    }
-  }
-  const copied = counted(digests, AUDIT);
-  for (const lines of chunks(source.auditLines(), ({ length }) => length)) {
-    follow(watch, 'copy', AUDIT, copied, lines.map(lineAsRow));
-    yield* writeAudit(lines);
-  }
+  const digests = yield* digestsOf(readerOf(source), 'copy', watch, writeRows);
   yield* writeMeta(source.meta);
   yield* keepLastIds(source.lastIds);
-  const written = yield* digestsOfPostgres(watch);
+  const written = yield* digestsOf(readRows, 'verify', watch);
   assertSame(digests, written, place);
   const head = yield* assertAudit(place);
   source.mark(`postgres:${place}`);
@@ -105,23 +91,11 @@ export async function moveToSqlite(database: PostgresDatabase, path: string, wat
 
 function* intoSqlite(part: SqlitePart, place: string, to: string, watch: CopyWatch): Work<Counts> {
   yield* beginSource(place);
-  watch.onProgress('check', AUDIT, 0);
+  watch.onProgress('check', AUDIT.name, 0);
   const head = yield* assertAudit(place);
-  const digests = new Map<string, RowDigest>();
-  for (const table of copiedTables()) {
-    const digest = counted(digests, table.name);
-    yield* readRows(table, (rows) => {
-      follow(watch, 'copy', table.name, digest, rows);
-      part.write(table, rows);
-    });
-  }
-  const copied = counted(digests, AUDIT);
-  yield* readAudit((line) => {
-    follow(watch, 'copy', AUDIT, copied, [lineAsRow(line)]);
-    part.writeAudit(line);
-  });
+  const digests = yield* digestsOf(readRows, 'copy', watch, (table, rows) => void part.write(table, rows));
   part.commit(yield* readMeta(), yield* readLastIds());
-  const written = digestsOfSqlite(part, watch);
+  const written = yield* digestsOf(readerOf(part), 'verify', watch);
   assertSame(digests, written, to);
   part.seal();
   yield* endLeases();
@@ -129,52 +103,39 @@ function* intoSqlite(part: SqlitePart, place: string, to: string, watch: CopyWat
   return summaryOf(written, head);
 }
 
-function* digestsOfPostgres(watch: CopyWatch): Work<ReadonlyMap<string, RowDigest>> {
-  const digests = new Map<string, RowDigest>();
-  for (const table of copiedTables()) {
-    const digest = counted(digests, table.name);
-    yield* readRows(table, (rows) => follow(watch, 'verify', table.name, digest, rows));
-  }
-  const audit = counted(digests, AUDIT);
-  yield* readAudit((line) => follow(watch, 'verify', AUDIT, audit, [lineAsRow(line)]));
-  return digests;
-}
+type Digests = ReadonlyMap<string, RowDigest>;
 
-function digestsOfSqlite(part: SqlitePart, watch: CopyWatch): ReadonlyMap<string, RowDigest> {
-  const digests = new Map<string, RowDigest>();
-  for (const table of copiedTables()) {
-    const digest = counted(digests, table.name);
-    for (const rows of chunks(part.rows(table), sizeOf)) follow(watch, 'verify', table.name, digest, rows);
-  }
-  const audit = counted(digests, AUDIT);
-  for (const line of part.auditLines()) follow(watch, 'verify', AUDIT, audit, [lineAsRow(line)]);
-  return digests;
-}
-
-function counted(digests: Map<string, RowDigest>, table: string): RowDigest {
-  const digest = new RowDigest();
-  digests.set(table, digest);
-  return digest;
-}
-
-function follow(
-  { onProgress, signal }: CopyWatch,
+/** Reads all tables of one end. @param write passes the rows to the other end */
+function* digestsOf(
+  read: typeof readRows,
   step: 'copy' | 'verify',
-  table: string,
-  digest: RowDigest,
-  rows: readonly Values[],
-): void {
-  signal.throwIfAborted();
-  for (const values of rows) digest.add(values);
-  onProgress(step, table, digest.rows);
+  { onProgress, signal }: CopyWatch,
+  write?: (...given: Parameters<typeof writeRows>) => Work<void> | undefined,
+): Work<Digests> {
+  const digests = new Map<string, RowDigest>();
+  for (const table of copiedTables()) {
+    const digest = new RowDigest();
+    digests.set(table.name, digest);
+    yield* read(table, function* (rows) {
+      signal.throwIfAborted();
+      for (const values of rows) digest.add(values);
+      onProgress(step, table.name, digest.rows);
+      const work = write?.(table, rows);
+      if (work !== undefined) yield* work;
+    });
+  }
+  return digests;
+}
+
+/** Reads an end on SQLite. */
+function readerOf(end: Pick<SqlitePart, 'rows'>): typeof readRows {
+  return function* (table, take) {
+    for (const rows of chunks(end.rows(table))) yield* take(rows);
+  };
 }
 
 /** @throws {StoreError} */
-function assertSame(
-  read: ReadonlyMap<string, RowDigest>,
-  written: ReadonlyMap<string, RowDigest>,
-  place: string,
-): void {
+function assertSame(read: Digests, written: Digests, place: string): void {
   for (const [table, { rows, digest }] of read) {
     const copy = written.get(table)!;
     if (copy.rows === rows && copy.digest === digest) continue;
@@ -193,9 +154,9 @@ function* assertAudit(place: string): Work<string | undefined> {
   return head && `${head.sequence}:${head.hash}`;
 }
 
-function summaryOf(digests: ReadonlyMap<string, RowDigest>, head: string | undefined): Counts {
-  const tables = [...digests].filter(([table]) => table !== AUDIT).map(([table, { rows }]) => ({ table, rows }));
-  return { tables, audit: { records: digests.get(AUDIT)!.rows, ...(head !== undefined && { head }) } };
+function summaryOf(digests: Digests, head: string | undefined): Counts {
+  const counts = [...digests].map(([table, { rows }]) => ({ table, rows }));
+  return { tables: counts.filter(({ table }) => table !== AUDIT.name), audit: { records: counts.at(-1)!.rows, head } };
 }
 
 function undecided(error: CommitUnknownError, to: string): StoreError {
@@ -205,27 +166,19 @@ function undecided(error: CommitUnknownError, to: string): StoreError {
   );
 }
 
-function* chunks<T>(items: Iterable<T>, lengthOf: (item: T) => number): Generator<readonly T[]> {
-  let chunk: T[] = [];
-  let length = 0;
-  for (const item of items) {
-    chunk.push(item);
-    length += lengthOf(item);
-    if (chunk.length < CHUNK_ROWS && length < CHUNK_LENGTH) continue;
+function* chunks(rows: Iterable<Values>): Generator<readonly Values[]> {
+  let chunk: Values[] = [];
+  let size = 0;
+  for (const values of rows) {
+    chunk.push(values);
+    for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) size += value.length;
+    if (chunk.length < CHUNK_ROWS && size < CHUNK_SIZE) continue;
     yield chunk;
     chunk = [];
-    length = 0;
+    size = 0;
   }
   if (chunk.length > 0) yield chunk;
 }
-
-function sizeOf(values: Values): number {
-  let size = 0;
-  for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) size += value.length;
-  return size;
-}
-
-const lineAsRow = (line: string): Values => [line];
 
 function placeOfSqlite(path: string): string {
   return `sqlite:${resolve(path)}`;

@@ -16,7 +16,16 @@ export interface CopiedTable {
   readonly insert: string;
 }
 
-/** Returns the tables, those that others refer to first. */
+/** The audit log as a table of lines. SQLite has it in files, and PostgreSQL has it in a table with more columns. */
+export const AUDIT: CopiedTable = {
+  name: 'audit log',
+  columns: ['record'],
+  integers: [],
+  select: 'SELECT record FROM audit ORDER BY sequence',
+  insert: 'INSERT INTO audit (sequence, at, type, account, policy, record, hash) VALUES (?, ?, ?, ?, ?, ?, ?)',
+};
+
+/** Returns the tables, those that others refer to first, and the audit log. */
 export function copiedTables(): readonly CopiedTable[] {
   using db = new DatabaseSync(':memory:');
   db.exec(SCHEMA);
@@ -28,7 +37,7 @@ export function copiedTables(): readonly CopiedTable[] {
     )
     .all()
     .map((row) => ({ name: String(row['name']), column: String(row['column_name']), type: row['type'] }));
-  return [...Map.groupBy(rows, ({ name }) => name)].map(([name, parts]) => {
+  const tables = [...Map.groupBy(rows, ({ name }) => name)].map(([name, parts]): CopiedTable => {
     const columns = parts.map(({ column }) => column);
     const list = columns.map((column) => `"${column}"`).join(', ');
     return {
@@ -39,6 +48,7 @@ export function copiedTables(): readonly CopiedTable[] {
       insert: `INSERT INTO "${name}" (${list}) VALUES (${columns.map(() => '?').join(', ')})`,
     };
   });
+  return [...tables, AUDIT];
 }
 
 /**

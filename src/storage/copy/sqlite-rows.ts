@@ -1,12 +1,20 @@
-/** Lines of the audit log's files, read without waiting: the work of a transaction cannot await. */
+/** Rows of a store on SQLite and lines of its audit log, read without waiting: the work of a transaction cannot await. */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { StringDecoder } from 'node:string_decoder';
-import { segmentsOf } from '#automate/ledger/audit-reader.ts';
+import { auditPathOf, segmentsOf } from '#automate/ledger/audit-reader.ts';
+import type { Row } from '../database.ts';
+import { AUDIT, valuesOf, type CopiedTable, type Values } from './tables.ts';
 
 const CHUNK_BYTES = 1_048_576;
 
+export function* sqliteRows(db: DatabaseSync, path: string, table: CopiedTable): Generator<Values> {
+  if (table === AUDIT) for (const line of auditLines(auditPathOf(path))) yield [line];
+  else for (const row of db.prepare(table.select).iterate()) yield valuesOf(table, row as Row);
+}
+
 /** Complete lines of the segments and of the active file, oldest first. */
-export function* auditLines(path: string): Generator<string> {
+function* auditLines(path: string): Generator<string> {
   for (const file of [...segmentsOf(path), path]) if (existsSync(file)) yield* linesOf(file);
 }
 
