@@ -27,7 +27,7 @@ class StoppableClock extends ManualClock {
 /** Leases in memory. The test takes them as another replica, or makes the database unreachable. */
 class World {
   readonly clock = new StoppableClock(1_000);
-  readonly leases = new Map<string, { owner: string | undefined; epoch: number }>();
+  readonly leases = new Map<string, { owner: string | null; epoch: number }>();
   /** Names of the live replicas by id. */
   readonly replicas = new Map<string, string>();
   /** Accounts that the other replica configures. It keeps what it has. */
@@ -91,7 +91,7 @@ class World {
       [...leases].map(([account, lease]) => ({
         account,
         ...lease,
-        isOwnerAlive: lease.owner !== undefined && replicas.has(lease.owner),
+        isOwnerAlive: lease.owner !== null && replicas.has(lease.owner),
       }));
     /* eslint-disable require-yield -- the table is in memory */
     return {
@@ -112,7 +112,7 @@ class World {
         replicas.delete(id);
       },
       *survey(accounts) {
-        for (const account of accounts) if (!leases.has(account)) leases.set(account, { owner: undefined, epoch: 0 });
+        for (const account of accounts) if (!leases.has(account)) leases.set(account, { owner: null, epoch: 0 });
         return {
           replicas: [...replicas].map(([id, name]) => ({ id, name, accounts: accountsOf(id) })),
           leases: rows(),
@@ -124,7 +124,7 @@ class World {
         return epoch + 1;
       },
       *release({ account, epoch }) {
-        if (leases.get(account)?.epoch === epoch) leases.set(account, { owner: undefined, epoch });
+        if (leases.get(account)?.epoch === epoch) leases.set(account, { owner: null, epoch });
       },
     };
     /* eslint-enable require-yield */
@@ -159,7 +159,7 @@ test('after a handover the owner is unknown, and the replica that takes the acco
   await world.clock.advance(BEAT_MS);
   world.replica.begin();
   await until({ what: 'the leases to be released' }, () => [...world.leases.values()].some(({ owner }) => !owner));
-  const given = names.filter((name) => world.leases.get(name)?.owner === undefined);
+  const given = names.filter((name) => world.leases.get(name)?.owner === null);
   expect(given).not.toEqual([]);
   // The other replica takes them before the next heartbeat of this one.
   for (const account of given) world.takeAway(account);
@@ -273,7 +273,7 @@ test('a stop hands over every account, so that another replica takes it at once'
   const world = new World('a', 'b');
   await world.begin();
   await world.replica.stop();
-  expect([...world.leases.values()].map(({ owner }) => owner)).toEqual([undefined, undefined, undefined]);
+  expect([...world.leases.values()].map(({ owner }) => owner)).toEqual([null, null, null]);
 });
 
 test('takeovers are counted, and the first owner of an account took over from nobody', async () => {
@@ -309,7 +309,7 @@ test('the leader works on all rows but those of the accounts of others', async (
 
 test('the leader works on the rows of an account that no replica configures any more', async () => {
   const world = new World('a');
-  world.leases.set('removed', { owner: undefined, epoch: 3 });
+  world.leases.set('removed', { owner: null, epoch: 3 });
   world.leases.set('orphaned', { owner: 'dead/1', epoch: 2 });
   world.leases.set('only other', { owner: FOREIGN, epoch: 1 });
   world.replicas.set(FOREIGN, 'other');

@@ -93,7 +93,10 @@ function* intoSqlite(part: SqlitePart, place: string, to: string, watch: CopyWat
   yield* beginSource(place);
   watch.onProgress('check', AUDIT.name, 0);
   const head = yield* assertAudit(place);
-  const digests = yield* digestsOf(readRows, 'copy', watch, (table, rows) => void part.write(table, rows));
+  const digests = yield* digestsOf(readRows, 'copy', watch, (table, rows) => {
+    part.write(table, rows);
+    return undefined;
+  });
   part.commit(yield* readMeta(), yield* readLastIds());
   const written = yield* digestsOf(readerOf(part), 'verify', watch);
   assertSame(digests, written, to);

@@ -99,9 +99,7 @@ export class CommandRequests {
       table.insert({
         ...rest,
         id: randomUUID(),
-        epoch: undefined,
         arguments: body,
-        replyKey: undefined,
         forMs: POSTED_MS,
       }),
     );
@@ -132,7 +130,7 @@ export class CommandRequests {
       }
       const { state, isOwned, result } = progress;
       if (state === 'done') return { taken: true, result: await this.#read(asked, result) };
-      if (state === 'waiting' && (signal.aborted || now >= until || !isOwned)) {
+      if (state === 'waiting' && (signal.aborted || now >= until || isOwned === 0)) {
         // The next look finds out whether it is withdrawn.
         if (!(await this.#isDone(table.withdraw(id)))) await changes.next(RETRY_MS);
         continue;
@@ -141,7 +139,7 @@ export class CommandRequests {
         await this.#isDone(table.abandon(id));
         signal.throwIfAborted();
       }
-      gone = isOwned ? undefined : (gone ?? now);
+      gone = isOwned === 1 ? undefined : (gone ?? now);
       const end = endOf(state, until, gone);
       if (state === 'taken' && now >= end) {
         throw unknown(asked, `it lost account ${command.account} before it reported the result`);

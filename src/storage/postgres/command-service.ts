@@ -93,10 +93,10 @@ export class CommandService implements AsyncDisposable {
     const waiting = new Set<string>();
     for (const { id, account, state, epoch, isExpired } of await database.read(table.open([...mine.keys()]))) {
       const running = this.#running.get(id);
-      if (state === 'waiting' && !isExpired) waiting.add(account);
-      if (state === 'taken' && isExpired) running?.controller.abort(new Error('the requester disconnected'));
+      if (state === 'waiting' && isExpired === 0) waiting.add(account);
+      if (state === 'taken' && isExpired === 1) running?.controller.abort(new Error('the requester disconnected'));
       // The response to the commit that took it was lost, so it was not run.
-      if (state === 'taken' && running === undefined && epoch !== undefined && epoch === mine.get(account)) {
+      if (state === 'taken' && running === undefined && epoch !== null && epoch === mine.get(account)) {
         await database.transaction(table.discard(id, epoch));
       }
     }
@@ -135,10 +135,10 @@ export class CommandService implements AsyncDisposable {
   }
 
   async #run(command: TakenCommand, account: string, running: Running): Promise<void> {
-    const { id, kind, by, isSealed, arguments: given, replyKey } = command;
+    const { id, kind, by, epoch, arguments: given, replyKey } = command;
     let text: string;
     try {
-      text = isSealed ? open(given, this.#key, `${id} arguments`) : Buffer.from(given).toString('utf8');
+      text = epoch !== undefined ? open(given, this.#key, `${id} arguments`) : Buffer.from(given).toString('utf8');
     } catch (error) {
       // It was not run: the next look discards it.
       this.#running.delete(id);

@@ -2,7 +2,7 @@
  * Statements on commands that one replica asks the owner of an account to run. All times are those of the database's
  * clock. The row lock decides between the owner, which takes a command, and the requester, which withdraws it.
  */
-import { all, each, get, run, type Row, type Work } from '../database.ts';
+import { all, each, get, present, run, type Nullable, type Work } from '../database.ts';
 import { DATABASE_CLOCK } from './lease-table.ts';
 import { notify } from './notices.ts';
 import { POSTGRES } from './translate.ts';
@@ -16,22 +16,15 @@ interface NewCommand {
   /** Operator, for someone who reads the table. */
   readonly by: string;
   /** Epoch of the only owner that can read the arguments; undefined if they are not sealed. */
-  readonly epoch: number | undefined;
+  readonly epoch?: number;
   readonly arguments: Uint8Array;
   /** Key for the result; undefined if no requester waits for it. */
-  readonly replyKey: Uint8Array | undefined;
+  readonly replyKey?: Uint8Array;
   /** Milliseconds during which the command can be taken. */
   readonly forMs: number;
 }
 
-export interface TakenCommand {
-  readonly id: string;
-  readonly kind: string;
-  readonly by: string;
-  readonly isSealed: boolean;
-  readonly arguments: Uint8Array;
-  readonly replyKey: Uint8Array | undefined;
-}
+export type TakenCommand = Pick<NewCommand, 'id' | 'kind' | 'by' | 'epoch' | 'arguments' | 'replyKey'>;
 
 /** Owner of an account that can take commands. */
 export interface Taker {
@@ -39,7 +32,7 @@ export interface Taker {
   /** Name of the replica. */
   readonly replica: string;
   /** Key for arguments; undefined while the replica does not take commands yet. */
-  readonly key: Uint8Array | undefined;
+  readonly key?: Uint8Array;
 }
 
 interface OpenCommand {
@@ -47,41 +40,19 @@ interface OpenCommand {
   readonly account: string;
   readonly state: 'waiting' | 'taken';
   /** Epoch of the owner that has taken it. */
-  readonly epoch: number | undefined;
-  /** True if its requester does not wait for the result any more. */
-  readonly isExpired: boolean;
+  readonly epoch: number | null;
+  /** 1 if its requester does not wait for the result any more. */
+  readonly isExpired: 0 | 1;
 }
 
 export interface Progress {
   readonly state: 'waiting' | 'taken' | 'done';
-  readonly result: Uint8Array | undefined;
-  /** False if the replica that the command was sent to, or that has taken it, does not own the account any more. */
-  readonly isOwned: boolean;
+  readonly result?: Uint8Array;
+  /** 0 if the replica that the command was sent to, or that has taken it, does not own the account any more. */
+  readonly isOwned: 0 | 1;
 }
 
-export interface CommandTable {
-  /** Stores the key of this replica for accounts that it owns. */
-  publish(keys: readonly { readonly account: string; readonly epoch: number }[], key: Uint8Array): Work<void>;
-  /** Returns the live owner of an account. */
-  taker(account: string): Work<Taker | undefined>;
-  insert(command: NewCommand): Work<void>;
-  /** Returns the open commands of accounts. */
-  open(accounts: readonly string[]): Work<readonly OpenCommand[]>;
-  /** Takes the commands of an account that have not expired. The transaction must be fenced by the account. */
-  take(account: string, epoch: number): Work<readonly TakenCommand[]>;
-  /** Deletes a command that this epoch has taken and never ran. */
-  discard(id: string, epoch: number): Work<void>;
-  /** Ends a command that was taken. */
-  finish(id: string, result: Uint8Array | undefined): Work<void>;
-  /** Returns the state of a command, and lets a taken one continue for `forMs`; undefined if it does not exist. */
-  follow(id: string, forMs: number): Work<Progress | undefined>;
-  /** Deletes a command that was not taken. Returns false if it was taken before. */
-  withdraw(id: string): Work<boolean>;
-  /** Asks the owner to abort a command that it has taken. */
-  abandon(id: string): Work<void>;
-  /** Deletes the result of a command, which its requester has. */
-  forget(id: string): Work<void>;
-}
+export type CommandTable = ReturnType<typeof createCommandTable>;
 
 const INSERT = `INSERT INTO commands
     (id, account, kind, by, made_at, expires_at, state, key_epoch, arguments, reply_key)
@@ -89,100 +60,76 @@ const INSERT = `INSERT INTO commands
 const PUBLISH = `INSERT INTO command_keys (account, epoch, key) VALUES (?, ?, ?)
   ON CONFLICT (account) DO UPDATE SET epoch = excluded.epoch, key = excluded.key
   WHERE command_keys.epoch <= excluded.epoch`;
-const TAKER = `SELECT l.epoch, r.name, k.key FROM leases l
+const TAKER = `SELECT l.epoch, r.name AS replica, k.key FROM leases l
   JOIN replicas r ON r.id = l.owner AND r.expires_at > CLOCK
   LEFT JOIN command_keys k ON k.account = l.account AND k.epoch = l.epoch
   WHERE l.account = ?`;
 const TAKE = `UPDATE commands SET state = 'taken', taken_epoch = ?2
   WHERE account = ?1 AND state = 'waiting' AND (key_epoch IS NULL OR key_epoch = ?2) AND expires_at > CLOCK
-  RETURNING id, kind, by, key_epoch, arguments, reply_key`;
+  RETURNING id, kind, by, key_epoch AS epoch, arguments, reply_key AS "replyKey"`;
+const OPEN = `SELECT id, account, state, taken_epoch AS epoch, expires_at <= CLOCK AS "isExpired"
+  FROM commands WHERE state <> 'done' AND account IN ${POSTGRES.members('?1')}`;
 const FINISH = `UPDATE commands SET state = 'done', arguments = NULL, result = ?2 WHERE id = ?1 AND state = 'taken'`;
 const FOLLOW = `UPDATE commands c SET expires_at = CASE WHEN state = 'taken' THEN CLOCK + ?2 ELSE expires_at END
   WHERE id = ?1
   RETURNING state, result, EXISTS (SELECT 1 FROM leases l JOIN replicas r ON r.id = l.owner AND r.expires_at > CLOCK
-    WHERE l.account = c.account AND l.epoch = coalesce(c.taken_epoch, c.key_epoch)) AS is_owned`;
+    WHERE l.account = c.account AND l.epoch = coalesce(c.taken_epoch, c.key_epoch)) AS "isOwned"`;
 
 /** @param now expression of the present time in epoch milliseconds */
-export function createCommandTable(now = DATABASE_CLOCK): CommandTable {
+export function createCommandTable(now = DATABASE_CLOCK) {
   const timed = (sql: string): string => sql.replaceAll('CLOCK', now);
-  const [insert, taker, take, follow] = [INSERT, TAKER, TAKE, FOLLOW].map(timed) as [string, string, string, string];
-  const open = (members: string): string =>
-    timed(`SELECT id, account, state, taken_epoch, expires_at <= CLOCK AS is_expired
-    FROM commands WHERE state <> 'done' AND account IN ${members}`);
+  const [insert, taker, open, take, follow] = [INSERT, TAKER, OPEN, TAKE, FOLLOW].map(timed) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
 
   return {
-    *publish(keys, key) {
+    /** Stores the key of this replica for accounts that it owns. */
+    *publish(keys: readonly { readonly account: string; readonly epoch: number }[], key: Uint8Array): Work<void> {
       yield* each(PUBLISH, keys, ({ account, epoch }) => [account, epoch, key]);
     },
-    *taker(account) {
-      const row = yield* get(taker, account);
-      if (row === undefined) return undefined;
-      return { epoch: Number(row['epoch']), replica: String(row['name']), key: bytesIn(row['key']) };
+    /** Returns the live owner of an account. */
+    *taker(account: string): Work<Taker | undefined> {
+      const row = yield* get<Nullable<Taker>>(taker, account);
+      return row && present<Taker>(row);
     },
-    *insert({ id, account, kind, by, epoch, arguments: given, replyKey, forMs }) {
+    *insert({ id, account, kind, by, epoch, arguments: given, replyKey, forMs }: NewCommand): Work<void> {
       yield* run(timed(`DELETE FROM commands WHERE expires_at < CLOCK - ${DAY_MS}`));
       yield* run(insert, id, account, kind, by, forMs, epoch ?? null, given, replyKey ?? null);
       yield* notify('commands', account);
     },
-    *open(accounts) {
-      const rows = yield* all(open(POSTGRES.members('?1')), JSON.stringify(accounts));
-      return rows.map(openOf);
+    /** Returns the open commands of accounts. */
+    open: (accounts: readonly string[]) => all<OpenCommand>(open, JSON.stringify(accounts)),
+    /** Takes the commands of an account that have not expired. The transaction must be fenced by the account. */
+    *take(account: string, epoch: number): Work<readonly TakenCommand[]> {
+      return (yield* all<Nullable<TakenCommand>>(take, account, epoch)).map(present<TakenCommand>);
     },
-    *take(account, epoch) {
-      return (yield* all(take, account, epoch)).map(takenOf);
-    },
-    *discard(id, epoch) {
+    /** Deletes a command that this epoch has taken and never ran. */
+    *discard(id: string, epoch: number): Work<void> {
       yield* run(`DELETE FROM commands WHERE id = ? AND state = 'taken' AND taken_epoch = ?`, id, epoch);
       yield* notify('command', id);
     },
-    *finish(id, result) {
+    /** Ends a command that was taken. */
+    *finish(id: string, result: Uint8Array | undefined): Work<void> {
       yield* run(FINISH, id, result ?? null);
       yield* notify('command', id);
     },
-    *follow(id, forMs) {
-      const row = yield* get(follow, id, forMs);
-      return (
-        row && {
-          state: String(row['state']) as Progress['state'],
-          result: bytesIn(row['result']),
-          isOwned: row['is_owned'] === 1,
-        }
-      );
+    /** Returns the state of a command, and lets a taken one continue for `forMs`; undefined if it does not exist. */
+    *follow(id: string, forMs: number): Work<Progress | undefined> {
+      const row = yield* get<Nullable<Progress>>(follow, id, forMs);
+      return row && present<Progress>(row);
     },
-    *withdraw(id) {
-      return (yield* run(`DELETE FROM commands WHERE id = ? AND state = 'waiting'`, id)) > 0;
-    },
-    *abandon(id) {
+    /** Deletes a command that was not taken. */
+    withdraw: (id: string) => run(`DELETE FROM commands WHERE id = ? AND state = 'waiting'`, id),
+    /** Asks the owner to abort a command that it has taken. */
+    *abandon(id: string): Work<void> {
       yield* run(`UPDATE commands SET expires_at = 0 WHERE id = ? AND state = 'taken'`, id);
       yield* notify('command', id);
     },
-    *forget(id) {
-      yield* run('UPDATE commands SET result = NULL WHERE id = ?', id);
-    },
-  };
-}
-
-function bytesIn(value: Row[string] | undefined): Uint8Array | undefined {
-  return value instanceof Uint8Array ? value : undefined;
-}
-
-function openOf({ id, account, state, taken_epoch: epoch, is_expired: isExpired }: Row): OpenCommand {
-  return {
-    id: String(id),
-    account: String(account),
-    state: String(state) as OpenCommand['state'],
-    epoch: epoch === null ? undefined : Number(epoch),
-    isExpired: isExpired === 1,
-  };
-}
-
-function takenOf({ id, kind, by, key_epoch: epoch, arguments: given, reply_key: replyKey }: Row): TakenCommand {
-  return {
-    id: String(id),
-    kind: String(kind),
-    by: String(by),
-    isSealed: epoch !== null,
-    arguments: bytesIn(given) ?? new Uint8Array(),
-    replyKey: bytesIn(replyKey),
+    /** Deletes the result of a command, which its requester has. */
+    forget: (id: string) => run('UPDATE commands SET result = NULL WHERE id = ?', id),
   };
 }

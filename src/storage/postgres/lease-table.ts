@@ -3,7 +3,7 @@
  * expired is deleted before its accounts are taken, and its next heartbeat finds nothing to extend. So a replica never
  * extends a lease that another one has taken. All times are those of the database's clock.
  */
-import { all, each, get, run, type Row, type Work } from '../database.ts';
+import { all, each, get, run, type Work } from '../database.ts';
 import { assertNotMoved, NOT_MOVED } from '../moved-store.ts';
 import type { Candidate } from './rendezvous.ts';
 import { ENDED_EPOCHS } from './timeline.ts';
@@ -11,8 +11,8 @@ import { ENDED_EPOCHS } from './timeline.ts';
 /** A lease as read. */
 export interface LeaseRow {
   readonly account: string;
-  /** Id of the replica; undefined after a handover. */
-  readonly owner: string | undefined;
+  /** Id of the replica; null after a handover. */
+  readonly owner: string | null;
   readonly epoch: number;
   /** False also for a lease of an earlier timeline. */
   readonly isOwnerAlive: boolean;
@@ -24,42 +24,13 @@ export interface Member extends Candidate {
   readonly accounts: readonly string[];
 }
 
-export interface LeaseTable {
-  /**
-   * Returns the time of the database.
-   *
-   * @throws {StoreError} if the store was moved: this one must not be acted on
-   */
-  join(replica: Member, leaseMs: number): Work<number>;
-  /** Replaces the accounts that a replica configures. */
-  configure(id: string, accounts: readonly string[]): Work<void>;
-  /** Returns the time of the database; undefined if the replica was deleted: it has no lease any more. */
-  extend(id: string, leaseMs: number): Work<number | undefined>;
-  drain(id: string): Work<void>;
-  /** Deletes the replica, and with it all of its leases. */
-  leave(id: string): Work<void>;
-  /**
-   * Returns all leases and the replicas that take accounts.
-   *
-   * @param isClockSteady true deletes the replicas whose heartbeat expired
-   */
-  survey(accounts: readonly string[], isClockSteady: boolean): Work<Survey>;
-  /** Takes a lease that still has this epoch. Returns the new epoch; undefined if another replica was faster. */
-  take(lease: Pick<LeaseRow, 'account' | 'epoch'>, id: string): Work<number | undefined>;
-  /** Gives a lease to no one, so that another replica can take it at once. */
-  release(lease: Pick<LeaseRow, 'account' | 'epoch'>): Work<void>;
-}
-
-interface Survey {
-  readonly replicas: readonly Member[];
-  readonly leases: readonly LeaseRow[];
-}
+export type LeaseTable = ReturnType<typeof createLeaseTable>;
 
 /** Clock of the database in epoch milliseconds. It is not the start of the transaction, which may be long ago. */
 export const DATABASE_CLOCK = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)';
 
 const LEASES = `SELECT account, owner, epoch,
-    EXISTS (SELECT 1 FROM replicas WHERE id = owner) AND epoch > ${ENDED_EPOCHS} AS is_owner_alive
+    EXISTS (SELECT 1 FROM replicas WHERE id = owner) AND epoch > ${ENDED_EPOCHS} AS "isOwnerAlive"
   FROM leases ORDER BY account`;
 
 /** Waits for no change of the account in progress: the next attempt is soon. */
@@ -87,9 +58,14 @@ const dismiss = (now: string): string => `WITH dead AS (DELETE FROM replicas WHE
   WHERE usename = current_user AND pid <> pg_backend_pid()`;
 
 /** @param now expression of the present time in epoch milliseconds */
-export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
+export function createLeaseTable(now = DATABASE_CLOCK) {
   return {
-    *join({ id, name, accounts }, leaseMs) {
+    /**
+     * Returns the time of the database.
+     *
+     * @throws {StoreError} if the store was moved: this one must not be acted on
+     */
+    *join({ id, name, accounts }: Member, leaseMs: number): Work<number> {
       const row = yield* get(
         `INSERT INTO replicas (id, name, draining, started_at, expires_at, accounts)
          SELECT ?1, ?2, 0, ${now}, ${now} + ?3, ?4 WHERE ${NOT_MOVED} RETURNING expires_at`,
@@ -101,40 +77,42 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
       if (row === undefined) yield* assertNotMoved('storage.postgres');
       return Number(row!['expires_at']) - leaseMs;
     },
-    *configure(id, accounts) {
-      yield* run('UPDATE replicas SET accounts = ?2 WHERE id = ?1', id, JSON.stringify(accounts));
+    /** Replaces the accounts that a replica configures. */
+    configure: (id: string, accounts: readonly string[]): Work<unknown> =>
+      run('UPDATE replicas SET accounts = ?2 WHERE id = ?1', id, JSON.stringify(accounts)),
+    /** Returns the time of the database; undefined if the replica was deleted: it has no lease any more. */
+    *extend(id: string, leaseMs: number): Work<number | undefined> {
+      const update = `UPDATE replicas SET expires_at = ${now} + ?2 WHERE id = ?1 RETURNING expires_at`;
+      const row = yield* get(update, id, leaseMs);
+      return row && Number(row['expires_at']) - leaseMs;
     },
-    *extend(id, leaseMs) {
-      const row = yield* get(
-        `UPDATE replicas SET expires_at = ${now} + ?2 WHERE id = ?1 RETURNING expires_at`,
-        id,
-        leaseMs,
-      );
-      return row === undefined ? undefined : Number(row['expires_at']) - leaseMs;
-    },
-    *drain(id) {
-      yield* run('UPDATE replicas SET draining = 1 WHERE id = ?', id);
-    },
-    *leave(id) {
-      yield* run('DELETE FROM replicas WHERE id = ?', id);
-    },
-    *survey(accounts, isClockSteady) {
+    drain: (id: string): Work<unknown> => run('UPDATE replicas SET draining = 1 WHERE id = ?', id),
+    /** Deletes the replica, and with it all of its leases. */
+    leave: (id: string): Work<unknown> => run('DELETE FROM replicas WHERE id = ?', id),
+    /**
+     * Returns all leases and the replicas that take accounts.
+     *
+     * @param isClockSteady true deletes the replicas whose heartbeat expired
+     */
+    *survey(accounts: readonly string[], isClockSteady: boolean): Work<Survey> {
       if (isClockSteady) yield* all(dismiss(now));
-      const replicas = yield* all('SELECT id, name, accounts FROM replicas WHERE draining = 0 ORDER BY id');
-      const leases = yield* all(LEASES);
+      const members = 'SELECT id, name, accounts FROM replicas WHERE draining = 0 ORDER BY id';
+      const replicas = yield* all<Candidate & { readonly accounts: string }>(members);
+      const leases = yield* all<Omit<LeaseRow, 'isOwnerAlive'> & { readonly isOwnerAlive: 0 | 1 }>(LEASES);
       const known = new Set(leases.map(({ account }) => account));
       const added = accounts.filter((account) => !known.has(account));
       const insert = 'INSERT INTO leases (account, owner, epoch) VALUES (?, NULL, 0) ON CONFLICT (account) DO NOTHING';
       yield* each(insert, added, (account) => [account]);
       return {
-        replicas: replicas.map(memberOf),
+        replicas: replicas.map((member) => ({ ...member, accounts: JSON.parse(member.accounts) as string[] })),
         leases: [
-          ...leases.map(leaseOf),
-          ...added.map((account) => ({ account, owner: undefined, epoch: 0, isOwnerAlive: false })),
+          ...leases.map((lease) => ({ ...lease, isOwnerAlive: lease.isOwnerAlive === 1 })),
+          ...added.map((account) => ({ account, owner: null, epoch: 0, isOwnerAlive: false })),
         ],
       };
     },
-    *take({ account, epoch }, id) {
+    /** Takes a lease that still has this epoch. Returns the new epoch; undefined if another replica was faster. */
+    *take({ account, epoch }: Lease, id: string): Work<number | undefined> {
       const row = yield* get(
         `UPDATE leases SET owner = ?3, epoch = GREATEST(epoch, ${ENDED_EPOCHS}) + 1, owned_since = ${now}
          WHERE account = (${LOCKED}) RETURNING epoch`,
@@ -142,23 +120,17 @@ export function createLeaseTable(now = DATABASE_CLOCK): LeaseTable {
         epoch,
         id,
       );
-      return row === undefined ? undefined : Number(row['epoch']);
+      return row && Number(row['epoch']);
     },
-    *release({ account, epoch }) {
-      yield* run('UPDATE leases SET owner = NULL, owned_since = NULL WHERE account = ? AND epoch = ?', account, epoch);
-    },
+    /** Gives a lease to no one, so that another replica can take it at once. */
+    release: ({ account, epoch }: Lease): Work<unknown> =>
+      run('UPDATE leases SET owner = NULL, owned_since = NULL WHERE account = ? AND epoch = ?', account, epoch),
   };
 }
 
-function memberOf({ id, name, accounts }: Row): Member {
-  return { id: String(id), name: String(name), accounts: JSON.parse(String(accounts)) as string[] };
-}
+type Lease = Pick<LeaseRow, 'account' | 'epoch'>;
 
-function leaseOf({ account, owner, epoch, is_owner_alive: isOwnerAlive }: Row): LeaseRow {
-  return {
-    account: String(account),
-    owner: owner === null ? undefined : String(owner),
-    epoch: Number(epoch),
-    isOwnerAlive: isOwnerAlive === 1,
-  };
+interface Survey {
+  readonly replicas: readonly Member[];
+  readonly leases: readonly LeaseRow[];
 }

@@ -283,7 +283,7 @@ export class Leases {
     // Without enough time left, the next heartbeat takes it again.
     if (epoch === undefined || this.#deps.clock.monotonic() >= this.#until) return;
     this.#held.set(account, epoch);
-    const before = lease.epoch === 0 ? 'none' : owner === undefined ? 'handed_over' : 'died';
+    const before = lease.epoch === 0 ? 'none' : owner === null ? 'handed_over' : 'died';
     onTaken({ account, epoch, before });
   }
 

@@ -322,7 +322,7 @@ describe.each(SERVERS)('%s', (server) => {
     await one.beat();
     expect(ownedBy(one)).toEqual(['staging', 'test']);
     await one.beat();
-    expect(one.leases.all.get('production')).toMatchObject({ owner: undefined, epoch: 1 });
+    expect(one.leases.all.get('production')).toMatchObject({ owner: null, epoch: 1 });
     await world.close();
   });
 
