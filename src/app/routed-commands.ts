@@ -3,6 +3,7 @@ import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import { selectedAccount } from '#automate/engine/commands/manual-commands.ts';
 import type { EngineCommands, Explained, Planned, Refusal } from '#automate/ledger/commands.ts';
 import type { PlanReader } from '#automate/ledger/plans.ts';
 import { HttpError } from '#operate/http/reply.ts';
@@ -81,7 +82,11 @@ export function routedCommands(deps: RoutedDeps): EngineCommands {
       return at(account, 'plan', [policy, request], { by: request.by, signal });
     },
     async planManually(request, signal) {
-      const account = accountOfSelection(request.selection.account, generation());
+      const known = generation().whole.accounts.filter(({ messageApi }) => messageApi !== undefined);
+      const account = selectedAccount(
+        request.selection,
+        known.map(({ name }) => name),
+      );
       if (typeof account !== 'string') return account;
       const selection = { ...request.selection, account };
       return at(account, 'planManually', [{ ...request, selection }], { by: request.by, signal });
@@ -155,15 +160,4 @@ const unread = (message: string): Refusal => ({ ok: false, code: 'unread', messa
 function refusedPolicy(policy: string, { whole }: Generation): Planned {
   const names = whole.policies.map(({ settings }) => settings.name);
   return { ok: false, code: 'unknown_policy', message: unknownPolicy(policy, names) };
-}
-
-/** Returns the account of a selection. One replica may have only one of several accounts, so it must be named. */
-function accountOfSelection(account: string | undefined, { whole }: Generation): string | Refusal {
-  const names = whole.accounts.filter(({ messageApi }) => messageApi !== undefined).map(({ name }) => name);
-  if (account !== undefined && names.includes(account)) return account;
-  const [only] = names;
-  if (account === undefined && only !== undefined && names.length === 1) return only;
-  const what =
-    account === undefined ? 'The selection needs an account' : `There is no account ${account.slice(0, 100)}`;
-  return { ok: false, code: 'bad_selection', message: `${what}; accounts: ${names.join(', ')}.` };
 }

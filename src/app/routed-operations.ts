@@ -1,10 +1,9 @@
 /** Operations of operators on the accounts of all replicas. Each is sent by the owner of its account. */
-import type { Operation } from '#service/operations.ts';
-import { operationNamed } from '#service/operations.ts';
+import { operationNamed, type Operation } from '#service/operations.ts';
 import type { ApiDeps } from '#operate/api/api-deps.ts';
 import { ROLES, type Role } from '#operate/http/access.ts';
 import { OperationError } from '#operate/operations/operation-error.ts';
-import { leastRole, type Performed } from '#operate/operations/perform.ts';
+import { accountNamed, leastRole, type Performed } from '#operate/operations/perform.ts';
 import type { AskedOperation } from '#operate/operations/ports.ts';
 import type { Generation } from './generation.ts';
 import type { Routing } from './routing.ts';
@@ -28,15 +27,14 @@ export interface SentOperation extends Pick<AskedOperation, 'given' | 'confirm'>
 
 /** Result of `performHere`. \`needs\`: the caller lacks this role. */
 type Sent = { readonly needs: Role } | (Pick<Performed, 'notes'> & { readonly answer: SentAnswer });
-type SentAnswer = Omit<Performed['answer'], 'body' | 'contentType'> & {
-  readonly contentType?: string;
+type SentAnswer = Omit<Performed['answer'], 'body'> & {
   /** Base64. */
   readonly body: string;
 };
 
 export function routedOperations({ operate, generation, routing }: RoutedDeps): ApiDeps['operate'] {
   return async (operation, given) => {
-    const account = accountOf(given.account, generation());
+    const account = accountNamed(given.account, generation().whole.accounts).name;
     const asked = { ...given, account };
     if (operation.name === 'rotate-token') {
       if (!routing.isHere(account)) throw notHere(operation, account, routing);
@@ -46,7 +44,7 @@ export function routedOperations({ operate, generation, routing }: RoutedDeps): 
     const sent: SentOperation = {
       operation: operation.name,
       given: asked.given,
-      ...(asked.confirm !== undefined && { confirm: asked.confirm }),
+      confirm: asked.confirm,
       by,
       role: roleOf(asked),
     };
@@ -78,11 +76,7 @@ export async function performHere(
         return { by };
       },
     });
-    const { contentType, body, ...rest } = answer;
-    return {
-      answer: { ...rest, body: body.toString('base64'), ...(contentType !== undefined && { contentType }) },
-      notes,
-    };
+    return { answer: { ...answer, body: answer.body.toString('base64') }, notes };
   } catch (error) {
     if (error instanceof MissingRole) return { needs: error.needs };
     throw error;
@@ -99,9 +93,9 @@ class MissingRole extends Error {
 }
 
 function performedOf(result: Performed | Exclude<Sent, { needs: Role }>): Performed {
-  const { body, contentType, ...rest } = result.answer;
+  const { body } = result.answer;
   if (typeof body !== 'string') return result as Performed;
-  return { answer: { ...rest, contentType, body: Buffer.from(body, 'base64') }, notes: result.notes };
+  return { ...result, answer: { ...result.answer, body: Buffer.from(body, 'base64') } };
 }
 
 function roleOf(asked: AskedOperation): Role {
@@ -113,16 +107,6 @@ function roleOf(asked: AskedOperation): Role {
       return false;
     }
   })!;
-}
-
-/** Returns the account of an operation. One replica may have only one of several accounts, so it must be named. */
-function accountOf(account: string | undefined, { whole }: Generation): string {
-  const names = whole.accounts.map(({ name }) => name);
-  if (account !== undefined && names.includes(account)) return account;
-  const [only] = names;
-  if (account === undefined && only !== undefined && names.length === 1) return only;
-  const what = account === undefined ? 'account is required' : `there is no account ${account.slice(0, 100)}`;
-  throw new OperationError('bad_request', `${what}. Accounts: ${names.join(', ')}`);
 }
 
 /** A rotation writes the token to a file of the machine that sends it. */

@@ -70,6 +70,6 @@ function readTail(fd: number): AuditTail {
     records,
     isWhole: isWhole && records.length === lines.length,
     tornBytes: length - end,
-    ...(damage !== undefined && { damage }),
+    damage,
   };
 }

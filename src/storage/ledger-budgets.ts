@@ -71,7 +71,7 @@ function raisesAmong(actions: readonly ActionRecord[]): BudgetRaise[] {
   return actions.flatMap(({ at, proposal, outcome }) => {
     if (proposal.action !== 'budget.raise') return [];
     const { fromUsd, toUsd } = proposal;
-    return [{ at, fromUsd, toUsd, ...(outcome !== undefined && { outcome }) }];
+    return [{ at, fromUsd, toUsd, outcome }];
   });
 }
 
@@ -102,7 +102,7 @@ function operatorsChange({ at, from_usd: from, to_usd: to, outcome }: Row): Budg
     fromUsd: dollarsOf(from) ?? toUsd,
     toUsd,
     isByOperator: true,
-    ...(outcome !== null && { outcome: String(outcome) }),
+    outcome: outcome === null ? undefined : String(outcome),
   };
 }
 

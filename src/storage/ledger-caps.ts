@@ -98,13 +98,9 @@ function counts({ actions }: CapLimit, { action }: Proposal): boolean {
 }
 
 function scopeOf({ scope, actions }: CapLimit, { policy, account }: Proposal): CapScope {
-  const only = actions !== undefined && { actions };
-  switch (scope) {
-    case 'policy':
-      return { policy, ...only };
-    case 'account':
-      return { account, ...only };
-    case 'engine':
-      return { ...only };
-  }
+  return {
+    policy: scope === 'policy' ? policy : undefined,
+    account: scope === 'account' ? account : undefined,
+    actions,
+  };
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import { allowedOf, type Plan } from '#foundation/domain/plan.ts';
 import type { PlanDecision, Plans, StoredPlan } from '#automate/ledger/plans.ts';
-import { all, get, run, type Row, type Work } from './database.ts';
+import { all, get, present, run, type Nullable, type Work } from './database.ts';
 import { ofPlan } from './ledger-actions.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -27,10 +27,14 @@ const INSERT = `INSERT INTO plans (id, hash, revision, state, saved_at, expires_
 // The author and the reason stay.
 const RENEW = 'UPDATE plans SET state = ?, saved_at = ?, expires_at = ?, plan = ?, targets = ? WHERE id = ?';
 
+const PLANS = `SELECT id, revision, state, saved_at AS "savedAt", expires_at AS "expiresAt", made_by AS "madeBy", by, reason,
+    decided_at AS "decidedAt", approved_by AS "approvedBy", approved_at AS "approvedAt", replaced_by AS "replacedBy", plan,
+    targets FROM plans`;
+
 // Hexadecimal digits sort before g: the second part is the range of all hashes with this prefix.
-const FIND = `SELECT * FROM plans WHERE id = ?1
-  UNION SELECT * FROM plans WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id) ORDER BY revision`;
-const OF_CONTENT = 'SELECT * FROM plans WHERE hash = ? ORDER BY revision DESC LIMIT 1';
+const FIND = `${PLANS} WHERE id = ?1
+  UNION ${PLANS} WHERE hash >= ?1 AND hash < ?1 || 'g' AND length(?1) >= length(id) ORDER BY revision`;
+const OF_CONTENT = `${PLANS} WHERE hash = ? ORDER BY revision DESC LIMIT 1`;
 
 // The row is as it was read, so that of two decisions at the same time one counts.
 const DECIDE = `UPDATE plans SET state = ?1, by = ?2, decided_at = ?3, reason = ?4, expires_at = ?5,
@@ -43,7 +47,7 @@ const DECIDE = `UPDATE plans SET state = ?1, by = ?2, decided_at = ?3, reason = 
  * decided, else the newest. Of several contents, returns the only plan that is not decided, else none.
  */
 function* find(id: string, now: number): Work<StoredPlan | undefined> {
-  const found = (yield* all(FIND, id)).map((row) => storedOf(row, now));
+  const found = (yield* all<PlanRow>(FIND, id)).map((row) => storedOf(row, now));
   const exact = found.find(({ plan }) => plan.id === id);
   if (exact !== undefined) return exact;
   const alive = found.filter(({ state }) => ALIVE.includes(state));
@@ -60,20 +64,19 @@ interface Identity {
 
 /** Returns the identity of a plan: that of the undecided plan of its content, else a new one. */
 function* identify({ hash: content, policy }: Plan, now: number): Work<Identity> {
-  const row = yield* get(OF_CONTENT, content);
+  const row = yield* get<PlanRow>(OF_CONTENT, content);
   const newest = row && storedOf(row, now);
-  const known = newest === undefined ? {} : { newest };
   if (newest !== undefined && ALIVE.includes(newest.state)) {
-    return { id: newest.plan.id, revision: Number(row!['revision']), ...known };
+    return { id: newest.plan.id, revision: newest.revision, newest };
   }
-  let revision = Number(row?.['revision'] ?? 0) + 1;
+  let revision = (newest?.revision ?? 0) + 1;
   // The id of a manual plan is part of its policy's name.
   const manual = manualPlanId(policy);
-  if (manual !== undefined) return { id: manual, revision, ...known };
+  if (manual !== undefined) return { id: manual, revision, newest };
   for (;;) {
     const free =
       revision === 1 ? content.slice(0, ID_LENGTH) : hash('sha256', `${content} ${revision}`).slice(0, ID_LENGTH);
-    if ((yield* get('SELECT id FROM plans WHERE id = ?', free)) === undefined) return { id: free, revision, ...known };
+    if ((yield* get('SELECT id FROM plans WHERE id = ?', free)) === undefined) return { id: free, revision, newest };
     revision++;
   }
 }
@@ -104,7 +107,7 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
     return stored && (yield* withLeft(stored));
   }
 
-  const byState = `SELECT * FROM plans WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
+  const byState = `${PLANS} WHERE state IN ${database.dialect.members('?1')} ORDER BY saved_at DESC`;
 
   return {
     planId: async (plan, now) => (await database.read(identify(plan, now))).id,
@@ -133,16 +136,16 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
           expiresAt,
           by,
           reason,
-          ...(manual !== undefined && { origin: 'manual' }),
+          origin: manual && 'manual',
         });
-        return storedOf((yield* get('SELECT * FROM plans WHERE id = ?', id))!, savedAt);
+        return storedOf((yield* get<PlanRow>(`${PLANS} WHERE id = ?`, id))!, savedAt);
       }, wanted.plan.account),
     storedPlan: (id, now) => database.read(found(id, now)),
     storedPlans: (states, now) =>
       database.view(async (view) => {
         // An expired plan is stored in its last state.
         const known = states.includes('expired') ? [...states, ...ALIVE] : states;
-        const rows = await view.read(all(byState, JSON.stringify(known)));
+        const rows = await view.read(all<PlanRow>(byState, JSON.stringify(known)));
         const listed = rows
           .map((row) => storedOf(row, now))
           .filter(({ state, plan }) => states.includes(state) && isOwn(plan.account));
@@ -155,36 +158,26 @@ export function createPlans({ database, write }: Journal, isOwn: (account: strin
         const { hash: planHash, policy, account, id: plan, manual } = found.plan;
         const decision = [state, by, at, reason ?? null, expiresAt ?? found.expiresAt, replacedBy ?? null];
         if ((yield* run(DECIDE, ...decision, plan, found.state, found.expiresAt)) === 0) return false;
-        const origin = manual === undefined ? {} : { origin: 'manual' };
-        const told = { from: found.state, state, by, reason, replacedBy, ...origin };
+        const told = { from: found.state, state, by, reason, replacedBy, origin: manual && 'manual' };
         yield* tell({ type: 'plan.decided', policy, account, plan, planHash, ...told });
         return true;
       }, owned),
   };
 }
 
-function storedOf(row: Row, now: number): StoredPlan {
-  const stored = String(row['state']) as StoredPlan['state'];
-  const expiresAt = Number(row['expires_at']);
-  const isOver = ALIVE.includes(stored) && expiresAt <= now;
-  const text = (name: string, key = name) => (row[name] == null ? {} : { [key]: String(row[name]) });
-  const time = (name: string, key: string) => (row[name] == null ? {} : { [key]: Number(row[name]) });
+type PlanRow = Nullable<Omit<StoredPlan, 'plan' | 'targets' | 'left'>> &
+  Readonly<Record<'id' | 'plan' | 'targets', string>>;
+
+function storedOf({ id, plan, targets, ...row }: PlanRow, now: number): StoredPlan {
+  const stored = present<Omit<StoredPlan, 'plan' | 'targets' | 'left'>>(row);
+  const { state, expiresAt, madeBy, by = madeBy } = stored;
+  const isOver = ALIVE.includes(state) && expiresAt <= now;
   return {
-    plan: { ...(JSON.parse(String(row['plan'])) as Plan), id: String(row['id']) },
-    revision: Number(row['revision']),
-    targets: JSON.parse(String(row['targets'])) as readonly string[],
-    savedAt: Number(row['saved_at']),
-    expiresAt,
-    state: isOver ? 'expired' : stored,
-    ...text('made_by', 'madeBy'),
-    ...text('made_by', 'by'),
-    ...text('by'),
-    ...text('reason'),
-    ...time('decided_at', 'decidedAt'),
-    ...text('approved_by', 'approvedBy'),
-    ...time('approved_at', 'approvedAt'),
-    ...text('replaced_by', 'replacedBy'),
-    ...(isOver && { by: 'engine', decidedAt: expiresAt, reason: OVER[stored] }),
+    plan: { ...(JSON.parse(plan) as Plan), id },
+    targets: JSON.parse(targets) as readonly string[],
+    ...stored,
+    by,
+    ...(isOver && { state: 'expired', by: 'engine', decidedAt: expiresAt, reason: OVER[state] }),
   };
 }
 

@@ -38,10 +38,12 @@ export function createRuns({ database, write }: Journal): Runs & Pick<Reports, '
           mode: effectiveMode,
           // Cause of the run; for an alert, its name and the identity of its firing.
           trigger: trigger.kind,
-          ...('name' in trigger && { alert: trigger.name }),
-          ...('key' in trigger && { key: trigger.key }),
+          alert: 'name' in trigger ? trigger.name : undefined,
+          key: 'key' in trigger ? trigger.key : undefined,
           chosen: chosen.length,
-          ...(manual !== undefined && { origin: 'manual', by: manual.by, reason: manual.reason }),
+          origin: manual && 'manual',
+          by: manual?.by,
+          reason: manual?.reason,
         });
         return run;
       }, account),

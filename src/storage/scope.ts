@@ -34,5 +34,5 @@ export function withoutLease(scope: Scope, account: string): Scope {
   const { accounts = [], others, replica } = scope;
   if (account === LEADER) return { accounts, replica };
   const kept = accounts.filter((one) => one !== account);
-  return { accounts: kept, ...(others !== undefined && { others: [...others, account] }), replica };
+  return { accounts: kept, others: others && [...others, account], replica };
 }

@@ -63,7 +63,7 @@ export async function createSpanOutbox(
       // A batch of a later commit is not in this result.
       if (commits !== before) oldestAt ??= latestAt;
     },
-    queued: () => ({ spans: queued, ...(oldestAt !== undefined && { oldestAt }) }),
+    queued: () => ({ spans: queued, oldestAt }),
     onStored(listener) {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };

@@ -37,7 +37,7 @@ export async function performOperation(
   deps: OperationDeps,
 ): Promise<Performed> {
   asked.allow(leastRole(operation));
-  const account = accountOf(asked, deps);
+  const account = accountNamed(asked.account, deps.accounts);
   const values = checkedValues(operation, { account, given: asked.given });
   if (operation.method === 'GET') {
     checkBudget(operation, account);
@@ -73,12 +73,12 @@ function checkBudget({ name, api }: Operation, account: OperationAccount): void 
   throw new OperationError('budget', message);
 }
 
-function accountOf({ account }: AskedOperation, { accounts }: OperationDeps): OperationAccount {
-  const names = accounts.map(({ name }) => name);
-  const found = account === undefined && accounts.length === 1 ? accounts[0] : accounts.find((a) => a.name === account);
+/** Returns the account of an operation. One of several must be named. */
+export function accountNamed<A extends { readonly name: string }>(name: string | undefined, accounts: readonly A[]): A {
+  const found = name === undefined && accounts.length === 1 ? accounts[0] : accounts.find((one) => one.name === name);
   if (found !== undefined) return found;
-  const what = account === undefined ? 'account is required' : `there is no account ${account.slice(0, 100)}`;
-  throw new OperationError('bad_request', `${what}. Accounts: ${names.join(', ')}`);
+  const what = name === undefined ? 'account is required' : `there is no account ${name.slice(0, 100)}`;
+  throw new OperationError('bad_request', `${what}. Accounts: ${accounts.map((one) => one.name).join(', ')}`);
 }
 
 function checkedValues(

@@ -48,8 +48,8 @@ export function* verifyTable({ known, after }: SeenRecords = {}): Work<AuditVerd
   const verdict = (problem?: string): AuditVerdict => ({
     records,
     isTorn: false,
-    ...(before !== undefined && { head: { sequence: before.sequence, hash: before.hash } }),
-    ...(problem !== undefined && { finding: { file: 'table audit', line: records + 1, problem } }),
+    head: before && { sequence: before.sequence, hash: before.hash },
+    finding: problem === undefined ? undefined : { file: 'table audit', line: records + 1, problem },
   });
   for (let last = 0; ;) {
     const rows = yield* all(NEXT, last);

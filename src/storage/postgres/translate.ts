@@ -38,7 +38,7 @@ function translation(sql: string): Translated {
   const text = comparedWithArrays(numbered(sql, 0));
   const sets = new Set([...text.matchAll(SET)].map((match) => Number(match[1])));
   const ofRows = sets.size === 0 ? manyRows(sql) : undefined;
-  return { text, sets, ...(ofRows !== undefined && { ofRows }) };
+  return { text, sets, ofRows };
 }
 
 /** Numbers the parameters of `sql` after the first `taken` ones. */

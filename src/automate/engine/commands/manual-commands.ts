@@ -15,7 +15,9 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
   signal.throwIfAborted();
   const { by, reason, overrule } = request;
   const at = deps.clock.now();
-  const account = accountOf(request.selection, deps);
+  const { actions, accounts } = deps;
+  const known = [...accounts.keys()].filter((name) => actions.accounts.includes(name));
+  const account = selectedAccount(request.selection, known);
   if (typeof account !== 'string') return account;
   const selection = { ...request.selection, account };
   const fault = selectionFault(selection, at) ?? (reason.trim() === '' ? 'a manual plan needs a reason' : undefined);
@@ -63,8 +65,8 @@ function bad(fault: string): Refusal {
   return { ok: false, code: 'bad_selection', message: `${fault[0]!.toUpperCase()}${fault.slice(1)}.` };
 }
 
-function accountOf({ account }: Selection, { actions, accounts }: CommandDeps): string | Refusal {
-  const known = [...accounts.keys()].filter((name) => actions.accounts.includes(name));
+/** Returns the account of a selection. One of several must be named. @param known accounts with a message API */
+export function selectedAccount({ account }: Pick<Selection, 'account'>, known: readonly string[]): string | Refusal {
   if (account !== undefined) {
     return known.includes(account)
       ? account
