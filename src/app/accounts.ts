@@ -96,13 +96,12 @@ function connection(account: Account, { embedded, events }: ConnectionDeps): Con
   };
   const { messageApi, managementApi } = account;
   const isEmbedded = messageApi?.url === 'embedded' && embedded !== undefined;
-  const actionToken = secret('actionToken', messageApi?.actionToken, messageApi?.actionTokenFile);
   const message = isEmbedded
     ? { url: embedded.url, token: embedded.token(account.name) }
     : messageApi && {
         url: messageApi.url,
         token: secret('token', messageApi.token, messageApi.tokenFile)!,
-        ...(actionToken !== undefined && { actionToken }),
+        actionToken: secret('actionToken', messageApi.actionToken, messageApi.actionTokenFile),
         ...clientOf(messageApi),
       };
   const management = isEmbedded
@@ -113,28 +112,27 @@ function connection(account: Account, { embedded, events }: ConnectionDeps): Con
         password: secret('password', managementApi.password, managementApi.passwordFile)!,
         ...clientOf(managementApi),
       };
-  const requestsPerDay = account.limits.requestsPerDayHard ?? account.limits.requestsPerDay;
   const accountId = isEmbedded ? account.name : managementApi?.accountId;
   return {
     account,
     apis: [...(message ? (['message'] as const) : []), ...(management ? (['management'] as const) : [])],
     client: {
       account: account.name,
-      ...(message && { messageApi: message }),
-      ...(management && { managementApi: management }),
+      messageApi: message,
+      managementApi: management,
       wire: account.wire,
-      ...(requestsPerDay !== undefined && { requestsPerDay }),
+      requestsPerDay: account.limits.requestsPerDayHard ?? account.limits.requestsPerDay,
       limits: account.client,
     },
     target: {
       account: account.name,
-      ...(accountId !== undefined && { accountId }),
+      accountId,
       hasMessageApi: message !== undefined,
       hasManagementApi: management !== undefined,
       flowControlKeys: account.flowControlKeys,
       searchIndexes: account.searchIndexes,
       vectorIndexes: account.vectorIndexes,
-      ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
+      dlqRetentionMs: account.limits.dlqRetention,
       settings: account.collectors,
     },
   };

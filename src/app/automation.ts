@@ -2,48 +2,22 @@
 import { dirname, join } from 'node:path';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { createActions } from '#automate/actions/index.ts';
-import type { Config } from '#config/config.ts';
 import { policyLabel } from '#foundation/domain/manual-plan.ts';
 import { POLICY_MODES, type PolicyMode, type Trigger } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
-import type { Undertaking } from '#observe/tracing/daemon-spans.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { Ledger, StatusReads } from '#automate/ledger/ledger.ts';
-import type { ObservationBoard } from '#observe/observations/board.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import type { EventBus } from '#foundation/events/events.ts';
+import type { StatusReads } from '#automate/ledger/ledger.ts';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { Policy } from '#automate/policies/policy.ts';
-import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
-import type { Accounts } from './accounts.ts';
-import type { DaemonOptions, Handover, LateRun } from './options.ts';
+import type { GenerationBase } from './generation-base.ts';
+import type { LateRun } from './options.ts';
 import type { ReloadState } from './reloader.ts';
-import type { Storage } from './storage.ts';
 
 const POLICY_TIMEOUT_MS = 600_000;
 const SETTLE_EVERY_MS = 15_000;
-
-export interface PoliciesDeps {
-  readonly config: Config;
-  /** Configuration of all replicas. */
-  readonly whole: Config;
-  /** Absent if the store is not shared. */
-  readonly storage: Pick<Storage, 'replica'>;
-  readonly options: Pick<DaemonOptions, 'env' | 'logger' | 'reload' | 'settleMs' | 'pace' | 'direct'>;
-  readonly handed: Handover | undefined;
-  readonly accounts: Accounts;
-  readonly ledger: Ledger;
-  readonly board: ObservationBoard;
-  readonly facts: EngineFacts;
-  readonly scheduler: Scheduler;
-  readonly clock: Clock;
-  readonly events: EventBus;
-  /** Runs the work inside a span of the daemon's own, if tracing is on. */
-  within<T>(undertaking: Undertaking, work: () => Promise<T>): Promise<T>;
-}
 
 export interface Policies {
   readonly engine: Engine;
@@ -62,15 +36,15 @@ export interface Policies {
   stop(): Promise<void>;
 }
 
-export function createPolicies(deps: PoliciesDeps): Policies {
-  const { config, scheduler } = deps;
-  const { logger } = deps.options;
+export function createPolicies(base: GenerationBase, facts: EngineFacts): Policies {
+  const { config, scheduler } = base;
+  const { logger } = base.options;
   const compiled = config.policies.map(({ settings, source }) => compilePolicy(settings, source));
   const stopping = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   const late: LateRun[] = [];
 
-  const engine = engineOf(deps, { compiled, runSoon });
+  const engine = engineOf(base, { facts, compiled, runSoon });
 
   function track(work: Promise<unknown>): void {
     const tracked = work
@@ -88,13 +62,13 @@ export function createPolicies(deps: PoliciesDeps): Policies {
 
   function run(name: string, trigger: Trigger, signal: AbortSignal): Promise<void> {
     const attributes = { 'opsd.policy': name, 'opsd.trigger': trigger.kind };
-    return deps.within({ name: `policy ${policyLabel(name)}`, attributes }, async () => {
+    return base.within({ name: `policy ${policyLabel(name)}`, attributes }, async () => {
       await engine.run(name, signal, trigger);
     });
   }
 
   function runSoon(name: string, trigger: Trigger): void {
-    if (deps.options.direct !== undefined) return;
+    if (base.options.direct !== undefined) return;
     if (stopping.signal.aborted) late.push({ policy: name, trigger });
     else if (engine.has(name)) track(run(name, trigger, stopping.signal));
   }
@@ -106,7 +80,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
     statuses: async (ledger) =>
       (await engine.statuses(ledger)).map((status) => {
         const nextRunAt = scheduler.nextRunAt(taskOf(status.name));
-        return { ...status, ...(nextRunAt !== undefined && { nextRunAt }) };
+        return { ...status, nextRunAt };
       }),
     start() {
       for (const { name, when, mode } of compiled) {
@@ -135,7 +109,7 @@ export function createPolicies(deps: PoliciesDeps): Policies {
           if (!stopping.signal.aborted) logger.warn({ error: errorMessage(error) }, 'recovery postponed');
         }),
       );
-      for (const { policy, trigger } of deps.handed?.late ?? []) runSoon(policy, trigger);
+      for (const { policy, trigger } of base.handed?.late ?? []) runSoon(policy, trigger);
     },
     settleSoon() {
       if (!stopping.signal.aborted) track(engine.settle(stopping.signal));
@@ -148,38 +122,33 @@ export function createPolicies(deps: PoliciesDeps): Policies {
   };
 }
 
-function engineOf(
-  deps: PoliciesDeps,
-  { compiled, runSoon }: { readonly compiled: readonly Policy[]; readonly runSoon: Policies['runSoon'] },
-): Engine {
-  const { config, whole, accounts, ledger, board, facts, clock, events } = deps;
-  const { replica } = deps.storage;
-  const { env, reload, settleMs, pace } = deps.options;
+interface PolicyParts {
+  readonly facts: EngineFacts;
+  readonly compiled: readonly Policy[];
+  readonly runSoon: Policies['runSoon'];
+}
+
+function engineOf(base: GenerationBase, { facts, compiled, runSoon }: PolicyParts): Engine {
+  const { config, whole, accounts, storage, board, clock, events, handed } = base;
+  const { replica, ledger } = storage;
+  const { env, reload, settleMs, pace } = base.options;
   const { killSwitchFile } = config.engine;
   const path = config.storage.sqlite?.path ?? ':memory:';
-  const ceiling = modeCeiling(env['OPSD_MODE']);
   return createEngine({
     policies: compiled,
     settings: config.engine,
     accounts: new Map(
-      accounts.connections.map(({ account, target }) => [
-        account.name,
-        {
-          mode: account.mode,
-          ...(target.accountId !== undefined && { accountId: target.accountId }),
-          ...(account.limits.dlqRetention !== undefined && { dlqRetentionMs: account.limits.dlqRetention }),
-          ...(account.limits.priceUsdPer100kMessages !== undefined && {
-            priceUsdPer100kMessages: account.limits.priceUsdPer100kMessages,
-          }),
-        },
-      ]),
+      accounts.connections.map(({ account: { name, mode, limits }, target: { accountId, dlqRetentionMs } }) => {
+        const { priceUsdPer100kMessages } = limits;
+        return [name, { mode, accountId, dlqRetentionMs, priceUsdPer100kMessages }];
+      }),
     ),
     actions: createActions(accounts.clients, {
       clock,
       events,
       accountIds: new Map(
-        accounts.connections.flatMap(({ account, target }) =>
-          target.accountId === undefined ? [] : [[account.name, target.accountId] as const],
+        accounts.connections.flatMap(({ target: { account, accountId } }) =>
+          accountId === undefined ? [] : [[account, accountId] as const],
         ),
       ),
     }),
@@ -189,23 +158,21 @@ function engineOf(
     clock,
     events,
     guards: GUARDS,
-    ...(path !== ':memory:' && { archiveDir: join(dirname(path), 'archive') }),
-    ...(settleMs !== undefined && { settleMs }),
+    archiveDir: path === ':memory:' ? undefined : join(dirname(path), 'archive'),
+    settleMs,
     ...pace,
-    ...(ceiling !== undefined && { ceiling }),
-    ...(reload !== undefined && { auditOnly: () => auditOnlyBy(reload.state()) }),
-    ...(deps.handed !== undefined && { unwrittenPauses: deps.handed.pauses }),
-    ...(replica !== undefined && {
-      shared: {
-        name: replica.name,
-        // It may become the leader without another generation.
-        get isLeader() {
-          return replica.isLeader();
-        },
-        allPolicies: new Set(whole.policies.map(({ settings }) => settings.name)),
-        hasLost: (account) => replica.hasLost(account),
+    ceiling: modeCeiling(env['OPSD_MODE']),
+    auditOnly: reload && (() => auditOnlyBy(reload.state())),
+    unwrittenPauses: handed?.pauses,
+    shared: replica && {
+      name: replica.name,
+      // It may become the leader without another generation.
+      get isLeader() {
+        return replica.isLeader();
       },
-    }),
+      allPolicies: new Set(whole.policies.map(({ settings }) => settings.name)),
+      hasLost: (account) => replica.hasLost(account),
+    },
     killSwitch: () => killSwitchFile && fileSwitch(killSwitchFile),
     runSoon,
   });

@@ -2,8 +2,6 @@
  * Generation of the daemon: everything that depends on the configuration, from the connections to the policies.
  * `createGeneration`, read from top to bottom, shows what the daemon does.
  */
-import type { Config } from '#config/config.ts';
-import type { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Engine } from '#automate/engine/engine.ts';
@@ -11,7 +9,6 @@ import { createFacts } from '#automate/engine/facts/facts.ts';
 import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import type { Metrics } from '#observe/metrics/metrics.ts';
-import type { SpanExport } from '#observe/tracing/spans.ts';
 import { loadMetrics } from '#observe/metrics/stored-metrics.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
@@ -20,16 +17,17 @@ import { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import { ResumeEnds } from '#observe/observations/resume-ends.ts';
 import { announceChecks } from '#observe/observations/statistics-checks.ts';
 import type { Holds } from '#service/holds.ts';
-import { connectAccounts, type Accounts } from './accounts.ts';
+import { connectAccounts } from './accounts.ts';
 import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
-import { certificatesOf, type ListenerSecurities } from './listener-security.ts';
+import { certificatesOf } from './listener-security.ts';
 import { watchIncidents, type MarkStart } from './incidents.ts';
 import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { accountBudgets, watchAccounts } from './observation.ts';
-import { endInterruptedOperations } from './interrupted-operations.ts';
-import type { DaemonOptions, Handover } from './options.ts';
+import type { GenerationBase } from './generation-base.ts';
+import type { Handover } from './options.ts';
+import { endInterruptedOperations } from './operations.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
 import { Parts } from './parts.ts';
 import { tellOfReload } from './reload.ts';
@@ -39,14 +37,8 @@ import type { Stores } from './stores.ts';
 /** Grace period of a stop for reads that are nearly done. A hanging read is aborted, which loses nothing. */
 const READ_GRACE_MS = 1_000;
 
-interface GenerationGiven {
-  /** Part of the configuration that this process works on. */
-  readonly config: Config;
-  readonly whole: Config;
-  readonly options: DaemonOptions;
-  readonly events: EventBus;
+interface GenerationGiven extends Pick<GenerationBase, 'config' | 'whole' | 'options' | 'events' | 'security'> {
   readonly storage: Storage;
-  readonly security: ListenerSecurities;
   /** Outlives the generation. */
   readonly flowControlHistory: FlowControlHistory;
   /** Outlives the generation. */
@@ -67,21 +59,17 @@ interface GenerationDeps extends GenerationGiven {
   readonly storage: Storage & Stores;
 }
 
-export interface Generation {
-  /** Part of the configuration that this process works on. */
-  readonly config: Config;
-  readonly whole: Config;
-  readonly board: ObservationBoard;
-  readonly attempts: RecentAttempts;
+export interface Generation extends Pick<
+  GenerationBase,
+  'config' | 'whole' | 'board' | 'attempts' | 'accounts' | 'clock'
+> {
   readonly flowControlHistory: FlowControlHistory;
-  readonly accounts: Accounts;
   readonly policies: Policies;
   readonly incidents: IncidentWatch;
   readonly metrics: Metrics;
   readonly stores: Stores;
   /** Absent if no canary is configured. */
   readonly canaries: GenerationCanaries | undefined;
-  readonly clock: VerifiedClock;
   /** Health of the scheduler. */
   readonly health: ReturnType<typeof scheduleHeartbeat>;
   /** Starts all scheduled work. */
@@ -108,7 +96,7 @@ export type OwnMemory = Pick<
 
 export async function createGeneration(given: GenerationGiven): Promise<Generation> {
   const { config, whole, options, events, flowControlHistory, holds } = given;
-  const { clock, random, logger, direct } = options;
+  const { clock, random, direct } = options;
   await using parts = new Parts(options);
   using hearing = new DisposableStack();
 
@@ -119,11 +107,9 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   if (given.storage.replica !== undefined) await endInterruptedOperations(ledger, options);
   const storage = { ...given.storage, ...stores, ledger };
   const deps = { ...given, storage };
-  const { aggregations } = storage;
 
-  const accounts = await connectAccounts(config, { clock, random, logger, events, holds, ...storage }, parts);
-  const configured = accounts.connections.map(({ account }) => account);
-  const { spans, within } = await startTracing(deps, parts);
+  const accounts = await connectAccounts(config, { ...options, events, holds, ...storage }, parts);
+  const tracing = await startTracing(deps, parts);
   const post = hasCanaries(deps) ? await deps.canaryPost(owned) : undefined;
   const stored = await load(deps);
   hearing.use(stored.metrics);
@@ -142,26 +128,23 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const states = canaries && { canaries: () => canaries.states() };
   const resumeEnds = new ResumeEnds();
   const verified = hearing.use(new VerifiedClock(clock, events));
-  const facts = hearing.use(
-    createFacts({ board, attempts, resumeEnds, ledger, ...states, events, clock: verified, accounts: configured }),
-  );
-  const deciding = { ...deps, accounts, ledger, board, facts, scheduler, clock: verified, within, handed };
-  const policies = createPolicies(deciding);
+  const observed = { accounts, board, attempts, resumeEnds, scheduler, clock: verified };
+  const base: GenerationBase = { ...deps, ...tracing, ...observed, handed };
+  const facts = hearing.use(createFacts({ ...observed, ledger, ...states, events, accounts: config.accounts }));
+  const policies = createPolicies(base, facts);
 
-  const grouped = { accounts, board, attempts, policies, scheduler, clock: verified };
-  const incidents = watchIncidents({ ...deps, ...grouped }, parts);
+  const incidents = watchIncidents({ ...base, policies, address: given.address }, parts);
   const budgets = accountBudgets(config, ledger);
-  const observed = { board, accounts, spans, policies, incidents, budgets, ...states };
-  const metrics = hearing.use(startMetrics({ ...deps, handed, stored: stored.metrics, ...observed }));
+  const metered = { stored: stored.metrics, policies, incidents, budgets, ...states };
+  const metrics = hearing.use(startMetrics(base, metered));
   const { engine } = policies;
   startNotifications({ ...deps, stored: stored.notifications }, engine, parts);
   const noteReload = (by?: string) => options.reload && tellOfReload(options.reload.state(), { engine, events }, by);
   noteReload();
   startDeliveryLines(deps, parts);
 
-  const read = { board, attempts, resumeEnds, ledger, aggregations, metrics, spans, events };
-  watchAccounts({ config, direct, accounts, scheduler, ...read, clock, verified, within });
-  if (direct === undefined) scheduleMaintenance(deps, { scheduler, engine, metrics, verified, spans }, parts);
+  watchAccounts({ ...base, metrics });
+  if (direct === undefined) scheduleMaintenance({ ...base, metrics, engine }, parts);
   deps.views?.publish({ config, board, attempts, incidents, policies, accounts, metrics, canaries }, parts);
   const health = scheduleHeartbeat(scheduler, clock);
   // Last: a generation that cannot be created must not have acted.
@@ -221,25 +204,19 @@ async function load(deps: GenerationDeps) {
   };
 }
 
-interface Maintained {
-  readonly scheduler: Scheduler;
+interface Maintained extends GenerationBase {
   readonly engine: Engine;
   readonly metrics: Metrics;
-  readonly verified: VerifiedClock;
-  readonly spans: SpanExport | undefined;
 }
 
-function scheduleMaintenance(deps: GenerationDeps, maintained: Maintained, parts: Parts) {
-  const { scheduler, engine, metrics, verified, spans } = maintained;
-  const { events, storage } = deps;
+function scheduleMaintenance(maintained: Maintained, parts: Parts) {
+  const { scheduler, engine, metrics, storage, options, security } = maintained;
   const { ledger, backups } = storage;
-  const { clock, logger } = deps.options;
-  const upkeep = { scheduler, conditions: engine.others, events, logger };
-  parts.defer(scheduleLabels({ scheduler, metrics, events }));
+  const upkeep = { ...maintained, conditions: engine.others, logger: options.logger };
+  parts.defer(scheduleLabels(maintained));
   scheduleReadings(scheduler, metrics);
-  const certificates = () => certificatesOf(deps.security);
-  scheduleUpkeep({ ...upkeep, store: storage, ledger, spans, certificates, clock: verified });
-  if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock });
+  scheduleUpkeep({ ...upkeep, store: storage, ledger, certificates: () => certificatesOf(security) });
+  if (backups !== undefined) scheduleBackups({ ...upkeep, ...backups, clock: options.clock });
 }
 
 function hearDepartures({ options, events, storage }: GenerationDeps, board: ObservationBoard): Disposable {

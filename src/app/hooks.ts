@@ -29,10 +29,7 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
   const signatureOf = (account: string): CallbackHook['signature'] => {
     const { signingKeys, signingKeysFile, url } = hooks.callbacks[account] ?? {};
     if (signingKeys === undefined && signingKeysFile === undefined) return undefined;
-    return {
-      keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile),
-      ...(url !== undefined && { url }),
-    };
+    return { keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile), url };
   };
   return {
     alertmanager: new Map(
@@ -44,12 +41,11 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
     callbacks: new Map(
       Object.entries(hooks.callbacks).map(([account, hook]) => {
         const { token, tokenFile, maxBodyBytes } = hook;
-        const signature = signatureOf(account);
         return [
           account,
           {
             token: secret(account, 'hooks.callbacks.token', token, tokenFile),
-            ...(signature !== undefined && { signature }),
+            signature: signatureOf(account),
             headerPrefix: accounts.find(({ name }) => name === account)?.wire.headerPrefix ?? 'Svc',
             maxBodyBytes,
           },
@@ -62,7 +58,7 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
         account,
         canary,
         // The address of the callbacks is another one.
-        ...(signature !== undefined && { signature: { keys: signature.keys } }),
+        signature: signature && { keys: signature.keys },
         headerPrefix: wire.headerPrefix,
         maxBytes: Math.max(size, realSize),
       }));

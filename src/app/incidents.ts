@@ -1,22 +1,17 @@
 /** Incidents of the daemon: what they are grouped from, and what the API shows of them. */
 import type { Config } from '#config/config.ts';
-import type { EventBus } from '#foundation/events/events.ts';
-import type { Clock } from '#foundation/platform/clock.ts';
-import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import { missedFilter } from '#automate/guardrails/read-guards.ts';
+import type { Acknowledgments } from '#automate/ledger/acknowledgments.ts';
 import type { Intents } from '#automate/ledger/intents.ts';
 import { deadLetterFacts } from '#automate/policies/entry-facts.ts';
 import { evaluate } from '#automate/policies/evaluate.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { IncidentWatch, type OpenResume } from '#observe/incidents/incident-watch.ts';
-import type { ObservationBoard } from '#observe/observations/board.ts';
-import type { RecentAttempts } from '#observe/observations/recent-attempts.ts';
 import type { Incidents } from '#operate/api/api-deps.ts';
-import type { Accounts } from './accounts.ts';
+import type { GenerationBase } from './generation-base.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Policies } from './automation.ts';
 import type { Parts } from './parts.ts';
-import type { Storage } from './storage.ts';
 import type { Stores } from './stores.ts';
 import { isOperatorShareUsed } from '#service/daily-budget.ts';
 
@@ -25,16 +20,8 @@ const REVIEW_TIMEOUT_MS = 60_000;
 const ATTEMPTS_MS = 15 * 60_000;
 const ROW_PAGE = 100;
 
-interface IncidentsDeps {
-  readonly config: Config;
-  readonly storage: Pick<Storage, 'ledger'> & Pick<Stores, 'incidents'>;
-  readonly accounts: Accounts;
-  readonly board: ObservationBoard;
-  readonly attempts: RecentAttempts;
+interface IncidentsDeps extends GenerationBase {
   readonly policies: Policies;
-  readonly scheduler: Scheduler;
-  readonly clock: Clock;
-  readonly events: EventBus;
   /** Base URL of the daemon's pages; undefined before they are served. */
   readonly address: () => string | undefined;
 }
@@ -66,10 +53,7 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
     attempts,
     clock,
     events,
-    accounts: config.accounts.map(({ name, limits: { dlqRetention } }) => ({
-      name,
-      ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
-    })),
+    accounts: config.accounts.map(({ name, limits }) => ({ name, dlqRetentionMs: limits.dlqRetention })),
     deadLetters: (account, limit) => ledger.deadLetters(account, limit),
     openResumes: async () => openResumes(ledger),
     conditions: {
@@ -99,29 +83,22 @@ async function openResumes(ledger: Intents): Promise<ReadonlyMap<string, readonl
   const open = (await ledger.openActions()).flatMap(({ proposal, outcome }) => {
     if (proposal.action !== 'workflow-dlq.resume' || outcome === undefined) return [];
     const { account, dlqId, workflowUrl, failedAt, status, campaign } = proposal;
-    return [
-      {
-        account,
-        dlqId,
-        workflowUrl,
-        failedAt,
-        ...(status !== undefined && { status }),
-        ...(campaign !== undefined && { campaign: campaign.id }),
-      },
-    ];
+    return [{ account, dlqId, workflowUrl, failedAt, status, campaign: campaign?.id }];
   });
   return Map.groupBy(open, ({ account }) => account);
 }
 
-interface ServedIncidentsDeps extends Omit<IncidentsDeps, 'events' | 'address' | 'scheduler' | 'policies'> {
+interface ServedIncidentsDeps extends Pick<GenerationBase, 'accounts' | 'attempts' | 'clock'> {
+  /** Configuration of all replicas. */
+  readonly config: Config;
+  readonly ledger: Pick<Acknowledgments, 'acknowledgeIncident'>;
   /** Policies of all accounts. */
   policies(): readonly Policy[];
 }
 
 /** Returns the incidents for the API. */
 export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps): Incidents {
-  const { storage, accounts, attempts, clock } = deps;
-  const { ledger } = storage;
+  const { ledger, accounts, attempts, clock } = deps;
   return {
     all: () => watch.all(),
     find: (id) => watch.find(id),
@@ -170,8 +147,7 @@ function selectedBy(
     const listed = runs.filter((entry) => missedFilter(entry, filter) === undefined);
     const attemptsOf = ({ workflowRunId }: { readonly workflowRunId: string }) =>
       lineages.get(workflowRunId)?.attempts ?? 0;
-    return evaluate(policy, listed, { filter, attemptsOf, ...(retention !== undefined && { retention }) }, now).matched
-      .length;
+    return evaluate(policy, listed, { filter, attemptsOf, retention }, now).matched.length;
   }
 
   const counts = deps

@@ -74,13 +74,12 @@ export async function launch(
     onSpans: (current) => (currentSpan = current),
     version: packageVersion(),
     ...more,
-    ...(run.settleMs !== undefined && { settleMs: run.settleMs }),
-    ...(run.pace !== undefined && { pace: run.pace }),
+    settleMs: run.settleMs,
+    pace: run.pace,
   });
   function announce(config: Config): void {
     const { address: url, hooks, probes, socketPath: socket } = daemon;
-    const others = { ...(hooks !== undefined && { hooks }), ...(probes !== undefined && { probes }) };
-    logger.info({ url, ...others, socket, accounts: config.accounts.length }, 'daemon running');
+    logger.info({ url, hooks, probes, socket, accounts: config.accounts.length }, 'daemon running');
   }
   announce(run.config);
   return {

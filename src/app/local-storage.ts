@@ -56,10 +56,10 @@ export async function openLocal(config: Config, deps: StorageDeps, parts: Parts)
     savedAt: () => savedAt,
     path: store.path,
     copy: (file) => copies.write(file),
-    ...(backup !== undefined &&
-      direct === undefined && {
-        backups: { every: backup.every, folder: createBackupFolder(backup, { store, copies, clock }) },
-      }),
+    backups:
+      backup === undefined || direct !== undefined
+        ? undefined
+        : { every: backup.every, folder: createBackupFolder(backup, { store, copies, clock }) },
     stores: async () => stores,
     scope: () => WHOLE,
     async check(next) {

@@ -19,7 +19,7 @@ interface OutgoingDeps {
   readonly storage: Storage & Stores;
 }
 
-interface Tracing {
+export interface Tracing {
   /** Absent if no endpoint is configured. */
   readonly spans: SpanExport | undefined;
   /** Runs the work inside a span of the daemon's own, if tracing is on. */

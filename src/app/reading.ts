@@ -1,6 +1,7 @@
 /** Ports of the reading views of the API and the pages. */
 import { configLines, shownConfig } from '#config/shown-config.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
+import type { Incidents } from '#operate/api/api-deps.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
@@ -8,9 +9,17 @@ import { allPolicies } from './all-policies.ts';
 import type { Generation } from './generation.ts';
 import { accountBudgets } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
+import { servedIncidents } from './incidents.ts';
 import { policyTestsOf } from './policy-tests.ts';
 import type { Storage } from './storage.ts';
 import type { ValueCount } from '#operate/contract/readings.ts';
+
+/** Returns the incidents of a generation for the API. */
+export function ownIncidents(generation: Generation, { ledger }: Pick<Storage, 'ledger'>): Incidents {
+  const { whole: config, accounts, attempts, clock, incidents } = generation;
+  const policies = () => allPolicies(generation);
+  return servedIncidents(incidents, { config, ledger, accounts, attempts, policies, clock });
+}
 
 export function readingPorts(
   generation: Generation,
@@ -54,14 +63,14 @@ export function readingPorts(
         settings,
         yaml: configLines(settings),
         policies: config.policies.map(({ settings: { name }, source }) => ({ name, source })),
-        ...(options.reload !== undefined && { reload: options.reload.state() }),
+        reload: options.reload?.state(),
       };
     },
     async policyScopes(name, view) {
       const policy = allPolicies(generation).find((one) => one.name === name);
       if (policy === undefined) return undefined;
       const version = (await view.policyVersions([name])).get(name);
-      return { present: policy.scope, ...(version !== undefined && { atLastRun: version.scope }) };
+      return { present: policy.scope, atLastRun: version?.scope };
     },
     policyTests: policyTestsOf(config, options.env),
   };

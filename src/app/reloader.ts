@@ -107,12 +107,7 @@ export class Reloader implements Disposable {
     if (result.ok) return { ok: true, config: result.config, answer };
     if ('broken' in result) return { ok: false, problems: [result.broken], answer };
     const problems = result.problems.filter(({ severity }) => severity === 'error').map(lineOf);
-    return {
-      ok: false,
-      problems,
-      ...(result.policyPart !== undefined && { policyPart: result.policyPart }),
-      answer,
-    };
+    return { ok: false, problems, policyPart: result.policyPart, answer };
   }
 
   good(): void {

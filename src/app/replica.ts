@@ -184,7 +184,7 @@ export class Replica {
         if (!isOwnerAlive || replica === undefined) return [account, { epoch, isOwn: false }];
         if (replica !== this.name) return [account, { replica, epoch, isOwn: false }];
         const next = target === this.name ? undefined : target;
-        return [account, { epoch, isOwn: false, isUnknown: true, ...(next !== undefined && { next }) }];
+        return [account, { epoch, isOwn: false, isUnknown: true, next }];
       }),
     );
   }

@@ -69,7 +69,7 @@ class Reloads {
     const launched = await launch(run, io, start, {
       logLines: this.#logLines,
       reload: { state: () => reloader.state, request: (by) => reloader.request(by) },
-      ...(handed !== undefined && { handed }),
+      handed,
     });
     return { ...launched, config };
   }
@@ -167,8 +167,8 @@ function keepingPorts(next: Config, { config, daemon }: Running): Config {
   const probes = probesAt && keepingPort(probesAt, config.server.probes.listen, daemon.probes);
   return {
     ...next,
-    server: { ...next.server, listen, probes: { ...(probes !== undefined && { listen: probes }) } },
-    hooks: { ...next.hooks, ...(hooks !== undefined && { listen: hooks }) },
+    server: { ...next.server, listen, probes: { listen: probes } },
+    hooks: { ...next.hooks, listen: hooks },
   };
 }
 

@@ -11,9 +11,8 @@ import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
 import { readiness } from './observation.ts';
 import { operationsOf } from './operations.ts';
-import { ownIncidents } from './own-incidents.ts';
 import type { DaemonOptions } from './options.ts';
-import { readingPorts } from './reading.ts';
+import { ownIncidents, readingPorts } from './reading.ts';
 import { counterResets } from './reset-counters.ts';
 import type { RoutedCommands } from './routed.ts';
 import type { Storage } from './storage.ts';
@@ -62,7 +61,7 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     security: security.server,
     roles: new Map(Object.entries(config.server.users)),
     anonymous: config.server.anonymous,
-    ...(reload !== undefined && { reload: (by: string) => reload.request(by) }),
+    reload: reload && ((by: string) => reload.request(by)),
     configHash: config.hash,
     state: {
       auditHead: () => storage.auditReader.head(),
@@ -73,12 +72,11 @@ export function servedBy(generation: Generation, deps: ServedDeps): ServerDeps {
     apiUsage: (account: string) => accounts.usage(account),
     accounts: whole.accounts.map((account) => {
       const { messageApi, managementApi } = connections.get(account.name) ?? account;
-      const { dlqRetention } = account.limits;
       return {
         name: account.name,
-        ...(messageApi !== undefined && { messageApiUrl: messageApi.url }),
-        ...(managementApi !== undefined && { managementApiUrl: managementApi.url }),
-        ...(dlqRetention !== undefined && { dlqRetentionMs: dlqRetention }),
+        messageApiUrl: messageApi?.url,
+        managementApiUrl: managementApi?.url,
+        dlqRetentionMs: account.limits.dlqRetention,
       };
     }),
     outages: (account: string) => attempts.outages(account),

@@ -9,7 +9,7 @@ const ALL = 'account NOT IN (SELECT value FROM json_each(?1))';
 
 /** Statements that read a whole table at the start, or its first rows in the order of its key. */
 const WHOLE: ReadonlySet<string> = new Set([
-  `SELECT account, label, value, idle_ms FROM label_values WHERE ${ALL} ORDER BY id`,
+  `SELECT account, label, value, idle_ms AS "idleMs" FROM label_values WHERE ${ALL} ORDER BY id`,
   `SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox WHERE ${ALL}`,
   `SELECT made_at FROM span_outbox WHERE ${ALL} ORDER BY id LIMIT 1`,
   `SELECT count(*) AS lines FROM delivery_lines WHERE ${ALL}`,

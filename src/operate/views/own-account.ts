@@ -50,12 +50,11 @@ export function ownAccount(account: string, facts: OwnFacts, memory: OwnMemory):
   const deadLetters = incidents.deadLetters(account);
   if (deadLetters !== undefined) lists.set('deadLetters', { revision: deadLetters, rows: () => deadLetters });
   const { watermark, catchUpRatio } = board.logLag.of(account) ?? {};
-  const recent = attempts.share(account, ATTEMPTS_MS);
   return {
     facts: {
       collectors,
-      ...(watermark !== undefined && { watermark }),
-      ...(recent !== undefined && { attempts: recent }),
+      watermark,
+      attempts: attempts.share(account, ATTEMPTS_MS),
       policies: facts.policies.filter(isOf),
       conditions: facts.conditions.filter(isOf),
       usage: memory.usage(account),
@@ -63,7 +62,7 @@ export function ownAccount(account: string, facts: OwnFacts, memory: OwnMemory):
       canaries: facts.canaries.filter(isOf),
       hasDeadLetters: deadLetters !== undefined,
     },
-    moving: { monotonic: clock.monotonic(), ...(catchUpRatio !== undefined && { catchUpRatio }) },
+    moving: { monotonic: clock.monotonic(), catchUpRatio },
     lists,
   };
 }

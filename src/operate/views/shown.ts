@@ -126,8 +126,7 @@ function shownBoard(own: BoardReader, deps: ShownDeps): BoardReader {
         const { facts: { watermark } = {}, moving } = remote(account) ?? {};
         if (watermark === undefined) return undefined;
         const lagMs = clock.now() - watermark;
-        const catchUpRatio = moving?.catchUpRatio;
-        return { watermark, ...(lagMs >= 0 && { lagMs }), ...(catchUpRatio !== undefined && { catchUpRatio }) };
+        return { watermark, lagMs: lagMs >= 0 ? lagMs : undefined, catchUpRatio: moving?.catchUpRatio };
       },
     },
   };
