@@ -16,7 +16,9 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { dirname } from 'node:path';
 import { seal } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '#automate/ledger/audit-log.ts';
-import { auditPathOf, segmentPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
+import { auditPathOf, readAudit, segmentPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
+import type { AuditReader } from '#automate/ledger/audit-reading.ts';
+import { searchAudit } from '#automate/ledger/audit-search.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { readHead } from './audit-head.ts';
 import { compare } from './audit-opening.ts';
@@ -148,4 +150,15 @@ function syncFolder(path: string): void {
   } finally {
     closeSync(folder);
   }
+}
+
+/** Audit log in its files, as its readers see it. */
+export function auditFiles(path: string, head: AuditReader['head']): AuditReader {
+  return {
+    place: path,
+    head,
+    records: () => readAudit(path),
+    search: (query, signal) => searchAudit(path, query, signal),
+    verify: (seen) => verifyAudit(path, seen),
+  };
 }

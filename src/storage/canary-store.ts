@@ -1,8 +1,7 @@
 /** Store of canaries: one row per message, and one row per canary. */
 import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
 import { each, get, records, run } from './database.ts';
-import { leaseFor, WHOLE, type Scope } from './scope.ts';
-import { accountsOf, isOwn } from './scoped-rows.ts';
+import { type Scope, WHOLE, accountsOf, isOwn, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const KEY = 'canary_key';

@@ -1,10 +1,8 @@
 /** Outbox of delivery events: one row per line, at most `mostLines`. */
 import type { DeliveryOutbox } from '#observe/aggregation/delivery-outbox.ts';
 import { all, each, get, run } from './database.ts';
-import type { OutboxWrite } from './outbox-write.ts';
-import { settleByLease } from './outbox-settle.ts';
-import { WHOLE, withoutLease, type Scope } from './scope.ts';
-import { accountsOf, isOwn } from './scoped-rows.ts';
+import { OutboxRows, type OutboxWrite } from './outbox.ts';
+import { WHOLE, type Scope } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const LINES_AT_ONCE = 500;
@@ -25,16 +23,12 @@ interface DeliveryOutboxOptions {
 export async function createDeliveryOutbox(
   { database }: Pick<Store, 'database'>,
   { onDropped, mostLines = MOST_LINES }: DeliveryOutboxOptions,
-  whole: Scope = WHOLE,
+  scope: Scope = WHOLE,
 ): Promise<StoredDeliveryOutbox> {
-  const { dialect } = database;
-  const remove = `DELETE FROM delivery_lines WHERE id IN ${dialect.numbers('?1')}`;
-  const listeners = new Set<() => void>();
-  /** Without the accounts whose lease was lost. */
-  let scope = whole;
-  const count = `SELECT count(*) AS lines FROM delivery_lines WHERE ${isOwn(dialect, scope, '?1')}`;
-  const counted = await database.read(get(count, accountsOf(scope)));
-  let queued = Number(counted?.['lines']);
+  const remove = `DELETE FROM delivery_lines WHERE id IN ${database.dialect.numbers('?1')}`;
+  const rows = new OutboxRows(database, 'delivery_lines', scope);
+  const count = `SELECT count(*) AS lines FROM delivery_lines WHERE ${rows.own}`;
+  let queued = Number((await database.read(get(count, rows.accounts)))?.['lines']);
 
   return {
     begin(account, lines) {
@@ -44,31 +38,23 @@ export async function createDeliveryOutbox(
         work: each(INSERT, kept, (line) => [account, line]),
         committed() {
           if (kept.length < lines.length) onDropped(lines.length - kept.length);
-          if (kept.length > 0) for (const listener of listeners) listener();
+          if (kept.length > 0) rows.stored();
         },
         failed: () => void (queued -= kept.length),
       };
     },
     async next() {
-      const own = isOwn(dialect, scope, '?1');
-      const select = `SELECT id, line FROM delivery_lines WHERE ${own} ORDER BY id LIMIT ${LINES_AT_ONCE}`;
-      const rows = await database.read(all<{ id: number; line: string }>(select, accountsOf(scope)));
-      if (rows.length === 0) return undefined;
-      return { ids: rows.map(({ id }) => id), text: rows.map(({ line }) => `${line}\n`).join('') };
+      const select = `SELECT id, line FROM delivery_lines WHERE ${rows.own} ORDER BY id LIMIT ${LINES_AT_ONCE}`;
+      const found = await database.read(all<{ id: number; line: string }>(select, rows.accounts));
+      if (found.length === 0) return undefined;
+      return { ids: found.map(({ id }) => id), text: found.map(({ line }) => `${line}\n`).join('') };
     },
     async settle(ids) {
-      const { results, lost } = await settleByLease(database, { scope, table: 'delivery_lines', ids }, (own) =>
-        run(remove, JSON.stringify(own)),
-      );
-      for (const { account } of lost) scope = withoutLease(scope, account);
-      for (const removed of results) queued -= removed;
+      for (const removed of await rows.settle(ids, (own) => run(remove, JSON.stringify(own)))) queued -= removed;
     },
     get queued() {
       return queued;
     },
-    onStored(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onStored: (listener) => rows.onStored(listener),
   };
 }

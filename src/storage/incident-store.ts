@@ -3,8 +3,7 @@ import type { Incident } from '#foundation/domain/incident.ts';
 import type { IncidentMark, IncidentMember, IncidentStore } from '#observe/incidents/incident-store.ts';
 import { all, each, get, run, type Row } from './database.ts';
 import { PART_ROWS, paged } from './paged.ts';
-import { leaseFor, WHOLE, type Scope } from './scope.ts';
-import { accountsOf, isOwn } from './scoped-rows.ts';
+import { type Scope, WHOLE, accountsOf, isOwn, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const MOST_MARKS = 200;

@@ -1,8 +1,7 @@
 /** Store of the admitted label values. It also retires the totals of evicted values. */
 import type { LabelStore, LabelValue } from '#observe/aggregation/label-store.ts';
 import { all, each, run } from './database.ts';
-import { leaseFor, WHOLE, type Scope } from './scope.ts';
-import { accountsOf, changeByLease, isOwn } from './scoped-rows.ts';
+import { type Scope, WHOLE, accountsOf, changeByLease, isOwn, leaseFor } from './scope.ts';
 import type { StoredTotals } from './totals.ts';
 import type { Store } from './sqlite.ts';
 

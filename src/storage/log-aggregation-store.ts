@@ -19,7 +19,7 @@ import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { all, each, get, present, run, type Dialect, type Nullable, type Row, type Work } from './database.ts';
 import { loadAttempts, saveAttempts } from './log-attempts.ts';
 import { loadedOnce } from './loaded-once.ts';
-import type { OutboxWrite } from './outbox-write.ts';
+import type { OutboxWrite } from './outbox.ts';
 import { PART_ROWS, paged } from './paged.ts';
 import type { StoredDeliveryOutbox } from './delivery-outbox.ts';
 import type { StoredSpanOutbox } from './span-outbox.ts';

@@ -7,8 +7,7 @@ import type {
   StoredNotifications,
 } from '#operate/notifications/notification-store.ts';
 import { all, each, records, run, type Work } from './database.ts';
-import { isInScope, leaseFor, WHOLE, type Scope } from './scope.ts';
-import { changeByLease } from './scoped-rows.ts';
+import { type Scope, WHOLE, changeByLease, isInScope, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const SELECT = 'SELECT record FROM notifications ORDER BY key';

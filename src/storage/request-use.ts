@@ -1,8 +1,7 @@
 /** Store of the daily request budgets: one row for each API of an account. */
 import type { RequestUseStore, StoredUse } from '#foundation/domain/request-use.ts';
 import { all, run, type Database } from './database.ts';
-import { WHOLE, type Scope } from './scope.ts';
-import { accountsOf, isOwn } from './scoped-rows.ts';
+import { type Scope, WHOLE, accountsOf, isOwn } from './scope.ts';
 
 const PUT = `INSERT INTO request_use (account, api, day, used) VALUES (?, ?, ?, ?)
   ON CONFLICT (account, api) DO UPDATE SET day = excluded.day, used = excluded.used`;

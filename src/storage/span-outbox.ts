@@ -1,11 +1,9 @@
 /** Outbox of spans: one row per batch. */
 import type { SpanBatch } from '#observe/aggregation/span-batch.ts';
 import type { SpanOutbox, StoredBatch } from '#observe/aggregation/span-outbox.ts';
-import { all, each, get, type Database, type Work } from './database.ts';
-import type { OutboxWrite } from './outbox-write.ts';
-import { settleByLease } from './outbox-settle.ts';
-import { WHOLE, withoutLease, type Scope } from './scope.ts';
-import { accountsOf, isOwn } from './scoped-rows.ts';
+import { all, each, get, type Work } from './database.ts';
+import { OutboxRows, type OutboxWrite } from './outbox.ts';
+import { WHOLE, type Scope } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const INSERT = 'INSERT INTO span_outbox (account, protocol, head, body, spans, made_at) VALUES (?, ?, ?, ?, ?, ?)';
@@ -16,20 +14,20 @@ export interface StoredSpanOutbox extends SpanOutbox {
 
 export async function createSpanOutbox(
   { database }: Pick<Store, 'database'>,
-  whole: Scope = WHOLE,
+  scope: Scope = WHOLE,
 ): Promise<StoredSpanOutbox> {
   const remove = `DELETE FROM span_outbox WHERE id IN ${database.dialect.numbers('?1')} RETURNING spans`;
-  const listeners = new Set<() => void>();
-  /** Without the accounts whose lease was lost. */
-  let scope = whole;
-  let { spans: queued, oldestAt } = await database.read(load(database, scope));
+  const rows = new OutboxRows(database, 'span_outbox', scope);
+  const sum = `SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox WHERE ${rows.own}`;
+  let queued = Number((await database.read(get(sum, rows.accounts)))?.['spans']);
+  let oldestAt = await database.read(oldest(rows));
   /** Number of commits, and when the batches of the last one were made. */
   let commits = 0;
   let latestAt: number | undefined;
 
   return {
     begin(account, batches) {
-      const spans = batches.reduce((sum, batch) => sum + batch.spans, 0);
+      const spans = batches.reduce((total, batch) => total + batch.spans, 0);
       queued += spans;
       return {
         work: each(INSERT, batches, ({ protocol, head, body, spans: count, madeAt }) => {
@@ -40,23 +38,22 @@ export async function createSpanOutbox(
           commits += 1;
           latestAt = batches[0]!.madeAt;
           oldestAt ??= latestAt;
-          for (const listener of listeners) listener();
+          rows.stored();
         },
         failed: () => void (queued -= spans),
       };
     },
     next(after = 0) {
       const select = `SELECT id, account, protocol, head, body, spans, made_at AS "madeAt" FROM span_outbox
-        WHERE id > ?2 AND ${isOwn(database.dialect, scope, '?1')} ORDER BY id LIMIT 1`;
-      return database.read(get<StoredBatch>(select, accountsOf(scope), after));
+        WHERE id > ?2 AND ${rows.own} ORDER BY id LIMIT 1`;
+      return database.read(get<StoredBatch>(select, rows.accounts, after));
     },
     async settle(ids) {
       const before = commits;
-      const { results, lost } = await settleByLease(database, { scope, table: 'span_outbox', ids }, function* (own) {
+      const results = await rows.settle(ids, function* (own) {
         const removed = yield* all(remove, JSON.stringify(own));
-        return { removed, oldest: yield* oldest(database, scope) };
+        return { removed, oldest: yield* oldest(rows) };
       });
-      for (const { account } of lost) scope = withoutLease(scope, account);
       for (const { spans } of results.flatMap(({ removed }) => removed)) queued -= Number(spans);
       const last = results.at(-1);
       if (last !== undefined) oldestAt = last.oldest;
@@ -64,26 +61,11 @@ export async function createSpanOutbox(
       if (commits !== before) oldestAt ??= latestAt;
     },
     queued: () => ({ spans: queued, oldestAt }),
-    onStored(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
+    onStored: (listener) => rows.onStored(listener),
   };
 }
 
-type Rows = Pick<Database, 'dialect'>;
-
-function* oldest({ dialect }: Rows, scope: Scope): Work<number | undefined> {
-  const select = `SELECT made_at FROM span_outbox WHERE ${isOwn(dialect, scope, '?1')} ORDER BY id LIMIT 1`;
-  const row = yield* get(select, accountsOf(scope));
+function* oldest({ own, accounts }: OutboxRows): Work<number | undefined> {
+  const row = yield* get(`SELECT made_at FROM span_outbox WHERE ${own} ORDER BY id LIMIT 1`, accounts);
   return row && Number(row['made_at']);
-}
-
-function* load(
-  { dialect }: Rows,
-  scope: Scope,
-): Work<{ readonly spans: number; readonly oldestAt: number | undefined }> {
-  const select = `SELECT coalesce(sum(spans), 0) AS spans FROM span_outbox WHERE ${isOwn(dialect, scope, '?1')}`;
-  const queued = yield* get(select, accountsOf(scope));
-  return { spans: Number(queued?.['spans']), oldestAt: yield* oldest({ dialect }, scope) };
 }

@@ -6,8 +6,7 @@ import type { AuditEntry, AuditHead, AuditRecord } from '#automate/ledger/audit-
 import { AuditCursorError, type AuditQuery, type AuditReader } from '#automate/ledger/audit-reading.ts';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { openAuditLog } from '#storage/audit-file.ts';
-import { auditFiles } from '#storage/audit-files.ts';
+import { auditFiles, openAuditLog } from '#storage/audit-file.ts';
 import { run } from '#storage/database.ts';
 import { createJournal, type Journal } from '#storage/ledger-journal.ts';
 import { createAuditTableReader } from '#storage/postgres/audit-table-reader.ts';

@@ -17,7 +17,7 @@ export interface AuditSource {
 /** @returns undefined if the configuration is invalid, which was reported on stderr */
 export async function findAudit(call: Call): Promise<AuditSource | undefined> {
   const { values } = call;
-  const { auditFiles } = await import('#storage/audit-files.ts');
+  const { auditFiles } = await import('#storage/audit-file.ts');
   const given = textOption(values, 'file');
   const socket = textOption(values, 'socket');
   if (given !== undefined) {
