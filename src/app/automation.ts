@@ -98,7 +98,6 @@ export function createPolicies(base: GenerationBase, facts: EngineFacts): Polici
         name: 'engine/settle',
         schedule: { every: SETTLE_EVERY_MS },
         timeoutMs: POLICY_TIMEOUT_MS,
-        jitter: 0,
         run: (signal) => trackScheduled(engine.settle(AbortSignal.any([signal, stopping.signal]))),
         onError: (error) => logger.error({ error: errorMessage(error) }, 'settling failed'),
       });

@@ -23,8 +23,9 @@ import { Parts } from './parts.ts';
 import { rehearse } from './reload.ts';
 import { messageUse, ownIncidents } from './reading.ts';
 import { servedBy } from './served.ts';
-import { openStorage } from './open-storage.ts';
-import type { Storage } from './storage.ts';
+import { tryAddresses } from './addresses.ts';
+import { openLocal } from './local-storage.ts';
+import type { Storage, StorageDeps } from './storage.ts';
 
 /**
  * Starts the daemon: on return it answers at its addresses and its collectors run.
@@ -143,4 +144,19 @@ async function routedOf({ options, events, storage, gate, generation }: RoutedDe
     incidents: () => ownIncidents(generation(), storage),
   };
   return routeCommands({ ...options, peers, replica, gate, generation, ledger, operations, reads });
+}
+
+/** @throws {Error} if the store is unavailable, or if a replica cannot listen at its addresses */
+async function openStorage(config: Config, deps: StorageDeps, parts: Parts): Promise<Storage> {
+  const { postgres } = config.storage;
+  const { direct } = deps;
+  if (postgres === undefined || direct?.store === 'memory') {
+    return openLocal(config, deps, parts);
+  }
+  if (direct !== undefined) {
+    throw new Error('this command changes the store, which replicas share: run it at a running daemon');
+  }
+  // A replica that cannot listen must not take accounts from the others first.
+  await tryAddresses(config);
+  return (await import('./shared-storage.ts')).openShared(config, postgres, deps, parts);
 }

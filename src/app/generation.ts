@@ -5,6 +5,8 @@
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { Scheduler } from '#foundation/scheduler/scheduler.ts';
 import type { Engine } from '#automate/engine/engine.ts';
+import { compilePolicy } from '#automate/policies/compile-policy.ts';
+import type { Policy } from '#automate/policies/policy.ts';
 import { createFacts } from '#automate/engine/facts/facts.ts';
 import { applyOwnDepartures, departuresBy } from '#observe/collectors/own-departures.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
@@ -65,6 +67,8 @@ export interface Generation extends Pick<
 > {
   readonly flowControlHistory: FlowControlHistory;
   readonly policies: Policies;
+  /** Policies of all accounts of the configuration, also of those that other replicas work on. */
+  readonly allPolicies: readonly Policy[];
   readonly incidents: IncidentWatch;
   readonly metrics: Metrics;
   readonly stores: Stores;
@@ -132,6 +136,10 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
   const base: GenerationBase = { ...deps, ...tracing, ...observed, handed };
   const facts = hearing.use(createFacts({ ...observed, ledger, ...states, events, accounts: config.accounts }));
   const policies = createPolicies(base, facts);
+  const own = new Map(policies.compiled.map((policy) => [policy.name, policy]));
+  const allPolicies = whole.policies.map(
+    ({ settings, source }) => own.get(settings.name) ?? compilePolicy(settings, source),
+  );
 
   const incidents = watchIncidents({ ...base, policies, address: given.address }, parts);
   const budgets = accountBudgets(config, ledger);
@@ -163,6 +171,7 @@ export async function createGeneration(given: GenerationGiven): Promise<Generati
     flowControlHistory,
     accounts,
     policies,
+    allPolicies,
     incidents,
     metrics,
     stores,

@@ -68,8 +68,6 @@ export function watchIncidents(deps: IncidentsDeps, parts: Parts): IncidentWatch
     name: 'incidents',
     schedule: { every: REVIEW_EVERY_MS },
     timeoutMs: REVIEW_TIMEOUT_MS,
-    jitter: 0,
-    runAtStart: true,
     run: async () => {
       watch.refresh();
       await watch.settled();
@@ -88,12 +86,9 @@ async function openResumes(ledger: Intents): Promise<ReadonlyMap<string, readonl
   return Map.groupBy(open, ({ account }) => account);
 }
 
-interface ServedIncidentsDeps extends Pick<GenerationBase, 'accounts' | 'attempts' | 'clock'> {
-  /** Configuration of all replicas. */
-  readonly config: Config;
+interface ServedIncidentsDeps extends Pick<GenerationBase, 'whole' | 'accounts' | 'attempts' | 'clock'> {
   readonly ledger: Pick<Acknowledgments, 'acknowledgeIncident'>;
-  /** Policies of all accounts. */
-  policies(): readonly Policy[];
+  readonly allPolicies: readonly Policy[];
 }
 
 /** Returns the incidents for the API. */
@@ -130,10 +125,10 @@ export function servedIncidents(watch: IncidentWatch, deps: ServedIncidentsDeps)
 function selectedBy(
   account: string,
   { runs, deadLetters, lineages }: Parameters<Incidents['selectedBy']>[1],
-  deps: Pick<ServedIncidentsDeps, 'policies' | 'config' | 'clock'>,
+  deps: Pick<ServedIncidentsDeps, 'allPolicies' | 'whole' | 'clock'>,
 ): ReadonlyMap<string, number> {
   const now = deps.clock.now();
-  const retention = deps.config.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
+  const retention = deps.whole.accounts.find(({ name }) => name === account)?.limits.dlqRetention;
 
   function selects(policy: Policy): number {
     const { action } = policy;
@@ -150,8 +145,7 @@ function selectedBy(
     return evaluate(policy, listed, { filter, attemptsOf, retention }, now).matched.length;
   }
 
-  const counts = deps
-    .policies()
+  const counts = deps.allPolicies
     .filter((policy) => policy.account === account)
     .map((policy) => [policy.name, selects(policy)] as const);
   return new Map(counts.filter(([, count]) => count > 0));

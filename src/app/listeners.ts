@@ -8,7 +8,6 @@ import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
-import { allPolicies } from './all-policies.ts';
 import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
@@ -129,7 +128,7 @@ async function openHooks(deps: ListenerDeps, listen: ListenAddress): Promise<Run
     security: security.hooks,
     canaries: () => generation().canaries?.inbox,
     // A hook arrives at any replica.
-    policies: () => allPolicies(generation()).filter(({ mode }) => mode !== 'off'),
+    policies: () => generation().allPolicies.filter(({ mode }) => mode !== 'off'),
     run: (...asked: Parameters<Generation['policies']['runSoon']>) =>
       (routed ?? generation().policies).runSoon(...asked),
   };

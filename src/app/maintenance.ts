@@ -61,8 +61,6 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     name: 'store-watch',
     schedule: { every: WATCH_EVERY_MS },
     timeoutMs: WATCH_EVERY_MS,
-    jitter: 0,
-    runAtStart: true,
     async run() {
       const found = store.problem();
       if (found === undefined) conditions.resolve('store');
@@ -85,7 +83,6 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     name: 'audit-head',
     schedule: { every: HOUR_MS },
     timeoutMs: HOUR_MS,
-    jitter: 0,
     async run() {
       const head = store.auditHead();
       // Kept elsewhere with the daemon's log, this head reveals a truncated audit log.
@@ -175,8 +172,6 @@ export function scheduleBackups(deps: BackupDeps): void {
     name: 'backup',
     schedule: { every: Math.min(every, LOOK_AT_BACKUPS_EVERY_MS) },
     timeoutMs: Math.max(every, HOUR_MS),
-    jitter: 0,
-    runAtStart: true,
     async run(signal) {
       folder.look();
       if (clock.monotonic() < dueAt) return;
@@ -220,7 +215,6 @@ export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () =>
     name: 'labels',
     schedule: { every: TIDY_LABELS_EVERY_MS },
     timeoutMs: TIDY_LABELS_EVERY_MS,
-    jitter: 0,
     run: tidy,
   });
   return tidy;
@@ -232,8 +226,6 @@ export function scheduleReadings(scheduler: UpkeepDeps['scheduler'], metrics: Pi
     name: 'readings',
     schedule: { every: READ_STORE_EVERY_MS },
     timeoutMs: READ_STORE_EVERY_MS,
-    jitter: 0,
-    runAtStart: true,
     run: () => metrics.readStore(),
   });
 }
@@ -245,7 +237,6 @@ export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Cloc
     name: 'heartbeat',
     schedule: { every: HEARTBEAT_MS },
     timeoutMs: HEARTBEAT_MS,
-    jitter: 0,
     run: async () => void (beatAt = clock.monotonic()),
   });
   return () => {

@@ -5,7 +5,6 @@ import type { Incidents } from '#operate/api/api-deps.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
 import { MessageSearches } from '#operate/api/messages.ts';
 import type { ReadingPorts } from '#operate/api/reading-ports.ts';
-import { allPolicies } from './all-policies.ts';
 import type { Generation } from './generation.ts';
 import { accountBudgets } from './observation.ts';
 import type { DaemonOptions } from './options.ts';
@@ -16,9 +15,7 @@ import type { ValueCount } from '#operate/contract/readings.ts';
 
 /** Returns the incidents of a generation for the API. */
 export function ownIncidents(generation: Generation, { ledger }: Pick<Storage, 'ledger'>): Incidents {
-  const { whole: config, accounts, attempts, clock, incidents } = generation;
-  const policies = () => allPolicies(generation);
-  return servedIncidents(incidents, { config, ledger, accounts, attempts, policies, clock });
+  return servedIncidents(generation.incidents, { ...generation, ledger });
 }
 
 export function readingPorts(
@@ -67,7 +64,7 @@ export function readingPorts(
       };
     },
     async policyScopes(name, view) {
-      const policy = allPolicies(generation).find((one) => one.name === name);
+      const policy = generation.allPolicies.find((one) => one.name === name);
       if (policy === undefined) return undefined;
       const version = (await view.policyVersions([name])).get(name);
       return { present: policy.scope, atLastRun: version?.scope };

@@ -11,7 +11,6 @@ import { repeat } from '#operate/views/repeat.ts';
 import { shownPorts, type AccountPorts } from '#operate/views/shown.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { createViewStore } from '#storage/postgres/view-store.ts';
-import { allPolicies } from './all-policies.ts';
 import type { Generation, OwnMemory } from './generation.ts';
 import type { DaemonOptions } from './options.ts';
 import type { Parts } from './parts.ts';
@@ -103,7 +102,7 @@ function remember({ account, collector, at, rows }: Batch, history: FlowControlH
 
 /** Policies of an account that no replica has shown yet. */
 function configuredPolicies(account: string, generation: Generation): readonly PolicyStatus[] {
-  return allPolicies(generation)
+  return generation.allPolicies
     .filter((policy) => policy.account === account)
     .map(({ name, action, owner, description, source, when, mode }) => ({
       name,

@@ -5,7 +5,6 @@ import {
   existsSync,
   fdatasyncSync,
   fstatSync,
-  fsyncSync,
   ftruncateSync,
   openSync,
   renameSync,
@@ -24,6 +23,7 @@ import { readHead } from './audit-head.ts';
 import { compare } from './audit-opening.ts';
 import { readLogTail } from './audit-tail.ts';
 import type { Store } from './sqlite.ts';
+import { sync } from './store-files.ts';
 
 export interface AuditFile extends AuditLog, Disposable {
   readonly path: string;
@@ -67,7 +67,8 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
   /** Position of the next record. Bytes beyond it were never committed. */
   let size: number;
   try {
-    syncFolder(path);
+    // A new file is durable once its folder is.
+    sync(dirname(path));
     const known = readHead(store.db);
     const tail = readLogTail(fd, path);
     ({ opening, after: head, keep: size } = compare(tail, known));
@@ -116,7 +117,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
     if (fstatSync(fd).size > size) ftruncateSync(fd, size);
     if (size >= maxBytes && head !== undefined) rotate(head.sequence);
     // A record could be lost if the name of its file is not durable.
-    if (!isFolderSynced) syncFolder(path);
+    if (!isFolderSynced) sync(dirname(path));
     isFolderSynced = true;
     const bytes = Buffer.from(`${sealed.line}\n`);
     for (let written = 0; written < bytes.length;) {
@@ -140,16 +141,6 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
       isOpen = false;
     },
   };
-}
-
-/** Syncs a folder. A new file is durable once its folder is. */
-function syncFolder(path: string): void {
-  const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 /** Audit log in its files, as its readers see it. */

@@ -1,16 +1,6 @@
 /** Backups of a store: written while the daemon runs, restored while it does not. */
 import { once } from 'node:events';
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
@@ -25,6 +15,7 @@ import { explain, isDamage, StoreError } from './store-error.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { assertOwnStore } from './store-identity.ts';
 import { assertFilled, lockStore, type Store } from './sqlite.ts';
+import { removeStore, sync } from './store-files.ts';
 import { keepDigests } from './table-digests.ts';
 
 export interface Copies extends AsyncDisposable {
@@ -60,7 +51,7 @@ export async function backupStore(
 ): Promise<{ readonly bytes: number }> {
   if (existsSync(file)) throw new StoreError(`${file} already exists: choose another file, or remove it first.`);
   const part = `${file}.part`;
-  removePart(part);
+  removeStore(part);
   try {
     signal?.throwIfAborted();
     // The permissions are set before the first byte: the copy is for its owner only.
@@ -71,15 +62,10 @@ export async function backupStore(
     renameSync(part, file);
     sync(dirname(file));
   } catch (error) {
-    removePart(part);
+    removeStore(part);
     throw new StoreError(`${file}: the copy could not be written: ${errorMessage(error)}`, { cause: error });
   }
   return { bytes: statSync(file).size };
-}
-
-/** Removes the partial file, and the files that an interrupted SQLite leaves beside it. */
-function removePart(part: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(part + suffix, { force: true });
 }
 
 /** Maximum number of attempts, far more than a store with constant writes needs. */
@@ -139,14 +125,14 @@ export function restoreStore(file: string, path: string, options: { readonly lab
   // The lock is held until the end: no daemon can start on a store that is being replaced.
   using lock = existsSync(path) ? lockOfReplaced(path) : undefined;
   const part = `${path}.restoring`;
-  for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
+  removeStore(part);
   try {
     copyFileSync(file, part);
     chmodSync(part, 0o600);
     markRestored(part, file);
     sync(part);
   } catch (error) {
-    for (const left of [part, `${part}-wal`, `${part}-shm`]) rmSync(left, { force: true });
+    removeStore(part);
     throw explain(error, file);
   }
   let kept: string | undefined;
@@ -214,13 +200,4 @@ export function storedHead(path: string): AuditHead | undefined {
   if (!existsSync(path)) throw new StoreError(`${path} does not exist.`);
   using store = lockStore(path);
   return readHead(store.db);
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

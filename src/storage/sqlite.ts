@@ -6,7 +6,7 @@
  * of that file is closed.
  */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '#foundation/platform/error-message.ts';
@@ -20,6 +20,7 @@ import { createSqliteDatabase } from './sqlite-database.ts';
 import { transaction } from './sqlite-transaction.ts';
 import { StoreDatabase } from './store-database.ts';
 import { explain, StoreError } from './store-error.ts';
+import { sync } from './store-files.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
 import { keepDigests, resetDigests } from './table-digests.ts';
 
@@ -177,9 +178,7 @@ function keepCopy(db: DatabaseSync, copy: string): void {
     rmSync(copy, { force: true });
     closeSync(openSync(copy, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(copy);
-    const fd = openSync(copy, 'r');
-    fsyncSync(fd);
-    closeSync(fd);
+    sync(copy);
   } catch (error) {
     const why = errorMessage(error);
     throw new StoreError(

@@ -1,6 +1,6 @@
 /** The end of a generation, before another one begins. */
 import { expect, test } from 'vitest';
-import { endGeneration } from '#app/exchange.ts';
+import { endGeneration } from '#app/generations.ts';
 
 /** A generation whose work continues after its stop has timed out. */
 function world() {

@@ -19,8 +19,8 @@ export interface Task {
   readonly schedule: Schedule;
   /** Time limit of a run; then it is aborted. */
   readonly timeoutMs: number;
-  /** Maximum delay of the first run, as a share (0 to 1) of the interval or of one second, whichever is less. */
-  readonly jitter: number;
+  /** Maximum delay of the first run, as a share (0 to 1) of the interval or of one second, whichever is less. Default: 0. */
+  readonly jitter?: number;
   /** True for a cron task that also runs soon after the start, as `every` tasks do. */
   readonly runAtStart?: boolean;
   /** Runs the task. A run can request a repetition before its next slot, for example after a failure. */
@@ -158,7 +158,7 @@ export class Scheduler implements AsyncDisposable {
   }
 
   #begin(entry: Entry): void {
-    const { schedule, jitter, runAtStart } = entry.task;
+    const { schedule, jitter = 0, runAtStart } = entry.task;
     if (entry.slots !== undefined && runAtStart !== true) {
       this.#armSlot(entry);
       return;

@@ -2,7 +2,7 @@
  * New store on SQLite, under another name until it is complete: `PATH.copying` and its audit log. A process that is
  * killed leaves these files, which the next copy removes.
  */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { dirname } from 'node:path';
 import { auditPathOf, segmentsOf } from '#automate/ledger/audit-reader.ts';
@@ -10,6 +10,7 @@ import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { MIGRATIONS, SCHEMA } from '../schema.ts';
 import { damageOf } from '../store-check.ts';
 import { StoreError } from '../store-error.ts';
+import { removeStore, sync } from '../store-files.ts';
 import { markOwnStore } from '../store-identity.ts';
 import { resetDigests } from '../table-digests.ts';
 import { sqliteRows } from './sqlite-rows.ts';
@@ -76,7 +77,7 @@ export function createSqlitePart(path: string): SqlitePart {
     },
     [Symbol.dispose]() {
       close();
-      for (const file of filesOf(part)) rmSync(file, { force: true });
+      removePart(part);
     },
   };
 }
@@ -89,7 +90,7 @@ function assertFree(path: string, auditPath: string): void {
 
 function removeLeftovers(part: string): void {
   if (existsSync(part)) assertUnused(part);
-  for (const file of filesOf(part)) rmSync(file, { force: true });
+  removePart(part);
 }
 
 /** @throws {StoreError} if another copy is writing the file */
@@ -103,8 +104,9 @@ function assertUnused(part: string): void {
   }
 }
 
-function filesOf(part: string): readonly string[] {
-  return [...['', '-wal', '-shm', '-journal'].map((suffix) => part + suffix), auditPathOf(part)];
+function removePart(part: string): void {
+  removeStore(part);
+  rmSync(auditPathOf(part), { force: true });
 }
 
 /** Continues the ids of a table after the last one that was assigned, also if its row is gone. */
@@ -120,13 +122,4 @@ function keepLastId(db: DatabaseSync, table: string, id: number): void {
 
 function writeWhole(fd: number, bytes: Buffer): void {
   for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
-}
-
-function sync(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
