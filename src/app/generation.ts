@@ -24,12 +24,18 @@ import { createPolicies, type Policies } from './automation.ts';
 import type { CanaryPost, GenerationCanaries } from './canaries.ts';
 import { certificatesOf } from './listener-security.ts';
 import { watchIncidents, type MarkStart } from './incidents.ts';
-import { scheduleBackups, scheduleHeartbeat, scheduleLabels, scheduleReadings, scheduleUpkeep } from './maintenance.ts';
+import {
+  endInterruptedOperations,
+  scheduleBackups,
+  scheduleHeartbeat,
+  scheduleLabels,
+  scheduleReadings,
+  scheduleUpkeep,
+} from './maintenance.ts';
 import { startMetrics } from './metrics.ts';
 import { accountBudgets, watchAccounts } from './observation.ts';
 import type { GenerationBase } from './generation-base.ts';
 import type { Handover } from './options.ts';
-import { endInterruptedOperations } from './operations.ts';
 import { startDeliveryLines, startNotifications, startTracing } from './outgoing.ts';
 import { Parts } from './parts.ts';
 import { tellOfReload } from './reload.ts';

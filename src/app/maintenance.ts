@@ -3,6 +3,7 @@
  * file, its backups, the places of label values, and the heartbeat of the scheduler.
  */
 import type { Engine } from '#automate/engine/engine.ts';
+import type { Operations } from '#automate/ledger/operations.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
@@ -17,6 +18,7 @@ import type { ProbeDeps } from '#operate/http/probes.ts';
 import type { BackupFolder } from '#storage/backup-folder.ts';
 import type { SqliteLedger } from '#storage/sqlite-ledger.ts';
 import type { ListenerCertificate } from './listener-security.ts';
+import type { DaemonOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 const HOUR_MS = 3_600_000;
@@ -245,4 +247,18 @@ export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Cloc
       ? { healthy: true, detail: 'the scheduler is running' }
       : { healthy: false, detail: `the scheduler has been silent for ${Math.round(lateMs / 1_000)} s` };
   };
+}
+
+/** Records that the outcome of operations is unknown if an earlier process ended before it arrived. */
+export async function endInterruptedOperations(
+  ledger: Pick<Operations, 'endInterruptedOperations'>,
+  { clock, logger }: Pick<DaemonOptions, 'clock' | 'logger'>,
+): Promise<void> {
+  try {
+    const operations = await ledger.endInterruptedOperations(clock.now());
+    if (operations > 0)
+      logger.warn({ operations }, 'operations were interrupted, their outcome is unknown; see opsd audit');
+  } catch (error) {
+    logger.error({ error: errorMessage(error) }, 'interrupted operations could not be recorded');
+  }
 }

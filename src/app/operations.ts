@@ -1,6 +1,4 @@
 /** Operations of the service that operators send by name, across a replacement of the engine. */
-import { errorMessage } from '#foundation/platform/error-message.ts';
-import type { Operations } from '#automate/ledger/operations.ts';
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { ApiDeps } from '#operate/api/api-deps.ts';
@@ -10,7 +8,6 @@ import { createTokenFiles } from '#operate/operations/token-file.ts';
 import type { CommandGate } from './commands.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
-import type { DaemonOptions } from './options.ts';
 import type { Storage } from './storage.ts';
 
 interface OperationsDeps {
@@ -61,18 +58,4 @@ function depsOf(
     onUnrecorded: (message) => events.emit({ type: 'store.failed', operation: 'end of an operation', message }),
     tokenFiles,
   };
-}
-
-/** Records that the outcome of operations is unknown if an earlier process ended before it arrived. */
-export async function endInterruptedOperations(
-  ledger: Pick<Operations, 'endInterruptedOperations'>,
-  { clock, logger }: Pick<DaemonOptions, 'clock' | 'logger'>,
-): Promise<void> {
-  try {
-    const operations = await ledger.endInterruptedOperations(clock.now());
-    if (operations > 0)
-      logger.warn({ operations }, 'operations were interrupted, their outcome is unknown; see opsd audit');
-  } catch (error) {
-    logger.error({ error: errorMessage(error) }, 'interrupted operations could not be recorded');
-  }
 }
