@@ -2,7 +2,8 @@
 import pg from 'pg';
 import { Secret } from '#foundation/platform/secret.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { migrate, type PostgresIdentity } from '#storage/postgres/migrate.ts';
+import type { Opened } from '#storage/meta.ts';
+import { migrate } from '#storage/postgres/migrate.ts';
 import { openPostgres, type PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 import { DebianServer, postgresPrograms } from '../test/support/postgres/debian-server.ts';
 
@@ -11,7 +12,7 @@ let databases = 0;
 
 export interface EmptyPostgres extends AsyncDisposable {
   readonly database: PostgresDatabase;
-  readonly identity: PostgresIdentity;
+  readonly identity: Opened;
 }
 
 /** Creates a database without tables, and returns its URL. The server starts once, and ends with this process. */

@@ -1,13 +1,12 @@
 /** Store of canaries: one row per message, and one row per canary. */
 import type { CanaryStore, RoundRecord, StateRecord } from '#observe/canary/store.ts';
-import { each, get, records, run } from './database.ts';
+import { each, records, run } from './database.ts';
+import { addMeta, metaValue } from './meta.ts';
 import { type Scope, WHOLE, accountsOf, isOwn, leaseFor } from './scope.ts';
 import type { Store } from './sqlite.ts';
 
 const KEY = 'canary_key';
 
-const ADD_KEY = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
-const SELECT_KEY = 'SELECT value FROM meta WHERE key = ?';
 const PUT_ROUND = `INSERT INTO canary_rounds (id, account, record) VALUES (?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET record = excluded.record`;
 const PUT_STATE = `INSERT INTO canary_states (account, canary, record) VALUES (?, ?, ?)
@@ -21,8 +20,8 @@ export function createCanaryStore({ database }: Pick<Store, 'database'>, scope: 
   return {
     key: (proposed) =>
       database.transaction(function* () {
-        yield* run(ADD_KEY, KEY, proposed);
-        return String((yield* get(SELECT_KEY, KEY))?.['value']);
+        yield* addMeta(KEY, proposed);
+        return (yield* metaValue(KEY))!;
       }),
     load: () =>
       database.read(function* () {

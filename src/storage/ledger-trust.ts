@@ -5,8 +5,9 @@
 import { DISTRUSTED, OPENED, type AuditLog } from '#automate/ledger/audit-log.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Trust } from '#automate/ledger/trust.ts';
-import { all, get, run, type Work } from './database.ts';
+import { all, run, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
+import { addMeta, metaValue, removeMeta } from './meta.ts';
 
 export interface StoreTrust extends Pick<Trust, 'leaseLost' | 'adopt'> {
   /** `leaseLost`, as work within a transaction. It also reads whether the store must be adopted. */
@@ -25,15 +26,12 @@ export interface Opening {
 /** Key of the stored reason why the store must be adopted. It survives restarts. */
 export const MUST_ADOPT = 'must_adopt';
 
-const META = 'SELECT value FROM meta WHERE key = ?';
-const PUT_META = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
 const STATE = `SELECT key, value FROM meta WHERE key IN ('instance', 'epoch', '${MUST_ADOPT}')`;
 
 /** Records this opening in the audit log first, and stores why the store is not trusted. */
 export async function recordOpening({ database, write }: Journal, audit: AuditLog): Promise<Opening> {
   const problem = audit.problem ?? (await begin());
-  const distrust = (await database.read(get(META, MUST_ADOPT)))?.['value'];
-  return { problem, distrust: typeof distrust === 'string' ? distrust : undefined };
+  return { problem, distrust: await database.read(metaValue(MUST_ADOPT)) };
 
   /** @returns why the audit log could not be written */
   async function begin(): Promise<string | undefined> {
@@ -43,7 +41,7 @@ export async function recordOpening({ database, write }: Journal, audit: AuditLo
       if (found !== undefined) {
         const { reason, begins } = found;
         await write(function* (tell) {
-          yield* run(PUT_META, MUST_ADOPT, reason);
+          yield* addMeta(MUST_ADOPT, reason);
           yield* tell({ type: DISTRUSTED, reason, ...(begins && { begins }) });
         });
       }
@@ -85,9 +83,9 @@ export function createTrust(
       if (problem !== undefined)
         throw new Error(`${problem}; fix this and restart the daemon before you adopt the store`);
       const adopted = await write(function* (tell) {
-        const because = (yield* get(META, MUST_ADOPT))?.['value'];
-        if (typeof because !== 'string') return undefined;
-        yield* run('DELETE FROM meta WHERE key = ?', MUST_ADOPT);
+        const because = yield* metaValue(MUST_ADOPT);
+        if (because === undefined) return undefined;
+        yield* removeMeta(MUST_ADOPT);
         // Budget raises that the store does not have may have been made until now.
         yield* run('DELETE FROM watched_accounts');
         yield* tell({ type: 'store.adopted', by, reason, because });

@@ -2,7 +2,8 @@
  * Mark of a store that was moved to another database. Both have the same identity and the same ledger, so that only one
  * of them is allowed to act.
  */
-import { get, run, type Work } from './database.ts';
+import type { Work } from './database.ts';
+import { addMeta, metaValue, removeMeta } from './meta.ts';
 import { StoreError } from './store-error.ts';
 
 /** Key of the place that has the store now. */
@@ -10,8 +11,6 @@ const MOVED_TO = 'moved_to';
 
 /** Condition of a statement that must change nothing in a moved store. */
 export const NOT_MOVED = `NOT EXISTS (SELECT 1 FROM meta WHERE key = '${MOVED_TO}')`;
-
-const MARK = 'INSERT INTO meta (key, value) VALUES (?, ?)';
 
 /** @throws {StoreError} if the store was moved */
 export function* assertNotMoved(place: string): Work<void> {
@@ -23,17 +22,10 @@ export function* assertNotMoved(place: string): Work<void> {
   );
 }
 
-export function* markMoved(to: string): Work<void> {
-  yield* run(MARK, MOVED_TO, to);
-}
+export const markMoved = (to: string) => addMeta(MOVED_TO, to);
 
 /** Removes the mark of a copy that failed: no other process has had either store since. */
-export function* unmarkMoved(): Work<void> {
-  yield* run('DELETE FROM meta WHERE key = ?', MOVED_TO);
-}
+export const unmarkMoved = () => removeMeta(MOVED_TO);
 
 /** Returns the place that has the store now; undefined if it was not moved. */
-export function* movedTo(): Work<string | undefined> {
-  const row = yield* get('SELECT value FROM meta WHERE key = ?', MOVED_TO);
-  return row && String(row['value']);
-}
+export const movedTo = () => metaValue(MOVED_TO);

@@ -5,7 +5,6 @@
  * No other code in this process may open the file. POSIX drops a process's locks on a file when any of its descriptors
  * of that file is closed.
  */
-import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +12,7 @@ import { errorMessage } from '#foundation/platform/error-message.ts';
 import { makeFolder } from '#foundation/platform/make-folder.ts';
 import { isAsClosed, markClosed, removeMark } from './clean-mark.ts';
 import type { Database } from './database.ts';
+import { openedBy, type Opened } from './meta.ts';
 import { assertNotMoved } from './moved-store.ts';
 import { MIGRATIONS } from './schema.ts';
 import { damageOf } from './store-check.ts';
@@ -24,17 +24,11 @@ import { sync } from './store-files.ts';
 import { assertOwnStore, markOwnStore } from './store-identity.ts';
 import { keepDigests, resetDigests } from './table-digests.ts';
 
-export interface Store extends Disposable {
+export interface Store extends Opened, Disposable {
   readonly path: string;
   readonly db: DatabaseSync;
   /** The same database, as the stores see it. */
   readonly database: Database;
-  /** Identity of this store, created with it. */
-  readonly instance: string;
-  /** Number of times the store was opened: the fencing token of this process. */
-  readonly epoch: number;
-  /** True if the store existed before this process. */
-  readonly restored: boolean;
   /** Reason why the store must not be used: it is damaged, or the file was moved. Undefined if it can be used. */
   readonly problem: string | undefined;
 }
@@ -58,7 +52,8 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     const version = checkVersion(db, path, steps.length);
     // The mark is removed while the lock is held: another process may have used the store since the comparison.
     if (version > 0 && !(removeMark(path) && asClosed)) refuseDamaged(db, path);
-    if (version > 0) createSqliteDatabase(db).now(assertNotMoved(path));
+    const database = createSqliteDatabase(db);
+    if (version > 0) database.now(assertNotMoved(path));
     db.exec('PRAGMA journal_mode = WAL');
     // Every commit is on disk before the next step. An intent must survive a power failure, and commits are few.
     db.exec('PRAGMA synchronous = FULL');
@@ -67,19 +62,17 @@ export function openStore(path: string, steps: readonly string[] = MIGRATIONS): 
     db.exec('PRAGMA temp_store = MEMORY');
     if (version > 0 && version < steps.length) keepCopy(db, `${path}.schema-${version}`);
     // One commit: a new store has its schema, its identity and its first epoch, or nothing.
-    const { instance, restored, epoch } = transaction(db, () => {
+    const opened = transaction(db, () => {
       migrate(db, version, steps);
       keepDigests(db);
-      return { ...identity(db), epoch: nextEpoch(db) };
+      return database.now(openedBy());
     });
     db.watchFiles(path);
     return {
+      ...opened,
       path,
       db,
-      database: createSqliteDatabase(db),
-      instance,
-      epoch,
-      restored,
+      database,
       get problem() {
         return db.problem;
       },
@@ -203,26 +196,4 @@ export function lockStore(path: string): { readonly db: DatabaseSync } & Disposa
     db.close();
     throw explain(error, path);
   }
-}
-
-function identity(db: DatabaseSync): { instance: string; restored: boolean } {
-  const known = db.prepare(`SELECT value FROM meta WHERE key = 'instance'`).get()?.['value'];
-  if (typeof known === 'string') return { instance: known, restored: true };
-  const instance = randomBytes(5).toString('hex');
-  db.prepare(`INSERT INTO meta (key, value) VALUES ('instance', ?)`).run(instance);
-  return { instance, restored: false };
-}
-
-/**
- * Increments the epoch durably at each opening. If two processes both believe to own the store, the older one finds a
- * newer epoch.
- */
-export function nextEpoch(db: DatabaseSync): number {
-  const row = db
-    .prepare(
-      `INSERT INTO meta (key, value) VALUES ('epoch', '1')
-       ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`,
-    )
-    .get();
-  return Number(row?.['value']);
 }

@@ -5,7 +5,8 @@ import type { Proposal } from '#foundation/domain/plan.ts';
 import { ACTION_OUTCOMES, type CapLimit } from '#automate/ledger/intents.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
-import { nextEpoch, openStore } from '#storage/sqlite.ts';
+import { nextEpoch } from '#storage/meta.ts';
+import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { LEDGERS } from '../support/postgres/test-stores.ts';
@@ -360,7 +361,7 @@ test('each opening has its own number, and a process with an outdated number mus
   const run = await ledger.beginRun(planOf(), 0);
   expect(await ledger.reserve(run, resumeOf('a'), 1_000, NO_CAPS)).toMatchObject({ ok: true, intent: { epoch: 2 } });
   expect(await ledger.leaseLost('production')).toBeUndefined();
-  nextEpoch(store.db);
+  await store.database.transaction(nextEpoch());
   expect(await ledger.leaseLost('production')).toBe("opening 3 of the store is newer than this process's 2");
   expect(await ledger.reserve(run, resumeOf('b'), 1_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'lease' });
   expect((await ledger.claims('production', ['b'])).has('b')).toBe(false);

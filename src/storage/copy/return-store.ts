@@ -2,8 +2,9 @@
  * Makes a moved store usable again. The daemon acts on it only after an operator has adopted it: it lacks the actions
  * that followed on the other store.
  */
-import { run, type Work } from '../database.ts';
+import type { Work } from '../database.ts';
 import { MUST_ADOPT } from '../ledger-trust.ts';
+import { addMeta } from '../meta.ts';
 import { movedTo, unmarkMoved } from '../moved-store.ts';
 import type { PostgresDatabase } from '../postgres/postgres-database.ts';
 import { createSqliteDatabase } from '../sqlite-database.ts';
@@ -13,8 +14,6 @@ import { StoreError } from '../store-error.ts';
 import { keepDigests } from '../table-digests.ts';
 import { existsSync } from 'node:fs';
 import { assertSchemaOf } from './postgres-end.ts';
-
-const DISTRUST = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
 
 /** @returns place of the other store; undefined if the store was not moved */
 export function returnToSqlite(path: string): string | undefined {
@@ -38,6 +37,6 @@ function* returned(): Work<string | undefined> {
   const to = yield* movedTo();
   if (to === undefined) return undefined;
   yield* unmarkMoved();
-  yield* run(DISTRUST, MUST_ADOPT, `the store had been moved to ${to}, and lacks the actions that followed there`);
+  yield* addMeta(MUST_ADOPT, `the store had been moved to ${to}, and lacks the actions that followed there`);
   return to;
 }

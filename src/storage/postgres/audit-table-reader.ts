@@ -4,7 +4,8 @@ import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { matcherOf, SINCE_MARGIN_MS } from '#automate/ledger/audit-match.ts';
 import { AuditCursorError, type AuditPage, type AuditQuery, type AuditReader } from '#automate/ledger/audit-reading.ts';
 import { all, get, type Database, type Value, type Work } from '../database.ts';
-import { NEXT, readHead, verifyTable } from './audit-table.ts';
+import { storedHead } from '../audit-head.ts';
+import { NEXT, verifyTable } from './audit-table.ts';
 
 /** Records that one statement looks at, and its maximum number of rows. */
 const SPAN = 20_000;
@@ -17,7 +18,7 @@ const MOST_CHARACTERS = 8 * 1_048_576;
 export function createAuditTableReader(database: Database, place: string): AuditReader {
   return {
     place,
-    head: () => database.read(readHead()),
+    head: () => database.read(storedHead()),
     records: () => readRecords(database),
     search: (query, signal) => database.read(search(query, signal)),
     verify: (seen) => database.read(verifyTable(seen)),

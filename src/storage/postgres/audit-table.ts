@@ -2,9 +2,8 @@
 import { breakBetween, cutOff, differenceFrom, parseRecord, seal } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditVerdict } from '#automate/ledger/audit-log.ts';
 import type { SeenRecords } from '#automate/ledger/audit-reading.ts';
-import { all, get, run, type Row, type Work } from '../database.ts';
-
-const HEAD = `SELECT value FROM meta WHERE key = 'audit_head'`;
+import { storedHead } from '../audit-head.ts';
+import { all, run, type Row, type Work } from '../database.ts';
 
 /** One statement, because each one is a round trip. */
 const APPEND = `WITH head AS (
@@ -14,13 +13,6 @@ const APPEND = `WITH head AS (
 
 /** Rows of a part, oldest first. */
 export const NEXT = 'SELECT * FROM audit WHERE sequence > ? ORDER BY sequence LIMIT 1000';
-
-/** Returns the last record; undefined while the log is empty. */
-export function* readHead(): Work<AuditHead | undefined> {
-  const row = yield* get(HEAD);
-  const [sequence, hash] = String(row?.['value'] ?? '').split(':');
-  return hash === undefined ? undefined : { sequence: Number(sequence), hash };
-}
 
 interface Origin {
   readonly instance: string;
@@ -42,7 +34,7 @@ export function* append(entry: AuditEntry, { instance, epoch, now, after }: Orig
 
 /** Checks the whole chain. */
 export function* verifyTable({ known, after }: SeenRecords = {}): Work<AuditVerdict> {
-  const stored = yield* readHead();
+  const stored = yield* storedHead();
   let before = after;
   let records = 0;
   const verdict = (problem?: string): AuditVerdict => ({

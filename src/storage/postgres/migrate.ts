@@ -1,6 +1,6 @@
 /** Creates or updates the schema of PostgreSQL. Replicas that start at the same time do it one after the other. */
-import { randomBytes } from 'node:crypto';
-import { all, get, run, type Row, type Work } from '../database.ts';
+import { all, run, type Work } from '../database.ts';
+import { metaValue, openedBy, putMeta, type Opened } from '../meta.ts';
 import { assertNotMoved } from '../moved-store.ts';
 import { StoreError } from '../store-error.ts';
 import { lockFor } from './locks.ts';
@@ -8,22 +8,11 @@ import type { PostgresDatabase } from './postgres-database.ts';
 import { existingTables, missingPrivileges } from './privileges.ts';
 import { POSTGRES_MIGRATIONS } from './schema.ts';
 
-export interface PostgresIdentity {
-  /** Identity of the store, created with it. */
-  readonly instance: string;
-  /** Number of processes that have opened the store, with this one. */
-  readonly epoch: number;
-  /** True if the store existed before this process. */
-  readonly restored: boolean;
-}
-
 const META_COLUMNS = `SELECT column_name FROM information_schema.columns
   WHERE table_schema = current_schema() AND table_name = 'meta' AND column_name IN ('key', 'value')`;
 
 const OTHER_DATABASE =
   'It belongs to another program, or was restored only in part: set another database in storage.postgres.url, or restore the whole backup.';
-
-const PUT = `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
 /**
  * Brings the schema up to date and opens the store.
@@ -31,19 +20,19 @@ const PUT = `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UP
  * @throws {StoreError} if the schema is newer than this program, the database belongs to another one, the role lacks
  * privileges, or the database is unavailable
  */
-export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS): Promise<PostgresIdentity> {
+export function migrate(database: PostgresDatabase, steps = POSTGRES_MIGRATIONS): Promise<Opened> {
   return database.transaction(migrated(database.place, steps));
 }
 
 /** Work of `migrate`, for a transaction that does more. */
-export function* migrated(place: string, steps: readonly string[]): Work<PostgresIdentity> {
+export function* migrated(place: string, steps: readonly string[]): Work<Opened> {
   yield* lockFor('schema');
   yield* run('CREATE TABLE IF NOT EXISTS meta (key TEXT COLLATE "C" PRIMARY KEY, value TEXT NOT NULL)');
   const missing = yield* missingPrivileges();
   if (missing !== undefined) throw new StoreError(`${place}: ${missing.text}: ${missing.fix}`);
   const foreign = yield* foreignContent();
   if (foreign !== undefined) throw new StoreError(`${place}: ${foreign}. ${OTHER_DATABASE}`);
-  const version = Number((yield* valueOf('schema')) ?? 0);
+  const version = Number((yield* metaValue('schema')) ?? 0);
   if (version > steps.length) {
     throw new StoreError(
       `${place}: the store has schema ${version}, but this program supports schemas only up to ${steps.length}. ` +
@@ -52,13 +41,8 @@ export function* migrated(place: string, steps: readonly string[]): Work<Postgre
   }
   yield* assertNotMoved(place);
   for (const step of steps.slice(version)) yield { sql: step, rows: [[]] };
-  if (version < steps.length) yield* run(PUT, 'schema', String(steps.length));
-  const known = yield* valueOf('instance');
-  const instance = known ?? randomBytes(5).toString('hex');
-  if (known === undefined) yield* run(PUT, 'instance', instance);
-  const epoch = Number((yield* valueOf('epoch')) ?? 0) + 1;
-  yield* run(PUT, 'epoch', String(epoch));
-  return { instance, epoch, restored: known !== undefined };
+  if (version < steps.length) yield* putMeta('schema', String(steps.length));
+  return yield* openedBy();
 }
 
 /**
@@ -69,15 +53,10 @@ export function* migrated(place: string, steps: readonly string[]): Work<Postgre
 export function* foreignContent(): Work<string | undefined> {
   const columns = yield* all(META_COLUMNS);
   if (columns.length < 2) return 'the table meta belongs to another program: it lacks the column key or value';
-  const schema = yield* valueOf('schema');
+  const schema = yield* metaValue('schema');
   if (schema !== undefined) {
     return /^[1-9]\d*$/.test(schema) ? undefined : `the schema version in the table meta is not a number: ${schema}`;
   }
   const [table] = yield* existingTables();
   return table && `the database has a table ${table}, but the table meta has no schema version`;
-}
-
-function* valueOf(key: string): Work<string | undefined> {
-  const row: Row | undefined = yield* get('SELECT value FROM meta WHERE key = ?', key);
-  return row && String(row['value']);
 }

@@ -1,12 +1,14 @@
 /** A change of the ledger on PostgreSQL: one transaction with its audit record. */
 import { DISTRUSTED, type AuditHead, type AuditLog } from '#automate/ledger/audit-log.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { all, run, type Database, type Work } from '../database.ts';
+import { storedHead } from '../audit-head.ts';
+import { all, type Database, type Work } from '../database.ts';
 import type { Journal } from '../ledger-journal.ts';
 import { MUST_ADOPT } from '../ledger-trust.ts';
+import { addMeta } from '../meta.ts';
 import { assertNotMoved } from '../moved-store.ts';
 import { StoreError } from '../store-error.ts';
-import { append, readHead, verifyTable } from './audit-table.ts';
+import { append, verifyTable } from './audit-table.ts';
 import { lockFor } from './locks.ts';
 import { notify } from './notices.ts';
 
@@ -26,8 +28,6 @@ export interface PostgresJournal {
 
 /** Changes by operators that concern the runs of all replicas. */
 const WAKING: ReadonlySet<string> = new Set(['pause', 'unpause', 'plan.decided']);
-
-const DISTRUST = 'INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO NOTHING';
 
 /**
  * All replicas change the ledger one after the other, under the lock of the audit log: the sums of caps and the claims
@@ -55,7 +55,7 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
       yield* lockFor('audit');
       // A process that was paused during the move does not know of it.
       yield* assertNotMoved('storage.postgres');
-      const after = yield* readHead();
+      const after = yield* storedHead();
       assertNotBehind(after);
       return yield* work(function* (entry) {
         if (told !== undefined) throw new Error('a ledger change must write exactly one audit record');
@@ -72,8 +72,8 @@ export function createPostgresJournal(deps: JournalDeps): PostgresJournal {
   async function distrust(reason: string): Promise<void> {
     const stored = function* (): Work<void> {
       yield* lockFor('audit');
-      const after = yield* readHead();
-      if ((yield* run(DISTRUST, MUST_ADOPT, reason)) === 0) return;
+      const after = yield* storedHead();
+      if ((yield* addMeta(MUST_ADOPT, reason)) === 0) return;
       yield* append({ type: DISTRUSTED, reason }, { instance, epoch, now: clock.now(), after });
     };
     // Each later change of this process fails as well, and tries again.
