@@ -72,7 +72,7 @@ test('a store that must be adopted is reported at the start and every hour, beca
 
 test('a damaged or missing store is a condition until it is back, and one failure of the store', async () => {
   const { tasks, told, run, conditions, storeState } = world(() => ({ more: false }));
-  expect(tasks.get('store-watch')).toMatchObject({ schedule: { every: 10_000 }, runAtStart: true });
+  expect(tasks.get('store-watch')).toMatchObject({ schedule: { every: 10_000 } });
   await run('store-watch');
   storeState.problem = '/data/opsd.db was moved';
   await run('store-watch');
@@ -206,7 +206,7 @@ describe('scheduled backups', () => {
 
   test('the first one is due at once without a copy, and the next ones after the interval', async () => {
     const { after, made, task } = backups();
-    expect(task).toMatchObject({ schedule: { every: 60_000 }, runAtStart: true });
+    expect(task).toMatchObject({ schedule: { every: 60_000 } });
     await after(0);
     await after(EVERY - 1);
     await after(1);
