@@ -92,7 +92,10 @@ export type Nullable<T> = {
 
 /** Returns a row without the properties that are NULL. */
 export function present<T extends object>(row: Nullable<T>): T {
-  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as T;
+  const known: Record<string, unknown> = {};
+  // A loop, because stores load hundreds of thousands of rows.
+  for (const [name, value] of Object.entries(row)) if (value !== null) known[name] = value;
+  return known as T;
 }
 
 /** @returns the number of changed rows */

@@ -28,21 +28,10 @@ export function capQueries(actions = `action <> 'budget.raise'`) {
   };
 }
 
-/** Use of the caps, as work within a transaction. */
-export interface Caps {
-  /** Number of items in a scope since `since`. */
-  used(scope: CapScope, since: number): Work<number>;
-  /** Time of the oldest action in a scope since `since`. */
-  oldestAt(scope: CapScope, since: number): Work<number | undefined>;
-  /** Takes the items of a proposal. */
-  take(proposal: Proposal, at: number): Work<void>;
-  /** Returns items. @param items number of items to return */
-  giveBack(proposal: Proposal, at: number, items: number): Work<void>;
-  /** Returns why a proposal does not fit; undefined if it fits. */
-  objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): Work<string | undefined>;
-}
+export type Caps = ReturnType<typeof createCaps>;
 
-export function createCaps(dialect: Dialect): Caps {
+/** Returns the use of the caps, as work within a transaction. */
+export function createCaps(dialect: Dialect) {
   const all = capQueries();
   const some = capQueries(`action IN ${dialect.members('?5')}`);
 
@@ -51,6 +40,7 @@ export function createCaps(dialect: Dialect): Caps {
     return actions === undefined ? { ...all, scope, types: [] } : { ...some, scope, types: [JSON.stringify(actions)] };
   }
 
+  /** Returns the number of items in a scope since `since`. */
   function* used(of: CapScope, since: number): Work<number> {
     const { wholeSlices, partOfSlice, scope, types } = queriesOf(of);
     const firstWhole = sliceOf(since) + SLICE_MS;
@@ -59,6 +49,7 @@ export function createCaps(dialect: Dialect): Caps {
     return Number(whole?.['items']) + Number(part?.['items']);
   }
 
+  /** Returns the time of the oldest action in a scope since `since`. */
   function* oldestAt(of: CapScope, since: number): Work<number | undefined> {
     const { oldest, scope, types } = queriesOf(of);
     const at = (yield* get(oldest, since, ...scope, Number.MAX_SAFE_INTEGER, ...types))?.['at'];
@@ -72,9 +63,12 @@ export function createCaps(dialect: Dialect): Caps {
   return {
     used,
     oldestAt,
-    take: (proposal, at) => add(proposal, at, proposal.items),
-    giveBack: (proposal, at, items) => add(proposal, at, -items),
-    *objection(proposal, at, caps) {
+    /** Takes the items of a proposal. */
+    take: (proposal: Proposal, at: number) => add(proposal, at, proposal.items),
+    /** Returns items. */
+    giveBack: (proposal: Proposal, at: number, items: number) => add(proposal, at, -items),
+    /** Returns why a proposal does not fit; undefined if it fits. */
+    *objection(proposal: Proposal, at: number, caps: readonly CapLimit[]): Work<string | undefined> {
       for (const cap of caps) {
         if (!counts(cap, proposal)) continue;
         const taken = yield* used(scopeOf(cap, proposal), at - cap.windowMs - (cap.marginMs ?? 0));
