@@ -6,10 +6,11 @@
  * invalid. It rejects with the signal's reason if that is aborted while nothing is being sent.
  */
 import type { FlowControlKey } from '#foundation/domain/flow-control.ts';
-import type { InvalidLogRow, LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
+import type { InvalidLogRow, LogEntry } from '#foundation/domain/log-entry.ts';
 import type { SearchIndex, AccountStats, StatsPeriod, VectorStats } from '#foundation/domain/statistics.ts';
 import type { UrlGroup } from '#foundation/domain/observation.ts';
 import type { WorkflowDlqEntry, WorkflowRun } from '#foundation/domain/workflow-dlq.ts';
+import type { dlqFilters, logQuery, workflowFilters } from './operations.ts';
 
 /**
  * Non-empty list. An empty list of ids would serialize to no filter, and a bulk call without a filter acts on
@@ -40,47 +41,25 @@ export interface LogPage extends Page<LogEntry> {
   readonly invalid?: readonly InvalidLogRow[];
 }
 
-/** Value of the log's `state` filter. FAILED is not supported. */
-type LogStateFilter = Exclude<MessageState, 'FAILED'> | 'IN_PROGRESS';
+/** Value of a key of an operation, as the daemon itself gives it. Times are epoch milliseconds, inclusive. */
+type KeyValue<K> = K extends { readonly kind: 'choice'; readonly values: readonly (infer V)[] }
+  ? V
+  : K extends { readonly kind: 'texts' | 'ids' }
+    ? NonEmpty<string>
+    : K extends { readonly kind: 'statuses' }
+      ? NonEmpty<number>
+      : K extends { readonly kind: 'time' | 'count' | 'amount' }
+        ? number
+        : string;
 
-export interface LogQuery {
-  readonly cursor?: string;
-  readonly messageId?: string;
-  readonly state?: LogStateFilter;
-  readonly url?: string;
-  readonly topicName?: string;
-  readonly scheduleId?: string;
-  readonly queueName?: string;
-  /** Epoch milliseconds, inclusive. */
-  readonly fromDate?: number;
-  /** Epoch milliseconds, inclusive. */
-  readonly toDate?: number;
-  /** 1 to 100. */
-  readonly count?: number;
-  readonly label?: NonEmpty<string>;
-}
+type Given<Keys> = { readonly [K in keyof Keys]?: KeyValue<Keys[K]> };
+
+export type LogQuery = Given<typeof logQuery>;
 
 /** Filters of the workflow DLQ. Values of one filter are alternatives; several filters must all match. */
-export interface WorkflowDlqFilter {
-  /** Epoch milliseconds, inclusive. */
-  readonly fromDate?: number;
-  /** Epoch milliseconds, inclusive. */
-  readonly toDate?: number;
-  readonly workflowUrl?: NonEmpty<string>;
-  readonly workflowRunId?: string;
-  /** Epoch milliseconds. */
-  readonly workflowCreatedAt?: number;
-  readonly label?: NonEmpty<string>;
-  readonly failureFunctionState?: NonEmpty<string>;
-  readonly callerIp?: NonEmpty<string>;
-  readonly flowControlKey?: NonEmpty<string>;
-}
+export type WorkflowDlqFilter = Given<typeof workflowFilters>;
 
-export interface WorkflowDlqQuery extends WorkflowDlqFilter {
-  readonly cursor?: string;
-  /** 1 to 100. */
-  readonly count?: number;
-}
+export type WorkflowDlqQuery = WorkflowDlqFilter & Pick<LogQuery, 'cursor' | 'count'>;
 
 /** Parsed entry with its complete original row. */
 export interface WholeWorkflowDlqEntry {
@@ -141,24 +120,7 @@ export interface ResumeOverrides {
 }
 
 /** Filter for a prune of the message DLQ without ids. An upper bound in time and a page size are mandatory. */
-export interface DlqFilter {
-  /** Epoch milliseconds, inclusive. */
-  readonly toDate: number;
-  /** 1 to 100. */
-  readonly count: number;
-  readonly cursor?: string;
-  readonly messageId?: string;
-  readonly url?: NonEmpty<string>;
-  readonly topicName?: NonEmpty<string>;
-  readonly scheduleId?: NonEmpty<string>;
-  readonly queueName?: NonEmpty<string>;
-  /** Epoch milliseconds, inclusive. */
-  readonly fromDate?: number;
-  readonly responseStatus?: NonEmpty<number>;
-  readonly callerIp?: NonEmpty<string>;
-  readonly label?: NonEmpty<string>;
-  readonly flowControlKey?: NonEmpty<string>;
-}
+export type DlqFilter = Given<typeof dlqFilters> & { readonly toDate: number; readonly count: number };
 
 /**
  * Message API. Resume and delete of workflow DLQ entries take ids only. The service's filter-based forms act on sets

@@ -45,14 +45,11 @@ export interface Operation {
 const required = <K extends OperationKey>(key: K): K & { required: true } => ({ ...key, required: true });
 const selects = <K extends OperationKey>(key: K): K & { selects: true } => ({ ...key, selects: true });
 
-const query = (kind: ValueKind, help: string): OperationKey => ({ in: 'query', kind, help });
+const query = <K extends ValueKind>(kind: K, help: string) => ({ in: 'query', kind, help }) as const;
 const body = (kind: ValueKind, help: string): OperationKey => required({ in: 'body', kind, help });
 const header = (wire: string, kind: ValueKind, help: string): OperationKey => ({ in: 'header', wire, kind, help });
-const choice = (key: Omit<OperationKey, 'kind'>, values: readonly string[]): OperationKey => ({
-  ...key,
-  kind: 'choice',
-  values,
-});
+const choice = <V extends string>(key: Omit<OperationKey, 'kind' | 'values'>, values: readonly V[]) =>
+  ({ ...key, kind: 'choice', values }) as const;
 
 const HTTP_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
@@ -64,7 +61,20 @@ const times = {
 };
 const ids = selects(query('ids', 'ids of entries, at most 100; excludes all other filters'));
 
-const workflowFilters = {
+export const logQuery = {
+  cursor,
+  messageId: query('id', 'id of a message'),
+  state: choice({ in: 'query', help: 'state of the entries' }, LOG_STATES),
+  url: query('text', 'URL of a destination'),
+  topicName: query('text', 'name of a URL Group'),
+  scheduleId: query('text', 'id of a schedule'),
+  queueName: query('text', 'name of a queue'),
+  ...times,
+  count: pageSize,
+  label: query('texts', 'labels'),
+};
+
+export const workflowFilters = {
   ...times,
   workflowUrl: selects(query('texts', 'URLs of workflows')),
   workflowRunId: selects(query('id', 'id of a run')),
@@ -79,6 +89,21 @@ const workflowBulk = {
   cursor,
   count: query('amount', 'maximum number of runs; without it all that match'),
   ...workflowFilters,
+};
+
+export const dlqFilters = {
+  cursor,
+  messageId: selects(query('id', 'id of a message')),
+  url: selects(query('texts', 'URLs of destinations')),
+  topicName: selects(query('texts', 'names of URL Groups')),
+  scheduleId: selects(query('texts', 'ids of schedules')),
+  queueName: selects(query('texts', 'names of queues')),
+  ...times,
+  responseStatus: selects(query('statuses', 'HTTP statuses of the last attempt')),
+  callerIp: selects(query('texts', 'IP addresses of callers')),
+  label: selects(query('texts', 'labels')),
+  flowControlKey: selects(query('texts', 'flow-control keys')),
+  count: query('count', 'maximum number of dead letters, 1 to 100'),
 };
 
 const delay = header('Delay', 'duration', 'delay before delivery, such as 1h30m');
@@ -145,18 +170,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/v2/logs',
     summary: 'List log entries of messages.',
     showsMessages: true,
-    keys: {
-      cursor,
-      messageId: query('id', 'id of a message'),
-      state: choice({ in: 'query', help: 'state of the entries' }, LOG_STATES),
-      url: query('text', 'URL of a destination'),
-      topicName: query('text', 'name of a URL Group'),
-      scheduleId: query('text', 'id of a schedule'),
-      queueName: query('text', 'name of a queue'),
-      ...times,
-      count: pageSize,
-      label: query('texts', 'labels'),
-    },
+    keys: logQuery,
   },
   {
     name: 'publish',
@@ -237,21 +251,7 @@ export const OPERATIONS: readonly Operation[] = [
     path: '/v2/dlq',
     summary: 'Delete dead letters.',
     bulk: 'message-dlq',
-    keys: {
-      dlqIds: ids,
-      cursor,
-      messageId: selects(query('id', 'id of a message')),
-      url: selects(query('texts', 'URLs of destinations')),
-      topicName: selects(query('texts', 'names of URL Groups')),
-      scheduleId: selects(query('texts', 'ids of schedules')),
-      queueName: selects(query('texts', 'names of queues')),
-      ...times,
-      responseStatus: selects(query('statuses', 'HTTP statuses of the last attempt')),
-      callerIp: selects(query('texts', 'IP addresses of callers')),
-      label: selects(query('texts', 'labels')),
-      flowControlKey: selects(query('texts', 'flow-control keys')),
-      count: query('count', 'maximum number of dead letters, 1 to 100'),
-    },
+    keys: { dlqIds: ids, ...dlqFilters },
   },
   {
     name: 'get-flow-control',
