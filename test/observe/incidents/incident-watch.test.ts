@@ -99,6 +99,11 @@ function world() {
   return { clock, facts, told, start, store };
 }
 
+async function started() {
+  const w = world();
+  return { ...w, ...(await w.start()) };
+}
+
 const hosts = (count: number) =>
   Array.from({ length: count }, (_, n) =>
     run({ dlqId: `d${n}`, workflowUrl: `https://h${String.fromCharCode(97 + n)}.example/` }),
@@ -106,8 +111,7 @@ const hosts = (count: number) =>
 
 describe('reports', () => {
   test('one condition when it opens, with count, expiry and link, and one when it is resolved', async () => {
-    const { start, told } = world();
-    const { publish, watch, conditions } = await start();
+    const { told, publish, watch, conditions } = await started();
     await publish([run({ dlqId: 'a' }), run({ dlqId: 'b' })]);
     const { id } = watch.all()[0]!;
     expect(conditions.active()).toEqual([
@@ -127,8 +131,7 @@ describe('reports', () => {
   });
 
   test('runs of canaries are no incident', async () => {
-    const { start } = world();
-    const { publish, watch } = await start();
+    const { publish, watch } = await started();
     await publish([run({ dlqId: 'a', labels: ['opsd-canary'] })]);
     expect(watch.all()).toEqual([]);
     await publish([run({ dlqId: 'a', labels: ['opsd-canary'] }), run({ dlqId: 'b' })]);
@@ -136,15 +139,13 @@ describe('reports', () => {
   });
 
   test('the text of the service is not in the notification', async () => {
-    const { start } = world();
-    const { publish, conditions } = await start();
+    const { publish, conditions } = await started();
     await publish([run({ dlqId: 'a', responseText: 'card of Anna Smith declined' })]);
     expect(JSON.stringify(conditions.active())).not.toContain('Smith');
   });
 
   test('the store has the text of the endpoint masked, and its start only', async () => {
-    const { start, store } = world();
-    const { publish } = await start();
+    const { store, publish } = await started();
     const text = `card 4111111111111111 of "Anna Smith" declined, token=hunter2-hunter2 for a@example.com ${'and so on '.repeat(9)}`;
     await publish([run({ dlqId: 'a', responseStatus: 422, responseText: text })]);
     const [row] = store.db.prepare('SELECT record FROM incidents').all();
@@ -155,8 +156,7 @@ describe('reports', () => {
   });
 
   test('a full DLQ at the start is one notification', async () => {
-    const { start, told } = world();
-    const { publish, watch, conditions } = await start();
+    const { told, publish, watch, conditions } = await started();
     await publish(hosts(20));
     expect(watch.all()).toHaveLength(20);
     expect(told).toHaveLength(1);
@@ -166,8 +166,7 @@ describe('reports', () => {
   });
 
   test('five at the same time are reported individually, and more than ten in an hour together', async () => {
-    const { start, told, clock } = world();
-    const { publish } = await start();
+    const { told, clock, publish } = await started();
     for (const count of [5, 10, 12]) await publish(hosts(count));
     expect(told.map((line) => line.split('/').length)).toEqual([...Array.from({ length: 10 }, () => 2), 3]);
     // The next ones wait until 10 minutes have passed.
@@ -204,8 +203,7 @@ describe('reports', () => {
   });
 
   test('a resolved incident that opens again is reported again', async () => {
-    const { start, told } = world();
-    const { publish } = await start();
+    const { told, publish } = await started();
     for (const rows of [hosts(1), [], hosts(1)]) await publish(rows);
     expect(told.map((line) => line.split(' ')[1])).toEqual(['active', 'resolved', 'active']);
   });
@@ -223,8 +221,7 @@ describe('reports', () => {
 
 describe('states', () => {
   test('recovering while resumed runs are not verified, then resolved', async () => {
-    const { start, facts } = world();
-    const { publish, review, watch } = await start();
+    const { facts, publish, review, watch } = await started();
     await publish([run({ dlqId: 'a' })]);
     facts.openResumes = [
       {
@@ -248,8 +245,7 @@ describe('states', () => {
     ['another status', { status: 500 }],
     ['another time', { failedAt: START - 1 }],
   ])('a resume of %s does not concern it', async (_what, other) => {
-    const { start, facts } = world();
-    const { publish, watch } = await start();
+    const { facts, publish, watch } = await started();
     await publish([run({ dlqId: 'a' })]);
     const resume = { dlqId: 'x', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
     facts.openResumes = [{ ...resume, ...other }];
@@ -271,8 +267,7 @@ describe('sources', () => {
   };
 
   test('an outage and the dead letters of its destination are one incident', async () => {
-    const { start, facts } = world();
-    const { review, watch, events } = await start();
+    const { facts, review, watch, events } = await started();
     facts.outages = [outage];
     await review();
     expect(watch.all()).toMatchObject([{ kind: 'destination', place: 'crm.vendor.example', reason: 'HTTP 500' }]);
@@ -285,8 +280,7 @@ describe('sources', () => {
   });
 
   test('an outage that may be older than the known attempts is so as an incident, later too', async () => {
-    const { start, facts } = world();
-    const { review, conditions } = await start();
+    const { facts, review, conditions } = await started();
     facts.outages = [{ ...outage, isSinceKnown: false }];
     await review();
     facts.outages = [{ ...outage, failed: 90, since: START + MINUTE, lastAt: START + MINUTE }];
@@ -295,8 +289,7 @@ describe('sources', () => {
   });
 
   test('unknown attempts resolve nothing', async () => {
-    const { start, facts } = world();
-    const { review, watch } = await start();
+    const { facts, review, watch } = await started();
     facts.outages = [outage];
     await review();
     facts.outages = undefined;
@@ -344,8 +337,7 @@ describe('sources', () => {
   });
 
   test('the counts of a destination that fails again are added, and never fall', async () => {
-    const { start, facts } = world();
-    const { review, watch } = await start();
+    const { facts, review, watch } = await started();
     facts.outages = [outage];
     await review();
     facts.outages = [{ ...outage, failed: 10, since: START + MINUTE }];
@@ -365,8 +357,7 @@ describe('sources', () => {
   });
 
   test('a dead letter expires without an event', async () => {
-    const { start, facts, clock } = world();
-    const { review, watch } = await start();
+    const { facts, clock, review, watch } = await started();
     facts.deadLetters = [deadLetter({ dlqId: 'm1' })];
     await review();
     expect(watch.firstExpiresAt(watch.all()[0]!)).toBe(START + DAY);
@@ -376,8 +367,7 @@ describe('sources', () => {
   });
 
   test('an incident is found by a prefix that only it has', async () => {
-    const { start } = world();
-    const { publish, watch } = await start();
+    const { publish, watch } = await started();
     await publish([run({ dlqId: 'a' })]);
     const { id } = watch.all()[0]!;
     expect([watch.find(id)?.id, watch.find(id.slice(0, 4))?.id, watch.find(id.slice(0, 3))]).toEqual([
