@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bulkWorld } from '../support/bulk-world.ts';
 import { addressOf } from '../support/daemon-world.ts';
-import { opsd, type Program } from '../support/program.ts';
-import { TEST_TOKEN } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { type Program } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 const RUNS = 240;
@@ -14,34 +12,11 @@ const RUNS = 240;
 test('pause, kill switch and OPSD_MODE let at most the request in progress end, and the rest continues after them', async () => {
   const world = await bulkWorld();
   world.failRuns(RUNS);
-  const road = await world.road();
-  const folder = tempDir();
-  const config = join(folder, 'opsd.yaml');
+  const { folder, road, run, command: ended } = await world.instance({ requestsPerSecond: 30 });
   const killSwitch = join(folder, 'PAUSE');
-  writeFileSync(
-    config,
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-engine: { killSwitchFile: PAUSE }
-accounts:
-  - name: production
-    messageApi: { url: "${road.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 30 }
-    collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } }
-policies:
-  - name: resume-billing
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-`,
-  );
   const command = async (...args: string[]): Promise<void> => {
-    const program = opsd([...args, '--config', config]);
-    expect(await program.ended, program.stderr()).toEqual({ code: 0, signal: null });
+    const { code, stdout } = await ended(...args);
+    expect(code, stdout).toBe(0);
   };
   const sent = async (count: number): Promise<void> => {
     await until({ what: `${count} are sent` }, () => road.resumes.length >= count);
@@ -54,7 +29,7 @@ policies:
     expect(road.resumes.length).toBeLessThan(RUNS);
   };
 
-  const daemon = opsd(['run', '--config', config]);
+  const daemon = run();
   await sent(20);
   await command('pause', '--reason', 'an incident');
   await stands(daemon, 'kill_switch', road.resumes.length);
@@ -74,7 +49,7 @@ policies:
   expect(told).toContain('daemon stopping');
   expect(told.slice(told.indexOf('daemon stopping')).filter((msg) => msg === 'action').length).toBeLessThanOrEqual(1);
 
-  const looking = opsd(['run', '--config', config], { env: { OPSD_MODE: 'audit' } });
+  const looking = run({ OPSD_MODE: 'audit' });
   const before = road.resumes.length;
   await until({ what: 'runs are held by mode' }, () => heldBy(looking.log(), 'mode') >= 2);
   const policies = await (await fetch(`${await addressOf(looking)}/api/v1/policies`)).text();
@@ -83,7 +58,7 @@ policies:
   await looking.ended;
   expect(road.resumes.length).toBe(before);
 
-  const last = opsd(['run', '--config', config]);
+  const last = run();
   await sent(RUNS);
   await until({ what: 'nothing is left' }, () => world.emulator.workflowDlq('acc-1').length === 0);
   last.kill('SIGTERM');

@@ -1,59 +1,16 @@
 /** Two independent daemons, and one that has lost its store: the stamps of runs identify them. */
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bulkWorld, type BulkWorld, type Road } from '../support/bulk-world.ts';
-import { opsd, type Program } from '../support/program.ts';
-import { TEST_TOKEN } from '../support/service.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { bulkWorld, type BulkWorld, type Instance } from '../support/bulk-world.ts';
+import { type Program } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 const AUDIT = 'opsd.db.audit.jsonl';
 
-interface Instance {
-  readonly folder: string;
-  readonly road: Road;
-  run(): Program;
-  command(...args: string[]): Promise<{ readonly code: number | null; readonly stdout: string }>;
-}
-
-/** Starts a daemon with its own store on the same account. */
-async function instance(world: BulkWorld): Promise<Instance> {
-  const road = await world.road();
-  const folder = tempDir();
-  const config = join(folder, 'opsd.yaml');
-  writeFileSync(
-    config,
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-accounts:
-  - name: production
-    messageApi: { url: "${road.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 100 }
-    collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } }
-policies:
-  - name: resume-billing
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-    limits: { attempts: { max: 2, backoff: [1s] } }
-`,
-  );
-  return {
-    folder,
-    road,
-    run: () => opsd(['run', '--config', config]),
-    async command(...args) {
-      const program = opsd([...args, '--config', config]);
-      const { code } = await program.ended;
-      return { code, stdout: program.stdout() + program.stderr() };
-    },
-  };
-}
+/** Prepares a daemon with its own store on the same account. */
+const instance = (world: BulkWorld): Promise<Instance> =>
+  world.instance({ limits: '{ attempts: { max: 2, backoff: [1s] } }' });
 
 /** Resumes runs of the world that fail again at once, and waits until they are back with their stamps. */
 async function resumeInVain(world: BulkWorld, one: Instance, count: number): Promise<Program> {
