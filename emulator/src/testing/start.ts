@@ -15,6 +15,8 @@ import type {
 import { advanceOf, serviceOptions, setOf, settingsOf, type Settings } from './options.ts';
 import { deadLettersOf, deliveredOf, messageOf } from './views.ts';
 
+export type * from '../types/public.ts';
+
 export const startEmulator: StartEmulator = async (options = {}) => {
   const settings = settingsOf(options);
   return emulatorOf(await startService(serviceOptions(settings)), settings);

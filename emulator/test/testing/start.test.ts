@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Emulator, EmulatorOptions } from '#emulator/types/public.ts';
 import { settingsOf } from '#emulator/testing/options.ts';
-import { startEmulator } from '#emulator/testing/start.ts';
+import { startEmulator, type Emulator, type EmulatorOptions } from 'msgsvc-emulator';
 import { emulatorCommand } from '../../../src/operate/cli/commands/emulator.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { OPERATIONS } from '../../../test/support/interface-document.ts';
