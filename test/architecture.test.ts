@@ -196,15 +196,16 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'operate/contract',
     'operate/api',
   ],
-  // The memo of redacted texts.
+  // Everything that people read, as data, and its two renderings: HTML and text. The memo of redacted texts.
+  'operate/show': [DOMAIN, PLATFORM, 'operate/contract'],
   'operate/pages': [
     DOMAIN,
-    PLATFORM,
     'automate/ledger',
     'operate/http',
     'operate/contract',
     'operate/api',
     'operate/situation',
+    'operate/show',
   ],
   'operate/hooks': [DOMAIN, PLATFORM, EVENTS, 'observe/canary', 'automate/ledger', 'operate/http'],
   'operate/notifications': [DOMAIN, PLATFORM, EVENTS],
@@ -220,6 +221,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/sample',
     'emulator/http',
     'operate/contract',
+    'operate/show',
     'automate/ledger',
     'automate/policytest',
     'observe/catalog',

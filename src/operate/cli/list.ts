@@ -5,7 +5,7 @@ import { exchange, pathWith, type DaemonCall, type Query } from './daemon-exchan
 import { findDaemon } from './daemon-option.ts';
 import { limitOption } from './list-options.ts';
 import { dataText, LIST_FORMATS, outputFormat, printable, textStyle, type ListFormat } from './output.ts';
-import { listTable, type Column } from './table.ts';
+import { listTable, type Column } from '../show/text-table.ts';
 import { showOrWatch, type Shown } from './watch.ts';
 
 /** @typeParam Data response of the API; several pages are one response with all rows */

@@ -1,6 +1,9 @@
 /** Output as a table, JSON or YAML. Control characters in external texts never reach the terminal. */
-import { redact, redactData } from '#foundation/domain/redact.ts';
+import { redactData } from '#foundation/domain/redact.ts';
+import { printable, type TextStyle } from '../show/terminal.ts';
 import { UsageError, textOption, type CliIo, type OptionSpec, type OptionValues, type TextStream } from './command.ts';
+
+export { painter, printable, type Style, type TextStyle } from '../show/terminal.ts';
 
 const OUTPUT_FORMATS = ['table', 'json', 'yaml'] as const;
 /** Formats of lists. `wide`: the table with all columns, not truncated. `name`: one id in each line. */
@@ -57,14 +60,6 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
     .join('');
 }
 
-/** Returns the text without credentials, on one line, and without control characters for a terminal. */
-export function printable(text: string): string {
-  return redact(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
-    const code = character.codePointAt(0)!;
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-  });
-}
-
 /** Columns of a terminal; some terminals report none. */
 export function terminalColumns({ columns = 0 }: TextStream): number {
   return columns > 0 ? columns : 80;
@@ -75,21 +70,8 @@ export function usesColor(stream: TextStream, env: CliIo['env']): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }
 
-export interface TextStyle {
-  readonly color: boolean;
-  /** Columns of the terminal; absent if nothing has to be truncated. */
-  readonly width?: number;
-}
-
 export function textStyle(io: CliIo, name: 'stdout' | 'stderr' = 'stdout'): TextStyle {
   const stream = io[name];
   const { columns = 0, isTTY } = stream;
   return { color: usesColor(stream, io.env), ...(isTTY === true && columns > 0 && { width: columns }) };
-}
-
-const STYLES = { bold: '1', dim: '2', red: '31', green: '32', yellow: '33', cyan: '36' } as const;
-export type Style = keyof typeof STYLES;
-
-export function painter(color: boolean): (style: Style, text: string) => string {
-  return (style, text) => (color && text !== '' ? `\u001B[${STYLES[style]}m${text}\u001B[0m` : text);
 }

@@ -2,12 +2,13 @@
 import { commandOfAction, takeBack } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
 import { commandOf, formFor, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
+import { planPath } from '../show/paths.ts';
+import type { Cell } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 import { reasonInput } from './page-parts.ts';
-import { planPath } from './paths.ts';
 
 /** Form that takes an approval back; for readers without the role, its command. */
-export function takeBackForm(context: PageContext, approval: { readonly id: string; readonly policy: string }): Html {
+export function takeBackForm(context: PageContext, approval: { readonly id: string; readonly policy: string }): Cell {
   const action = takeBack(approval);
   const isManual = action.kind === 'cancel';
   const title = isManual ? 'Cancel the rest' : 'Take the approval back';
@@ -21,7 +22,7 @@ export function takeBackForm(context: PageContext, approval: { readonly id: stri
 }
 
 /** The same form, folded for a cell of a table. */
-export function foldedTakeBack(context: PageContext, approval: Parameters<typeof takeBackForm>[1]): Html {
+export function foldedTakeBack(context: PageContext, approval: Parameters<typeof takeBackForm>[1]): Cell {
   const form = takeBackForm(context, approval);
   if (!mayUse(context, 'operator')) return form;
   return html`<details class="more">

@@ -5,9 +5,21 @@ import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { duration, facts, idText, moment, section, state } from './page-parts.ts';
-import { table } from './table.ts';
+import {
+  type Cell,
+  duration,
+  facts,
+  idText,
+  minor,
+  moment,
+  number,
+  section,
+  state,
+  table,
+  whole,
+  wide,
+} from '../show/cell.ts';
+import { html } from '../show/html.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
   const { query } = context;
@@ -28,7 +40,7 @@ export async function auditPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function records({ records: rows, at, cursor }: AuditView): Html {
+function records({ records: rows, at, cursor }: AuditView): Cell {
   return table<AuditRecordView>({
     caption: 'Newest first.',
     rows,
@@ -36,15 +48,15 @@ function records({ records: rows, at, cursor }: AuditView): Html {
       cursor === undefined
         ? 'No record matches. Each action, decision, pause and change of the daemon appears here.'
         : 'No record matches in this part of the log. The next page continues.',
-    columns: [
-      { title: 'Time', cell: (row) => moment(row.at, at) },
-      { title: 'Type', cell: (row) => html`<span class="nowrap">${row.type}</span>` },
-      { title: 'By', wide: true, cell: (row) => row.by },
-      { title: 'Reason', wide: true, cell: (row) => row.reason },
-      { title: 'Policy', wide: true, cell: (row) => row.policy },
-      { title: 'Details', wide: true, cell: ({ details }) => detailsOf(details) },
-      { title: 'Number', align: 'number', minor: true, cell: (row) => formatCount(row.sequence) },
-    ],
+    columns: {
+      Time: (row) => moment(row.at, at),
+      Type: (row) => whole(row.type),
+      By: wide((row) => row.by),
+      Reason: wide((row) => row.reason),
+      Policy: wide((row) => row.policy),
+      Details: wide(({ details }) => detailsOf(details)),
+      Number: minor(number((row) => formatCount(row.sequence))),
+    },
   });
 }
 
@@ -68,13 +80,7 @@ export async function verifyPage(context: PageContext): Promise<Reply> {
     section: '/audit',
     isStill: true,
     main: html`<p class="notice ${tone}">${state(tone, word)}</p>
-      ${facts([
-        { name: 'Records', value: formatCount(count) },
-        { name: 'Problem', value: finding && `${finding.problem} (${finding.file}, line ${finding.line})` },
-        { name: 'Last hash', value: head && idText(head.hash) },
-        { name: 'Last line', value: isTorn && 'without its end: a write in progress, or cut short by a crash' },
-        { name: 'Duration', value: duration(tookMs) },
-      ])}
+      ${facts({ Records: formatCount(count), Problem: finding && `${finding.problem} (${finding.file}, line ${finding.line})`, 'Last hash': head && idText(head.hash), 'Last line': isTorn && 'without its end: a write in progress, or cut short by a crash', Duration: duration(tookMs) })}
       <p><a href="/audit">Back to the audit log</a></p>`,
   });
 }

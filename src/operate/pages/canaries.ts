@@ -13,10 +13,24 @@ import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { constantMarkup, html, type Html, type HtmlValue } from './html.ts';
-import { clipped, duration, idLink, moment, section, state, sub, time, type Tone } from './page-parts.ts';
-import { messagePath } from './paths.ts';
-import { table } from './table.ts';
+import { messagePath } from '../show/paths.ts';
+import {
+  type Cell,
+  duration,
+  idLink,
+  minor,
+  moment,
+  number,
+  section,
+  state,
+  sub,
+  table,
+  time,
+  type Tone,
+  whole,
+  wide,
+} from '../show/cell.ts';
+import { clipped, constantMarkup, html } from '../show/html.ts';
 import type { CanaryView } from '../contract/readings.ts';
 
 /** Number of messages of a canary. The API has more. */
@@ -35,23 +49,20 @@ export function canariesPage(context: PageContext): Reply {
   });
 }
 
-function overview(rows: readonly CanaryView[], at: number): Html {
+function overview(rows: readonly CanaryView[], at: number): Cell {
   return table<CanaryView>({
     caption: 'Messages that the daemon sends to itself through the service. Failing canaries first.',
     rows,
     rowId: canaryAnchor,
     empty: html`No canary is configured. A canary sends small messages through the service to the daemon itself, and
       finds out who must act on a failure. Add <code>canaries</code> to an account.`,
-    columns: [
-      { title: 'Canary', wide: true, cell: (row) => [clipped(row.canary), sub(row.account), sub(viaText(row.via))] },
-      { title: 'Verdict', cell: (row) => [verdict(row.verdict), sub(`since ${formatSpan(at - row.since)}`)] },
-      { title: 'Reason', wide: true, cell: (row) => [row.reason, row.next !== undefined && sub(row.next)] },
-      { title: 'Last success', cell: (row) => moment(row.lastSuccessAt, at) },
-      {
-        title: 'Messages',
-        cell: (row) => [nowrap(`every ${formatSpan(row.every)}`), sub(`${formatCount(row.inFlight)} in flight`)],
-      },
-    ],
+    columns: {
+      Canary: wide((row) => [clipped(row.canary), sub(row.account), sub(viaText(row.via))]),
+      Verdict: (row) => [verdict(row.verdict), sub(`since ${formatSpan(at - row.since)}`)],
+      Reason: wide((row) => [row.reason, row.next !== undefined && sub(row.next)]),
+      'Last success': (row) => moment(row.lastSuccessAt, at),
+      Messages: (row) => [whole(`every ${formatSpan(row.every)}`), sub(`${formatCount(row.inFlight)} in flight`)],
+    },
   });
 }
 
@@ -66,12 +77,8 @@ const TONE: Readonly<Record<CanaryVerdict, Tone>> = {
   unknown: 'off',
 };
 
-function verdict(of: CanaryVerdict): Html {
+function verdict(of: CanaryVerdict): Cell {
   return state(TONE[of], of);
-}
-
-function nowrap(value: HtmlValue): Html {
-  return html`<span class="nowrap">${value}</span>`;
 }
 
 function viaText(via: CanaryVia | undefined): string {
@@ -81,29 +88,23 @@ function viaText(via: CanaryVia | undefined): string {
   return 'queue' in via ? `queue ${via.queue}` : 'workflow run';
 }
 
-function rounds(canary: CanaryView, at: number): HtmlValue {
+function rounds(canary: CanaryView, at: number): Cell {
   const shown = canary.rounds.slice(0, SHOWN);
   const title = `Last messages of ${clipped(canary.canary)} (${canary.account})`;
   const list = table<CanaryRound>({
     caption: 'Newest first. Times of phases are from the publish request; the log is read at intervals.',
     rows: shown,
     empty: 'No message yet. The first one is sent soon after the start.',
-    columns: [
-      { title: 'Sent', cell: (row) => [nowrap(time(row.startedAt)), row.warmUp && sub('warm-up: does not count')] },
-      { title: 'Verdict', cell: (row) => result(row, at) },
-      { title: 'Reason', wide: true, cell: (row) => row.result?.reason },
-      ...CANARY_PHASES.map((phase) => ({
-        title: PHASE_TITLE[phase],
-        align: 'number' as const,
-        cell: (row: CanaryRound) => afterPublish(row, phase),
-      })),
-      { title: 'Size', align: 'number', minor: true, cell: (row) => nowrap(`${formatCount(row.bytes)} B`) },
-      {
-        title: 'Message',
-        wide: true,
-        cell: (row) => row.messageId !== undefined && idLink(messagePath(row.messageId, canary.account), row.messageId),
-      },
-    ],
+    columns: {
+      Sent: (row) => [whole(time(row.startedAt)), row.warmUp && sub('warm-up: does not count')],
+      Verdict: (row) => result(row, at),
+      Reason: wide((row) => row.result?.reason),
+      ...Object.fromEntries(
+        CANARY_PHASES.map((phase) => [PHASE_TITLE[phase], number((row: CanaryRound) => afterPublish(row, phase))]),
+      ),
+      Size: minor(number((row) => whole(`${formatCount(row.bytes)} B`))),
+      Message: wide(({ messageId }) => messageId && idLink(messagePath(messageId, canary.account), messageId)),
+    },
   });
   // A page of many canaries is opened for the failing ones.
   return html`<details class="more" ${isFailing(canary) ? OPEN : undefined}>
@@ -122,27 +123,27 @@ const PHASE_TITLE: Readonly<Record<CanaryPhase, string>> = {
   delivered: 'Delivered',
 };
 
-function result({ result: ended, startedAt }: CanaryRound, at: number): HtmlValue {
+function result({ result: ended, startedAt }: CanaryRound, at: number): Cell {
   if (ended === undefined) return [state('off', 'in flight'), sub(`for ${formatSpan(at - startedAt)}`)];
   return verdict(ended.verdict);
 }
 
-function afterPublish({ phases, startedAt, duplicates }: CanaryRound, phase: CanaryPhase): HtmlValue {
+function afterPublish({ phases, startedAt, duplicates }: CanaryRound, phase: CanaryPhase): Cell {
   const reached = phases[phase];
   if (reached === undefined) return undefined;
   const again = phase === 'arrived' && duplicates > 0;
   return [duration(Math.max(0, reached - startedAt)), again && sub(`and ${counted(duplicates, 'time')} again`)];
 }
 
-function verdicts(): Html {
+function verdicts(): Cell {
   return table<CanaryVerdict>({
     caption: 'Each message ends with one verdict.',
     rows: CANARY_VERDICTS,
     empty: '',
-    columns: [
-      { title: 'Verdict', cell: verdict },
-      { title: 'Meaning', wide: true, cell: (of) => VERDICT_HELP[of].meaning },
-      { title: 'Next step', wide: true, cell: (of) => VERDICT_HELP[of].next },
-    ],
+    columns: {
+      Verdict: verdict,
+      Meaning: wide((of) => VERDICT_HELP[of].meaning),
+      'Next step': wide((of) => VERDICT_HELP[of].next),
+    },
   });
 }

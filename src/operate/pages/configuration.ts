@@ -1,10 +1,9 @@
 /** Page of the running configuration, without secrets. */
 import type { Reply } from '../http/reply.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { policyLink } from './page-policies.ts';
-import { blockText, facts, idText, moment, section, state } from './page-parts.ts';
-import { table } from './table.ts';
+import { policyLink } from '../show/paths.ts';
+import { blockText, type Cell, facts, idText, lines, moment, section, state, table, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 import type { ConfigurationView } from '../contract/status.ts';
 
 export function configurationPage(context: PageContext): Reply {
@@ -14,10 +13,7 @@ export function configurationPage(context: PageContext): Reply {
     title: 'Configuration',
     section: '/configuration',
     main: html`${reloadPart(view)}
-    ${facts([
-      { name: 'Hash', value: view.hash !== '' && idText(view.hash) },
-      { name: 'Files', value: view.files.length > 0 && view.files.map((file) => html`<div>${idText(file)}</div>`) },
-    ])}
+    ${facts({ Hash: view.hash !== '' && idText(view.hash), Files: lines(view.files.map(idText)) })}
     ${section('policies', 'Policies', policies(view))}
     ${section(
       'settings',
@@ -28,7 +24,7 @@ export function configurationPage(context: PageContext): Reply {
   });
 }
 
-function reloadPart({ reload, at }: ConfigurationView): Html {
+function reloadPart({ reload, at }: ConfigurationView): Cell {
   if (reload === undefined) return html`<p class="notice info">This daemon cannot reload its configuration.</p>`;
   if (reload.ok) {
     return html`<p class="notice ok">${state('ok', 'The last load succeeded')} ${moment(reload.goodAt, at)}</p>`;
@@ -42,14 +38,11 @@ function reloadPart({ reload, at }: ConfigurationView): Html {
   </div>`;
 }
 
-function policies({ policies: rows }: ConfigurationView): Html {
+function policies({ policies: rows }: ConfigurationView): Cell {
   return table<ConfigurationView['policies'][number]>({
     caption: 'Each policy, with its file and line.',
     rows,
     empty: html`No policy is configured. Policies under <code>policies</code> in the configuration appear here.`,
-    columns: [
-      { title: 'Policy', wide: true, cell: (row) => policyLink(row.name) },
-      { title: 'Place', wide: true, cell: (row) => idText(row.source) },
-    ],
+    columns: { Policy: wide((row) => policyLink(row.name)), Place: wide((row) => idText(row.source)) },
   });
 }

@@ -1,4 +1,5 @@
 /** Page of the dead letters of both queues: filters, and a selection that becomes a plan. */
+import { searchDeadLetters } from '../contract/dead-letters.ts';
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
@@ -8,12 +9,12 @@ import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
 import { filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
 import { queueProblems } from './incidents.ts';
-import { idLink, moment, reasonInput, section, sub } from './page-parts.ts';
-import { deadLetterPath, incidentPath } from './paths.ts';
-import { table } from './table.ts';
-import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../contract/dead-letters.ts';
+import { deadLetterPath, incidentPath } from '../show/paths.ts';
+import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
+import { reasonInput } from './page-parts.ts';
+import type { DeadLetterList, DeadLetterView } from '../contract/dead-letters.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
@@ -54,36 +55,29 @@ export async function deadLettersPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Html {
+function rows({ deadLetters, at }: DeadLetterList, isChoosable: boolean): Cell {
   return table<DeadLetterView>({
     caption: 'Newest first, as of the last reading.',
     rows: deadLetters,
     empty:
       'No dead letter matches. Failed runs appear here after the next reading, failed messages after their failure callback.',
-    columns: [
-      {
-        title: 'Id',
-        wide: true,
-        cell: (row) => [
-          isChoosable && html`<input type="checkbox" name="id" value="${row.id}" aria-label="Select ${row.id}" /> `,
-          idLink(deadLetterPath(row), row.id),
-          sub(`${row.queue} DLQ · ${row.account}`),
-        ],
-      },
-      { title: 'Reason', wide: true, cell: (row) => [row.reason, sub(row.cause)] },
-      { title: 'Destination', wide: true, cell: (row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))] },
-      {
-        title: 'Incident',
-        cell: (row) => row.incident !== undefined && idLink(incidentPath(row.incident), row.incident),
-      },
-      { title: 'Failed', cell: (row) => moment(row.failedAt, at) },
-      { title: 'Expires', cell: (row) => moment(row.expiresAt, at) },
-    ],
+    columns: {
+      Id: wide((row) => [
+        isChoosable && html`<input type="checkbox" name="id" value="${row.id}" aria-label="Select ${row.id}" /> `,
+        idLink(deadLetterPath(row), row.id),
+        sub(`${row.queue} DLQ · ${row.account}`),
+      ]),
+      Reason: wide((row) => [row.reason, sub(row.cause)]),
+      Destination: wide((row) => [row.workflowUrl ?? row.url, sub(row.labels.join(', '))]),
+      Incident: (row) => row.incident !== undefined && idLink(incidentPath(row.incident), row.incident),
+      Failed: (row) => moment(row.failedAt, at),
+      Expires: (row) => moment(row.expiresAt, at),
+    },
   });
 }
 
 /** Choices of the plan. All that match can only be chosen with a filter. */
-function decision(context: PageContext, { total }: DeadLetterList): Html {
+function decision(context: PageContext, { total }: DeadLetterList): Cell {
   const query = filtersOf(context.query);
   const queue = query.get('queue');
   return html`<fieldset class="acts">

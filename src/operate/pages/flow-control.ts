@@ -5,10 +5,8 @@ import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { moment, section, state, sub } from './page-parts.ts';
-import { bars } from './spark.ts';
-import { table } from './table.ts';
+import { bars, type Cell, minor, moment, number, section, state, sub, table, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 import type { FlowControlKeyView, FlowControlView } from '../contract/readings.ts';
 
 /** Maximum number of listed keys. */
@@ -27,7 +25,7 @@ export function flowControlPage(context: PageContext): Reply {
   });
 }
 
-function sourceProblems({ sources }: FlowControlView): HtmlValue {
+function sourceProblems({ sources }: FlowControlView): Cell {
   return sources
     .filter((source) => source.state !== 'ok')
     .map(({ account, state: now, off, lastFailure }) => {
@@ -38,27 +36,23 @@ function sourceProblems({ sources }: FlowControlView): HtmlValue {
     });
 }
 
-function keys({ keys: rows, at }: FlowControlView): Html {
+function keys({ keys: rows, at }: FlowControlView): Cell {
   const more = rows.length - MOST_KEYS;
   return html`${table<FlowControlKeyView>({
     caption: 'Paused keys with waiting messages first, then by saturation.',
     rows: rows.slice(0, MOST_KEYS),
     empty: html`No key is watched. Add keys under <code>collectors.flowControl</code>. Keys that appear in dead letters
       are found without configuration.`,
-    columns: [
-      { title: 'Key', wide: true, cell: (row) => [row.flowControlKey, sub(row.account)] },
-      { title: 'State', wide: true, cell: stateOf },
-      { title: 'Waiting', align: 'number', cell: (row) => formatCount(row.waitListSize) },
-      { title: 'Parallelism', align: 'number', cell: (row) => use(row.parallelismCount, row.parallelismMax) },
-      { title: 'Rate', align: 'number', cell: rate },
-      {
-        title: 'Saturation',
-        align: 'number',
-        cell: ({ saturation }) => saturation !== undefined && percent(saturation),
-      },
-      { title: 'Waiting over 3 hours', cell: history },
-      { title: 'Read', minor: true, cell: (row) => moment(row.at, at) },
-    ],
+    columns: {
+      Key: wide((row) => [row.flowControlKey, sub(row.account)]),
+      State: wide(stateOf),
+      Waiting: number((row) => formatCount(row.waitListSize)),
+      Parallelism: number((row) => use(row.parallelismCount, row.parallelismMax)),
+      Rate: number(rate),
+      Saturation: number(({ saturation }) => saturation !== undefined && percent(saturation)),
+      'Waiting over 3 hours': history,
+      Read: minor((row) => moment(row.at, at)),
+    },
   })}
   ${more > 0 && html`<p class="faint">And ${formatCount(more)} more; <a href="/api/v1/flow-control">as JSON</a>.</p>`}`;
 }
@@ -70,13 +64,7 @@ const CONSTRAINT: Readonly<Record<NonNullable<FlowControlKeyView['constraint']>,
   other: 'waits',
 };
 
-function stateOf({
-  constraint,
-  isPaused,
-  isPinnedParallelism,
-  isPinnedRate,
-  isDiscovered,
-}: FlowControlKeyView): HtmlValue {
+function stateOf({ constraint, isPaused, isPinnedParallelism, isPinnedRate, isDiscovered }: FlowControlKeyView): Cell {
   const pinned = [isPinnedParallelism === true && 'parallelism', isPinnedRate === true && 'rate'].filter(Boolean);
   const word =
     constraint !== undefined
@@ -105,7 +93,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)} %`;
 }
 
-function history({ history: points }: FlowControlKeyView): HtmlValue {
+function history({ history: points }: FlowControlKeyView): Cell {
   const values = points.map(({ waitListSize }) => waitListSize);
   const most = `at most ${formatCount(Math.max(0, ...values))}`;
   const chart = bars(values, `Waiting messages, ${most}`);

@@ -1,7 +1,6 @@
 /** Page of one incident: what fails, who repairs it, the next step, and the forms for it. */
 import type { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
-import { coverText } from '#foundation/domain/plan.ts';
-import { counted, formatCount } from '../api/format.ts';
+import { counted } from '../api/format.ts';
 import { fromStore } from '../api/from-store.ts';
 import { acknowledge } from '../api/incident-routes.ts';
 import { findIncident, incidentDetail, readIncident } from '../api/incident-views.ts';
@@ -11,27 +10,21 @@ import type { Reply } from '../http/reply.ts';
 import { foldedTakeBack } from './approvals.ts';
 import { buttonOf, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { firstFailure, incidentState, knownCount, rate } from './incidents.ts';
 import { makeManualPlan } from './manual-plan.ts';
-import { campaigns, pendingPlans, policyLink } from './page-policies.ts';
+import { pendingPlans } from './page-policies.ts';
+import { campaigns } from '../show/campaigns.ts';
 import {
-  clipped,
-  blockText,
-  facts,
-  idLink,
-  idText,
-  long,
-  moment,
-  reasonInput,
-  section,
-  state,
-  sub,
-  time,
-  withTimes,
-} from './page-parts.ts';
-import { deadLetterPath, incidentPath, planPath } from './paths.ts';
-import { table } from './table.ts';
+  incidentFacts,
+  incidentMarks,
+  incidentNext,
+  incidentPlans,
+  incidentPolicies,
+  incidentSample,
+} from '../show/incident.ts';
+import { incidentPath } from '../show/paths.ts';
+import type { Cell } from '../show/cell.ts';
+import { clipped, html } from '../show/html.ts';
+import { reasonInput } from './page-parts.ts';
 import type { IncidentDetail } from '../contract/incidents.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {
@@ -40,75 +33,30 @@ export async function incidentPage(context: PageContext): Promise<Reply> {
   const read = await fromStore(() => readIncident(deps, findIncident(deps, id), signal));
   const incident = withCommands(context, read.detail);
   const at = deps.clock.now();
-  const own = read.policies.map((policy) => ({
-    ...policy,
-    campaigns: policy.campaigns.filter((one) => incident.campaigns.some((c) => c.id === one.id)),
-  }));
+  const command = commandOf(context);
+  const campaignIds = new Set(incident.campaigns.map((campaign) => campaign.id));
+  const own = read.policies.flatMap((policy) => policy.campaigns).filter((campaign) => campaignIds.has(campaign.id));
+  const isPending = ({ state }: { readonly state: string }) => state === 'pending';
+  const others = incident.plans.filter((plan) => !isPending(plan));
   return showPage(context, {
     title: clipped(incident.title),
     windowTitle: `${incident.state}: ${clipped(incident.title)}`,
     section: '/incidents',
-    main: html`<p class="notice info">
-        <strong>Next step:</strong> ${withTimes(incident.next.text)}
-        ${incident.next.command !== undefined && html`<code>${commandOf(context)(incident.next.command.replace(/^opsd /, ''))}</code>`}
-      </p>
-      ${incidentFacts(incident, at)} ${forms(context, incident)}
-      ${pendingPlans({ plans: incident.plans.filter((plan) => plan.state === 'pending'), at }, commandOf(context))}
-      ${otherPlans(context, incident, at)} ${campaigns(own, at)}
-      ${section('policies', 'Policies', policies(incident, at))} ${sample(incident)} ${marks(incident)}`,
+    main: [
+      incidentNext(incident, command),
+      incidentFacts(incident, at),
+      forms(context, incident),
+      pendingPlans({ plans: incident.plans.filter(isPending), at }, command),
+      incidentPlans(others, at, (plan) => foldedTakeBack(context, plan)),
+      campaigns(own, at),
+      incidentPolicies(incident, at),
+      incidentSample(incident),
+      incidentMarks(incident),
+    ],
   });
 }
 
-function incidentFacts(incident: IncidentDetail, at: number): Html {
-  const { members, destination, deliveries } = incident;
-  const memberLink = `/dead-letters?incident=${encodeURIComponent(incident.id)}`;
-  return facts([
-    { name: 'State', value: incidentState(incident) },
-    {
-      name: 'Members now',
-      value: [
-        html`<a href="${memberLink}">${knownCount(members)}</a>`,
-        sub(
-          `${counted(members.workflow, 'run')}, ${counted(members.message, 'message')}; ${formatCount(members.ever)} ever, ${formatCount(members.expired)} expired`,
-        ),
-        members.isLowerBound && sub('only known ones; more are possible: no operation lists the message DLQ'),
-      ],
-    },
-    { name: 'First expires', value: moment(incident.firstExpiresAt, at) },
-    { name: 'First failure', value: firstFailure(incident, at) },
-    { name: 'Last failure', value: moment(incident.lastAt, at) },
-    { name: 'Failures over time', value: rate(incident) },
-    { name: 'Resolved', value: moment(incident.resolvedAt, at) },
-    { name: 'Account', value: incident.account },
-    { name: incident.kind === 'destination' ? 'Destination' : 'Workflow', value: incident.place },
-    { name: 'Reason', value: [incident.reason, sub(`cause: ${incident.cause}`)] },
-    {
-      name: 'Destination now',
-      value: destination && [
-        destination.host,
-        sub(
-          `${formatCount(destination.delivered)} of ${formatCount(destination.attempts)} attempts succeeded in 15 minutes`,
-        ),
-      ],
-    },
-    {
-      name: 'Deliveries',
-      value:
-        deliveries && `${counted(deliveries.failed, 'failed attempt')}, ${counted(deliveries.lost, 'failed message')}`,
-    },
-    { name: 'Labels', value: counts(incident.labels) },
-    { name: 'Flow-control keys', value: counts(incident.flowControlKeys) },
-  ]);
-}
-
-function counts(rows: IncidentDetail['labels']): HtmlValue {
-  return (
-    rows.length > 0 &&
-    rows.map(({ name, count }) => html`<div>${clipped(name)} <span class="faint">${formatCount(count)}</span></div>`)
-  );
-}
-
-function forms(context: PageContext, { id, state: now, members, memberIds }: IncidentDetail): Html | undefined {
+function forms(context: PageContext, { id, state: now, members, memberIds }: IncidentDetail): Cell {
   if (now === 'resolved') return undefined;
   const action = incidentPath(id);
   const acknowledge =
@@ -139,87 +87,6 @@ function forms(context: PageContext, { id, state: now, members, memberIds }: Inc
     });
   const isEmpty = (acknowledge || plan || undefined) === undefined;
   return isEmpty ? undefined : html`<div class="acts">${acknowledge} ${plan}</div>`;
-}
-
-function otherPlans(context: PageContext, { plans }: IncidentDetail, at: number): Html | undefined {
-  const rows = plans.filter((plan) => plan.state !== 'pending');
-  if (rows.length === 0) return undefined;
-  return section(
-    'stored-plans',
-    'Plans',
-    table<IncidentDetail['plans'][number]>({
-      caption: 'Plans about members that can still be used.',
-      rows,
-      empty: '',
-      columns: [
-        { title: 'Plan', cell: (row) => idLink(planPath(row.id), row.id) },
-        { title: 'State', cell: (row) => state(row.state === 'approved' ? 'ok' : 'off', row.state) },
-        { title: 'Action', cell: (row) => [html`<span class="nowrap">${row.action}</span>`, sub(coverText(row))] },
-        {
-          title: 'Members',
-          align: 'number',
-          cell: (row) => `${formatCount(row.members)} of ${formatCount(row.covers)}`,
-        },
-        { title: 'Made', cell: (row) => moment(row.savedAt, at) },
-        { title: 'By', wide: true, cell: (row) => row.madeBy ?? row.by },
-        { title: 'Approval', wide: true, cell: (row) => row.state === 'approved' && approvalCell(context, row, at) },
-      ],
-    }),
-  );
-}
-
-function approvalCell(context: PageContext, row: IncidentDetail['plans'][number], at: number): HtmlValue {
-  return [`by ${row.approvedBy ?? 'an operator'}, expires `, moment(row.expiresAt, at), foldedTakeBack(context, row)];
-}
-
-function policies({ policies: rows, members }: IncidentDetail, at: number): Html {
-  return table<IncidentDetail['policies'][number]>({
-    caption: 'Policies that select members. The page of a policy makes its plan.',
-    rows,
-    empty: unselected(members),
-    columns: [
-      { title: 'Policy', wide: true, cell: (row) => [policyLink(row.name), sub(row.action)] },
-      { title: 'Mode', wide: true, cell: (row) => [row.effectiveMode, sub(row.reducedBy)] },
-      {
-        title: 'Selects',
-        align: 'number',
-        cell: (row) => `${formatCount(row.selects)} of ${knownCount(members)}`,
-      },
-      { title: 'Held', wide: true, cell: (row) => row.held && `${row.held.guard}: ${row.held.reason}` },
-      { title: 'Next run', cell: (row) => moment(row.nextRunAt, at) },
-    ],
-  });
-}
-
-function unselected({ now, isLowerBound }: IncidentDetail['members']): string {
-  if (now > 0)
-    return 'No policy selects a known member, so nothing is repaired by itself. Policies appear here when they do.';
-  return isLowerBound
-    ? 'No dead letter is known, so it is not known whether a policy selects one.'
-    : 'No dead letter is left, so there is nothing to select.';
-}
-
-function sample({ sample: one }: IncidentDetail): Html | undefined {
-  return (
-    one &&
-    section(
-      'sample',
-      'Newest member',
-      html`<p>${idLink(deadLetterPath(one), one.id)} <span class="faint">${long(one.url)}</span></p>
-        ${one.responseText !== undefined && blockText(one.responseText)}`,
-    )
-  );
-}
-
-function marks({ marks: rows }: IncidentDetail): Html | undefined {
-  if (rows.length === 0) return undefined;
-  return section(
-    'marks',
-    'Changes of the daemon at this time',
-    html`<ul>
-      ${rows.map(({ at, kind, detail }) => html`<li>${time(at)} ${kind} ${idText(detail)}</li>`)}
-    </ul>`,
-  );
 }
 
 const ACTS = ['acknowledge', 'resume', 'delete', 'delete-messages'] as const satisfies readonly (

@@ -7,10 +7,9 @@ import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
 import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { idLink, moment, section, state, sub, type Tone } from './page-parts.ts';
-import { messagePath } from './paths.ts';
-import { table } from './table.ts';
+import { messagePath } from '../show/paths.ts';
+import { type Cell, idLink, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 
 export async function messagesPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;
@@ -45,7 +44,7 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function nothingYet(isAsked: boolean, accounts: readonly string[]): Html {
+function nothingYet(isAsked: boolean, accounts: readonly string[]): Cell {
   if (accounts.length === 0) {
     return html`<p class="empty">
       No account has a message API, so no log can be searched. Configure <code>messageApi</code> of an account.
@@ -64,7 +63,7 @@ const STATE_TONE: Readonly<Record<string, Tone>> = {
   FAILED: 'trouble',
 };
 
-function results({ messages, at, read, cursor }: MessagesView): Html {
+function results({ messages, at, read, cursor }: MessagesView): Cell {
   const { pages, entries, dropped, mismatched } = read;
   return section(
     'messages',
@@ -76,22 +75,15 @@ function results({ messages, at, read, cursor }: MessagesView): Html {
           cursor === undefined
             ? 'No message matches. The log keeps messages for a limited time.'
             : 'No message matches so far. The next page continues.',
-        columns: [
-          {
-            title: 'Message',
-            wide: true,
-            cell: (row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)],
-          },
-          {
-            title: 'State',
-            cell: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
-          },
-          { title: 'Destination', wide: true, cell: (row) => [row.url ?? row.queueName, sub(row.topicName)] },
-          { title: 'Status', align: 'number', cell: (row) => row.responseStatus },
-          { title: 'Error', wide: true, cell: (row) => row.error },
-          { title: 'Labels', wide: true, cell: (row) => row.labels.length > 0 && row.labels.join(', ') },
-          { title: 'Time', cell: (row) => moment(row.at, at) },
-        ],
+        columns: {
+          Message: wide((row) => [idLink(messagePath(row.messageId, row.account), row.messageId), sub(row.account)]),
+          State: (row) => row.state !== undefined && state(STATE_TONE[row.state] ?? 'off', row.state),
+          Destination: wide((row) => [row.url ?? row.queueName, sub(row.topicName)]),
+          Status: number((row) => row.responseStatus),
+          Error: wide((row) => row.error),
+          Labels: wide((row) => row.labels.length > 0 && row.labels.join(', ')),
+          Time: (row) => moment(row.at, at),
+        },
       })}
       <p class="faint">
         ${counted(entries, 'entry', 'entries')} on ${counted(pages, 'page')}

@@ -2,6 +2,7 @@
  * First page: problems, active conditions and pending plans, then the repairs in progress and the last actions. Words
  * show all states; color and shape only repeat them.
  */
+import type { Status } from '../api/stored-status.ts';
 import type { IncidentState } from '#foundation/domain/incident.ts';
 import { formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
@@ -9,17 +10,18 @@ import { readStatus } from '../api/status.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
 import { INCIDENTS_ANCHOR, isOfIncident } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
-import { actions } from './actions-table.ts';
+import { actions } from '../show/actions.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
 import { incidentTable } from './incidents.ts';
 import { outageFigures, outageHeadline } from './page-outages.ts';
-import { clipped, message, section, state, type Tone } from './page-parts.ts';
-import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
+import { activeConditions, pendingPlans } from './page-policies.ts';
+import { campaigns } from '../show/campaigns.ts';
 import { liftForm, pauseForm } from './pauses.ts';
-import { problemPath } from './paths.ts';
+import { problemPath } from '../show/paths.ts';
 import { outageAnchor } from '../situation/outages.ts';
-import type { Status } from '../api/stored-status.ts';
+import { type Cell, section, state, type Tone } from '../show/cell.ts';
+import { clipped, html } from '../show/html.ts';
+import { message } from './page-parts.ts';
 
 const ACTIONS = 10;
 
@@ -32,7 +34,11 @@ export async function nowPage(context: PageContext): Promise<Reply> {
     windowTitle: VERDICT_WORD[status.verdict.level],
     section: '/',
     main: html`${verdict(status)} ${openIncidents(context)} ${activeConditions(besidesIncidents(status), context)}
-    ${pendingPlans(status, command)} ${campaigns(status.policies, status.at)}
+    ${pendingPlans(status, command)}
+    ${campaigns(
+      status.policies.flatMap((policy) => policy.campaigns),
+      status.at,
+    )}
     ${section('actions', 'Last actions', actions(status, status.at))}
     ${status.pauses.some(({ scope }) => scope === 'engine') ? liftForm(context) : pauseForm(context)}`,
   });
@@ -46,7 +52,7 @@ function besidesIncidents(status: Status): Status {
 }
 
 /** @returns undefined without unresolved incidents: the verdict then says that all is well */
-function openIncidents({ deps }: PageContext): Html | undefined {
+function openIncidents({ deps }: PageContext): Cell {
   const list = incidentList(deps, { state: UNRESOLVED, limit: 5 });
   if (list.total === 0) return undefined;
   const more = list.total - list.incidents.length;
@@ -73,7 +79,7 @@ const VERDICT_TONE: Readonly<Record<VerdictLevel, Tone>> = {
   ok: 'ok',
 };
 
-function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Html {
+function verdict({ verdict: { level, sentence, problems }, outages, at }: Status): Cell {
   // The sentence of these levels already begins with the word.
   const word = level === 'ok' || level === 'starting' ? undefined : VERDICT_WORD[level];
   const [first, ...rest] = problems;
@@ -103,13 +109,13 @@ function verdict({ verdict: { level, sentence, problems }, outages, at }: Status
 /** Maximum number of visible problems: more would push the conditions and next steps off the screen. */
 const OPEN_PROBLEMS = 10;
 
-function problemList(label: string, problems: readonly Problem[]): Html {
+function problemList(label: string, problems: readonly Problem[]): Cell {
   return html`<ul aria-label="${label}">
     ${problems.map(problemItem)}
   </ul>`;
 }
 
-function problemItem({ text, anchor }: Problem): Html {
+function problemItem({ text, anchor }: Problem): Cell {
   const shown = message(clipped(text));
   return html`<li>${anchor === undefined ? shown : html`<a href="${problemPath(anchor)}">${shown}</a>`}</li>`;
 }

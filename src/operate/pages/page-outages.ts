@@ -1,15 +1,15 @@
 /** Part of the page about destinations that are down: the size of the fault, and the daemon's reaction. Pure. */
 import { formatAge, formatCount } from '../api/format.ts';
-import { clipped, time } from './page-parts.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
+import { type Cell, time } from '../show/cell.ts';
+import { clipped, html } from '../show/html.ts';
 
 /** @returns the fault in one line: the destination, its response, and the start */
-export function outageHeadline(outage: OutageView, now: number): Html {
+export function outageHeadline(outage: OutageView, now: number): Cell {
   return html`${clipped(outageTitle(outage))} ${outageSince(outage, now)}`;
 }
 
-export function outageFigures(outage: OutageView, now: number): Html {
+export function outageFigures(outage: OutageView, now: number): Cell {
   const { failed, delivered, lost, reasons, failedRuns, oldestFailedAt, firstExpiresAt } = outage;
   const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
   return html`<dl class="figures" id="${outageAnchor(outage)}">
@@ -27,7 +27,7 @@ export function outageFigures(outage: OutageView, now: number): Html {
     <p class="reaction"><strong>Reaction of the daemon:</strong> ${clipped(reactionText(outage))}.</p>`;
 }
 
-function figure(title: string, value: string, note: HtmlValue): Html {
+function figure(title: string, value: string, note: Cell): Cell {
   return html`<div>
     <dt>${title}</dt>
     <dd>${value} <span class="sub">${note}</span></dd>

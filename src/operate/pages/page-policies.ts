@@ -1,36 +1,47 @@
 /** Parts of pages about policies: active conditions, pending plans and campaigns. Pure. */
+import type { Status } from '../api/stored-status.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { counted, formatCount } from '../api/format.ts';
+import { counted } from '../api/format.ts';
 import { foldedTakeBack } from './approvals.ts';
 import { commandOf, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { planPath, policyPath } from './paths.ts';
-import { clipped, idLink, long, moment, state, sub, time, type Tone } from './page-parts.ts';
-import type { Status } from '../api/stored-status.ts';
-import type { StoredPlanView } from '../contract/plans.ts';
-import type { PolicyView } from '../contract/policies.ts';
-import { table } from './table.ts';
+import { planPath, policyLink } from '../show/paths.ts';
 import { besidesPauses, CONDITIONS_ANCHOR } from '../api/verdict.ts';
+import {
+  type Cell,
+  code,
+  idLink,
+  lines,
+  moment,
+  state,
+  sub,
+  table,
+  time,
+  type Tone,
+  whole,
+  wide,
+} from '../show/cell.ts';
+import { clipped, html, long } from '../show/html.ts';
+import type { StoredPlanView } from '../contract/plans.ts';
 
 interface ActiveRow {
   readonly tone: Tone;
   readonly word: string;
   readonly about: string;
-  readonly summary: string | Html;
-  readonly detail: string | Html;
+  readonly summary: Cell;
+  readonly detail: Cell;
   readonly since: number;
   /** Next command for an operator, or the form for it. */
   readonly command?: string;
-  readonly form?: Html;
+  readonly form?: Cell;
 }
 
 /** @returns undefined without active conditions */
 export function activeConditions(
   status: Pick<Status, 'pauses' | 'conditions' | 'plans' | 'approvals' | 'at'>,
   context: PageContext,
-): Html | undefined {
+): Cell {
   const command = commandOf(context);
   const rows = [
     ...status.pauses.map(pauseRow),
@@ -48,20 +59,14 @@ export function activeConditions(
         <code>${command('pause --reason TEXT')}</code>.`,
       rows,
       empty: '',
-      columns: [
-        { title: 'Condition', wide: true, cell: (row) => [state(row.tone, row.word), sub(row.about)] },
-        { title: 'Since', cell: (row) => moment(row.since, status.at) },
-        {
-          title: 'Reason',
-          wide: true,
-          cell: (row) => [row.summary, html`<span class="sub block">${long(row.detail)}</span>`],
-        },
-        {
-          title: 'Next step',
-          wide: true,
-          cell: (row) => row.form ?? (row.command !== undefined && html`<code>${long(command(row.command))}</code>`),
-        },
-      ],
+      columns: {
+        Condition: wide((row) => [state(row.tone, row.word), sub(row.about)]),
+        Since: (row) => moment(row.since, status.at),
+        Reason: wide((row) => [row.summary, html`<span class="sub block">${long(row.detail)}</span>`]),
+        'Next step': wide(
+          (row) => row.form ?? (row.command !== undefined && html`<code>${long(command(row.command))}</code>`),
+        ),
+      },
     })}
   </section>`;
 }
@@ -141,7 +146,7 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
 }
 
 /** @returns undefined without pending plans */
-export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnCommand): Html | undefined {
+export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnCommand): Cell {
   if (status.plans.length === 0) return undefined;
   return html`<section aria-labelledby="plans">
     <h2 id="plans">Pending approvals</h2>
@@ -150,94 +155,23 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
         confirmation. Until then it does nothing.`,
       rows: status.plans,
       empty: '',
-      columns: [
-        { title: 'Plan', cell: (row) => idLink(planPath(row.id), row.id) },
-        { title: 'Policy', wide: true, cell: (row) => [policyLink(row.policy), sub(row.account)] },
-        { title: 'Action', wide: true, cell: (row) => would(row) },
-        {
-          title: 'Reason',
-          wide: true,
-          cell: (row) =>
-            row.needsApproval === undefined ? 'its mode' : `${row.needsApproval.guard}: ${row.needsApproval.reason}`,
-        },
-        { title: 'Pending since', cell: (row) => moment(row.savedAt, status.at) },
-        { title: 'Expires', cell: (row) => moment(row.expiresAt, status.at) },
-        {
-          title: 'Decide',
-          wide: true,
-          cell: ({ id }) => [
-            html`<div><code>${command(`approve ${id}`)}</code></div>`,
-            html`<div><code>${command(`reject ${id}`)}</code></div>`,
-          ],
-        },
-      ],
+      columns: {
+        Plan: (row) => idLink(planPath(row.id), row.id),
+        Policy: wide((row) => [policyLink(row.policy), sub(row.account)]),
+        Action: wide((row) => would(row)),
+        Reason: wide((row) =>
+          row.needsApproval === undefined ? 'its mode' : `${row.needsApproval.guard}: ${row.needsApproval.reason}`,
+        ),
+        'Pending since': (row) => moment(row.savedAt, status.at),
+        Expires: (row) => moment(row.expiresAt, status.at),
+        Decide: wide(({ id }) => lines([`approve ${id}`, `reject ${id}`].map((text) => code(command(text))))),
+      },
     })}
   </section>`;
 }
 
-function would({ action, covers, matched }: StoredPlanView): HtmlValue {
+function would({ action, covers, matched }: StoredPlanView): Cell {
   const entries =
     action === 'message-dlq.prune' ? `up to ${counted(matched, 'message')}, without listing them` : undefined;
-  return [html`<span class="nowrap">${action}</span>`, sub(entries ?? counted(covers, 'action'))];
-}
-
-type Campaign = PolicyView['campaigns'][number];
-
-const CAMPAIGN_TONE: Readonly<Record<Campaign['state'], Tone>> = {
-  ready: 'ok',
-  settling: 'ok',
-  halted: 'trouble',
-  audit: 'trouble',
-  ended: 'off',
-};
-
-/** @returns undefined without campaigns */
-export function campaigns(policies: readonly PolicyView[], at: number): Html | undefined {
-  const rows = policies.flatMap((policy) => policy.campaigns);
-  if (rows.length === 0) return undefined;
-  return html`<section aria-labelledby="campaigns">
-    <h2 id="campaigns">Campaigns</h2>
-    ${table<Campaign>({
-      caption: 'A repair starts with one entry of each group, waits for its outcome, and grows.',
-      rows,
-      empty: '',
-      columns: [
-        {
-          title: 'Group',
-          wide: true,
-          cell: (row) => [
-            row.group === '' ? 'all' : row.group,
-            html`<span class="sub">${policyLink(row.policy)}</span>`,
-          ],
-        },
-        { title: 'State', cell: (row) => state(CAMPAIGN_TONE[row.state], row.state) },
-        {
-          title: 'Step',
-          align: 'number',
-          cell: (row) => [String(row.step), html`<span class="sub nowrap">at most ${formatCount(row.size)}</span>`],
-        },
-        {
-          title: 'Verified',
-          align: 'number',
-          cell: (row) =>
-            row.judged > 0 &&
-            html`<span class="nowrap">${formatCount(row.verified)} of ${formatCount(row.judged)}</span>`,
-        },
-        { title: 'Next', wide: true, cell: (row) => next(row, at) },
-        { title: 'Begun', minor: true, cell: (row) => moment(row.begunAt, at) },
-      ],
-    })}
-  </section>`;
-}
-
-function next({ state: now, until: at, reason, breaker }: Campaign, asOf: number): HtmlValue {
-  if (now === 'audit') return ['an operator lifts it', sub(reason)];
-  if (at === undefined) return undefined;
-  if (now !== 'halted') return [html`judged `, moment(at, asOf)];
-  if (breaker === 'half-open' || at <= asOf) return ['one entry can be resumed now', sub(reason)];
-  return [html`the breaker is open; one entry can be resumed `, moment(at, asOf), sub(reason)];
-}
-
-export function policyLink(name: string): Html {
-  return html`<a href="${policyPath(name)}">${clipped(name)}</a>`;
+  return [whole(action), sub(entries ?? counted(covers, 'action'))];
 }

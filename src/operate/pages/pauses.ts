@@ -5,10 +5,11 @@ import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import { reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { clipped, reasonInput } from './page-parts.ts';
-import { policyPath } from './paths.ts';
+import { policyPath } from '../show/paths.ts';
 import type { Reply } from '../http/reply.ts';
+import type { Cell } from '../show/cell.ts';
+import { clipped, html } from '../show/html.ts';
+import { reasonInput } from './page-parts.ts';
 
 export const PAUSE_ROUTES: readonly PageRoute[] = [
   { path: '/pauses/add', method: 'POST', hasForm: true, handle: pause },
@@ -16,7 +17,7 @@ export const PAUSE_ROUTES: readonly PageRoute[] = [
 ];
 
 /** Form that pauses all policies, or one. @param kind a manual plan is a policy for the engine, not for readers */
-export function pauseForm(context: PageContext, policy?: string, kind = 'policy'): Html | undefined {
+export function pauseForm(context: PageContext, policy?: string, kind = 'policy'): Cell {
   const title = policy === undefined ? 'Pause all policies' : `Pause this ${kind}`;
   const form = formFor(context, {
     role: 'operator',
@@ -39,7 +40,7 @@ export function pauseForm(context: PageContext, policy?: string, kind = 'policy'
 }
 
 /** Form that lifts every pause, or those of one policy with the halts of its groups. */
-export function liftForm(context: PageContext, policy?: string, group?: string): Html | undefined {
+export function liftForm(context: PageContext, policy?: string, group?: string): Cell {
   const title = policy === undefined ? 'Lift all pauses' : group === undefined ? 'Lift the pause' : 'Lift the halt';
   const name = group === '' ? 'all' : clipped(group ?? '');
   return formFor(context, {
@@ -57,13 +58,13 @@ export function haltForms(
   context: PageContext,
   policy: string,
   campaigns: readonly Pick<Campaign, 'group' | 'state'>[],
-): HtmlValue {
+): Cell {
   return campaigns
     .filter(({ state }) => state === 'halted' || state === 'audit')
     .map(({ group }) => liftForm(context, policy, group));
 }
 
-function hiddenPolicy(policy: string | undefined): Html | undefined {
+function hiddenPolicy(policy: string | undefined): Cell {
   return policy === undefined ? undefined : html`<input type="hidden" name="policy" value="${policy}" />`;
 }
 

@@ -1,9 +1,8 @@
 /** Progress of a plan: what was sent, with which outcomes, and what it waits for. Pure. */
 import { formatCount } from '../api/format.ts';
+import { type Cell, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
 import type { PlanProgress, StoredPlanDetail } from '../contract/plans.ts';
-import { html, type Html } from './html.ts';
-import { moment, section, state, sub, type Tone } from './page-parts.ts';
-import { table } from './table.ts';
 
 const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
   draft: 'off',
@@ -19,7 +18,7 @@ const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
 };
 
 /** @returns undefined for a plan that was not applied: nothing was sent */
-export function progressPart({ progress }: StoredPlanDetail, at: number): Html | undefined {
+export function progressPart({ progress }: StoredPlanDetail, at: number): Cell {
   if (progress === undefined || progress.state === 'draft') return undefined;
   const { state: now, sent, verified, failedAgain, rejected, unknown, left, deleted, held, settlesAt } = progress;
   return section(
@@ -38,27 +37,27 @@ export function progressPart({ progress }: StoredPlanDetail, at: number): Html |
   );
 }
 
-function figure(title: string, value: number, note?: string): Html {
+function figure(title: string, value: number, note?: string): Cell {
   return html`<div>
     <dt>${title}</dt>
     <dd>${formatCount(value)} ${sub(note)}</dd>
   </div>`;
 }
 
-function groups({ campaigns }: PlanProgress, at: number): Html | undefined {
+function groups({ campaigns }: PlanProgress, at: number): Cell {
   if (campaigns.length === 0) return undefined;
   return table<PlanProgress['campaigns'][number]>({
     caption: 'Each group is repaired in steps.',
     rows: campaigns,
     empty: '',
-    columns: [
-      { title: 'Group', wide: true, cell: (row) => (row.group === '' ? 'all' : row.group) },
-      { title: 'State', cell: (row) => row.state },
-      { title: 'Step', align: 'number', cell: (row) => row.step },
-      { title: 'Sent', align: 'number', cell: (row) => formatCount(row.sent) },
-      { title: 'Verified', align: 'number', cell: (row) => formatCount(row.verified) },
-      { title: 'Failed again', align: 'number', cell: (row) => formatCount(row.failedAgain) },
-      { title: 'Until', wide: true, cell: (row) => [moment(row.until, at), sub(row.reason)] },
-    ],
+    columns: {
+      Group: wide((row) => (row.group === '' ? 'all' : row.group)),
+      State: (row) => row.state,
+      Step: number((row) => row.step),
+      Sent: number((row) => formatCount(row.sent)),
+      Verified: number((row) => formatCount(row.verified)),
+      'Failed again': number((row) => formatCount(row.failedAgain)),
+      Until: wide((row) => [moment(row.until, at), sub(row.reason)]),
+    },
   });
 }

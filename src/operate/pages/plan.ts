@@ -11,13 +11,14 @@ import { counted } from '../api/format.ts';
 import { takeBackForm } from './approvals.ts';
 import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { policyLink } from './page-policies.ts';
-import { facts, idLink, idText, moment, reasonInput, section, state, sub, time, type Tone } from './page-parts.ts';
-import { planPath } from './paths.ts';
+import { policyLink } from '../show/paths.ts';
+import { planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
 import { progressPart } from './plan-progress.ts';
+import { type Cell, facts, idLink, idText, moment, section, state, sub, time, type Tone } from '../show/cell.ts';
+import { html } from '../show/html.ts';
+import { reasonInput } from './page-parts.ts';
 import type { StoredPlanDetail } from '../contract/plans.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {
@@ -74,40 +75,33 @@ function stateText({ state: now, plan, progress }: StoredPlanDetail): string {
   return now === 'applied' && progress?.finished === true ? 'nothing more is sent for it' : STATE_TEXT[now];
 }
 
-function head(plan: StoredPlanDetail, at: number): Html {
-  return facts([
-    { name: 'State', value: [state(STATE_TONE[plan.state], plan.state), sub(stateText(plan))] },
-    plan.plan.manual === undefined
-      ? { name: 'Policy', value: [policyLink(plan.policy), sub(plan.account)] }
-      : { name: 'Made by', value: [plan.plan.manual.by, sub(plan.plan.manual.reason)] },
-    {
-      name: 'Action',
-      value: [plan.action, sub(coverText(plan))],
-    },
-    { name: 'Made', value: moment(plan.savedAt, at) },
-    {
-      name: plan.state === 'approved' ? 'Approved until' : 'Expires',
-      value: ['draft', 'pending', 'approved'].includes(plan.state) && moment(plan.expiresAt, at),
-    },
-    {
-      name: 'Approved by',
-      value: plan.approvedBy !== undefined && [
-        plan.approvedBy,
-        sub(plan.state === 'approved' ? plan.reason : undefined),
-        ' ',
-        moment(plan.approvedAt, at),
-      ],
-    },
-    { name: 'Held', value: plan.held && `${plan.held.guard}: ${plan.held.reason}` },
-    { name: 'Replaced by', value: plan.replacedBy && idLink(planPath(plan.replacedBy), plan.replacedBy) },
-    { name: 'By', value: plan.by !== undefined && plan.state !== 'approved' && [plan.by, sub(plan.reason)] },
-    { name: 'Hash', value: idText(plan.hash) },
-  ]);
+function head(plan: StoredPlanDetail, at: number): Cell {
+  const { manual } = plan.plan;
+  return facts({
+    State: [state(STATE_TONE[plan.state], plan.state), sub(stateText(plan))],
+    ...(manual === undefined
+      ? { Policy: [policyLink(plan.policy), sub(plan.account)] }
+      : { 'Made by': [manual.by, sub(manual.reason)] }),
+    Action: [plan.action, sub(coverText(plan))],
+    Made: moment(plan.savedAt, at),
+    [plan.state === 'approved' ? 'Approved until' : 'Expires']:
+      ['draft', 'pending', 'approved'].includes(plan.state) && moment(plan.expiresAt, at),
+    'Approved by': plan.approvedBy !== undefined && [
+      plan.approvedBy,
+      sub(plan.state === 'approved' && plan.reason),
+      ' ',
+      moment(plan.approvedAt, at),
+    ],
+    Held: plan.held && `${plan.held.guard}: ${plan.held.reason}`,
+    'Replaced by': plan.replacedBy && idLink(planPath(plan.replacedBy), plan.replacedBy),
+    By: plan.by !== undefined && plan.state !== 'approved' && [plan.by, sub(plan.reason)],
+    Hash: idText(plan.hash),
+  });
 }
 
 const DECISIONS = ['approve', 'reject', 'apply', 'cancel'] as const;
 
-function decision(context: PageContext, detail: StoredPlanDetail): Html | undefined {
+function decision(context: PageContext, detail: StoredPlanDetail): Cell {
   const { id, state: now, covers, plan } = detail;
   if (now === 'approved' && plan.manual === undefined) {
     return html`<div class="acts">${takeBackForm(context, detail)}</div>`;
@@ -134,7 +128,7 @@ function progressForms(
   context: PageContext,
   { id, policy, state: now, progress, origin }: StoredPlanDetail,
   pauses: readonly Pause[],
-): Html | undefined {
+): Cell {
   if (origin === 'policy' || progress === undefined || now !== 'approved') return undefined;
   // A pause of all policies is lifted on the first page.
   const isPaused = pauses.some(({ scope }) => scope === `policy/${policy}`);

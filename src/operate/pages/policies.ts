@@ -7,10 +7,10 @@ import type { PolicyView } from '../contract/policies.ts';
 import { policyAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { campaigns, policyLink } from './page-policies.ts';
-import { long, moment, section, state, sub, time, type Tone } from './page-parts.ts';
-import { table } from './table.ts';
+import { campaigns } from '../show/campaigns.ts';
+import { policyLink } from '../show/paths.ts';
+import { type Cell, moment, section, state, sub, table, time, type Tone, wide } from '../show/cell.ts';
+import { html, long } from '../show/html.ts';
 
 export async function policiesPage(context: PageContext): Promise<Reply> {
   const { policies: rows, at, storeError } = withCommands(context, await readStatus(context.deps, 0, context.signal));
@@ -19,11 +19,14 @@ export async function policiesPage(context: PageContext): Promise<Reply> {
     section: '/policies',
     main: html`${storeError !== undefined && html`<p class="notice trouble">The store cannot be read: ${storeError}</p>`}
     ${section('policies', 'Policies of the configuration', policies(rows, at, commandOf(context)))}
-    ${campaigns(rows, at)}`,
+    ${campaigns(
+      rows.flatMap((row) => row.campaigns),
+      at,
+    )}`,
   });
 }
 
-function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Html {
+function policies(rows: readonly PolicyView[], now: number, command: OwnCommand): Cell {
   return table<PolicyView>({
     caption: html`To see what a policy would do now, make a plan on its page, or run
       <code>${command('plan POLICY')}</code>. A plan changes nothing until it is applied.`,
@@ -31,26 +34,22 @@ function policies(rows: readonly PolicyView[], now: number, command: OwnCommand)
     rowId: policyAnchor,
     empty: html`No policy is configured: the daemon only reads. Add policies under <code>policies:</code> in the
       configuration. This table then shows their modes, runs and holds.`,
-    columns: [
-      {
-        title: 'Policy',
-        wide: true,
-        cell: (row) => [
-          policyLink(row.name),
-          row.description !== undefined && html`<span class="sub block">${long(row.description)}</span>`,
-          html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
-        ],
-      },
-      { title: 'Mode', wide: true, cell: modeOf },
-      { title: 'Last run', cell: (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)) },
-      { title: 'Outcome', wide: true, cell: (row) => outcomeOf(row, now) },
-      { title: 'Next run', cell: (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)] },
-      { title: 'Owner', wide: true, cell: (row) => row.owner },
-    ],
+    columns: {
+      Policy: wide((row) => [
+        policyLink(row.name),
+        row.description !== undefined && html`<span class="sub block">${long(row.description)}</span>`,
+        html`<span class="sub block">${row.action} · ${row.account} · ${row.source}</span>`,
+      ]),
+      Mode: wide(modeOf),
+      'Last run': (row) => (row.lastRun === undefined ? undefined : moment(row.lastRun.at, now)),
+      Outcome: wide((row) => outcomeOf(row, now)),
+      'Next run': (row) => [moment(row.nextRunAt, now), sub(row.schedule), pendingTrigger(row, now)],
+      Owner: wide((row) => row.owner),
+    },
   });
 }
 
-export function modeOf(row: PolicyView): HtmlValue {
+export function modeOf(row: PolicyView): Cell {
   const probation = row.probationLeft ?? 0;
   const trial = probation > 0 && sub(`on probation: ${counted(probation, 'more audit run')}`);
   if (row.effectiveMode === row.mode) return [state(row.mode === 'off' ? 'off' : 'ok', row.mode), trial];
@@ -61,7 +60,7 @@ export function modeOf(row: PolicyView): HtmlValue {
   ];
 }
 
-export function pendingTrigger({ pending, held }: PolicyView, now: number): HtmlValue {
+export function pendingTrigger({ pending, held }: PolicyView, now: number): Cell {
   if (pending === undefined) return undefined;
   const { trigger, alert, count, since } = pending;
   const what = trigger === 'alert' ? `alert ${alert ?? ''}` : 'failure callback';
@@ -86,7 +85,7 @@ export const RUN_TONE: Readonly<Record<NonNullable<PolicyView['lastRun']>['outco
   failed: 'trouble',
 };
 
-export function outcomeOf(row: PolicyView, now: number): HtmlValue {
+export function outcomeOf(row: PolicyView, now: number): Cell {
   const run = row.lastRun;
   const { held } = row;
   const since =

@@ -11,26 +11,28 @@ import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { buttonOf, textOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html } from './html.ts';
-import { activeConditions, campaigns, pendingPlans } from './page-policies.ts';
-import {
-  blockText,
-  clipped,
-  facts,
-  idLink,
-  idText,
-  long,
-  moment,
-  reasonInput,
-  section,
-  state,
-  sub,
-} from './page-parts.ts';
-import { planPath } from './paths.ts';
+import { activeConditions, pendingPlans } from './page-policies.ts';
+import { campaigns } from '../show/campaigns.ts';
+import { planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
 import { canApply, planMain } from './plan-parts.ts';
 import { modeOf, outcomeOf, pendingTrigger, RUN_TONE } from './policies.ts';
-import { table } from './table.ts';
+import {
+  blockText,
+  type Cell,
+  facts,
+  idLink,
+  idText,
+  moment,
+  number,
+  section,
+  state,
+  sub,
+  table,
+  wide,
+} from '../show/cell.ts';
+import { clipped, html, long } from '../show/html.ts';
+import { reasonInput } from './page-parts.ts';
 
 export async function policyPage(context: PageContext): Promise<Reply> {
   const { deps, id, query } = context;
@@ -53,14 +55,14 @@ export async function policyPage(context: PageContext): Promise<Reply> {
         ${haltForms(context, policy.name, policy.campaigns)}
       </div>
       ${activeConditions({ ...detail, plans: pending, approvals }, context)}
-      ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns([policy], at)} ${versions(detail)}
+      ${pendingPlans({ plans: pending, at }, commandOf(context))} ${campaigns(policy.campaigns, at)} ${versions(detail)}
       ${section('tests', 'Policy tests', hasTests ? testResults(await deps.policyTests(id)) : testsLink(id, canTest))}
       ${section('runs', 'Last runs', runsTable(detail.runs, at))}`,
   });
 }
 
 /** Settings that differ from those of the last run. */
-function versions({ versions: both }: PolicyDetail): Html | undefined {
+function versions({ versions: both }: PolicyDetail): Cell {
   if (both?.changed === undefined || both.changed.length === 0) return undefined;
   return section(
     'versions',
@@ -69,16 +71,16 @@ function versions({ versions: both }: PolicyDetail): Html | undefined {
       caption: 'Settings that decide what the policy is allowed to act on.',
       rows: both.changed,
       empty: '',
-      columns: [
-        { title: 'Setting', wide: true, cell: (path) => html`<code>${path}</code>` },
-        { title: 'At the last run', wide: true, cell: (path) => settingAt(both.atLastRun, path) },
-        { title: 'Now', wide: true, cell: (path) => settingAt(both.present, path) },
-      ],
+      columns: {
+        Setting: wide((path) => html`<code>${path}</code>`),
+        'At the last run': wide((path) => settingAt(both.atLastRun, path)),
+        Now: wide((path) => settingAt(both.present, path)),
+      },
     }),
   );
 }
 
-function testsLink(policy: string, canTest: boolean): Html {
+function testsLink(policy: string, canTest: boolean): Cell {
   if (!canTest) return html`<p class="empty">An operator can run the tests of this policy here.</p>`;
   return html`<p>
     <a href="/policies/${encodeURIComponent(policy)}?tests=run#tests">Run the tests</a>
@@ -86,7 +88,7 @@ function testsLink(policy: string, canTest: boolean): Html {
   </p>`;
 }
 
-function testResults(results: PolicyTestResults | undefined): Html {
+function testResults(results: PolicyTestResults | undefined): Cell {
   if (results === undefined) {
     return html`<p class="empty">
       This policy has no tests. The daemon looks for them beside the file of the policy:
@@ -98,14 +100,11 @@ function testResults(results: PolicyTestResults | undefined): Html {
     caption: `Tests of this policy in ${clipped(results.file)}.`,
     rows: results.tests,
     empty: 'No test in this file runs the policy.',
-    columns: [
-      { title: 'Test', wide: true, cell: (row) => [row.name, sub(`line ${row.line}`)] },
-      {
-        title: 'Result',
-        cell: (row) => (row.failed === undefined ? state('ok', 'passed') : state('trouble', 'failed')),
-      },
-      { title: 'Difference', wide: true, cell: (row) => row.failed },
-    ],
+    columns: {
+      Test: wide((row) => [row.name, sub(`line ${row.line}`)]),
+      Result: (row) => (row.failed === undefined ? state('ok', 'passed') : state('trouble', 'failed')),
+      Difference: wide((row) => row.failed),
+    },
   });
 }
 
@@ -115,20 +114,12 @@ function settingAt(scope: unknown, path: string): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-function policyFacts({ policy, at }: PolicyDetail): Html {
+function policyFacts({ policy, at }: PolicyDetail): Cell {
   return html`${policy.description !== undefined && html`<p>${long(policy.description)}</p>`}
-  ${facts([
-    { name: 'Mode', value: modeOf(policy) },
-    { name: 'Action', value: [policy.action, sub(policy.account)] },
-    { name: 'Last run', value: policy.lastRun && [moment(policy.lastRun.at, at), outcomeOf(policy, at)] },
-    { name: 'Held', value: policy.held && `${policy.held.guard}: ${policy.held.reason}` },
-    { name: 'Next run', value: [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)] },
-    { name: 'Owner', value: policy.owner },
-    { name: 'Defined in', value: idText(policy.source) },
-  ])}`;
+  ${facts({ Mode: modeOf(policy), Action: [policy.action, sub(policy.account)], 'Last run': policy.lastRun && [moment(policy.lastRun.at, at), outcomeOf(policy, at)], Held: policy.held && `${policy.held.guard}: ${policy.held.reason}`, 'Next run': [moment(policy.nextRunAt, at), sub(policy.schedule), pendingTrigger(policy, at)], Owner: policy.owner, 'Defined in': idText(policy.source) })}`;
 }
 
-function dryRunForm(context: PageContext): Html | undefined {
+function dryRunForm(context: PageContext): Cell {
   return formFor(context, {
     role: 'operator',
     action: `/policies/${encodeURIComponent(context.id)}`,
@@ -175,7 +166,7 @@ export function unkept(context: PageContext, plan: Plan): Reply {
   });
 }
 
-function keepForm(context: PageContext, plan: Plan): Html | undefined {
+function keepForm(context: PageContext, plan: Plan): Cell {
   if (plan.manual !== undefined || allowedOf(plan) === 0) return undefined;
   const acts = counted(plan.chosen.length + plan.backlog, 'action');
   const form = formFor(context, {
@@ -192,19 +183,19 @@ function keepForm(context: PageContext, plan: Plan): Html | undefined {
 
 type Run = Omit<RunView, 'policy' | 'account'>;
 
-function runsTable(runs: readonly Run[], at: number): Html {
+function runsTable(runs: readonly Run[], at: number): Cell {
   return table<Run>({
     caption: 'Newest first.',
     rows: runs,
     empty: 'No run so far. Each run of this policy appears here with its outcome.',
-    columns: [
-      { title: 'Time', cell: (row) => moment(row.at, at) },
-      { title: 'Trigger', cell: (row) => row.trigger },
-      { title: 'Outcome', cell: (row) => state(RUN_TONE[row.outcome], row.outcome.replaceAll('_', ' ')) },
-      { title: 'Matched', align: 'number', cell: (row) => row.matched !== undefined && formatCount(row.matched) },
-      { title: 'Acted on', align: 'number', cell: (row) => formatCount(row.acted) },
-      { title: 'Left', align: 'number', cell: (row) => row.backlog !== undefined && formatCount(row.backlog) },
-      { title: 'Reason', wide: true, cell: (row) => row.detail },
-    ],
+    columns: {
+      Time: (row) => moment(row.at, at),
+      Trigger: (row) => row.trigger,
+      Outcome: (row) => state(RUN_TONE[row.outcome], row.outcome.replaceAll('_', ' ')),
+      Matched: number((row) => row.matched !== undefined && formatCount(row.matched)),
+      'Acted on': number((row) => formatCount(row.acted)),
+      Left: number((row) => row.backlog !== undefined && formatCount(row.backlog)),
+      Reason: wide((row) => row.detail),
+    },
   });
 }

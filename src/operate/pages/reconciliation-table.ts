@@ -1,14 +1,14 @@
 /** Part of the page that compares the counts of log and statistics for the same hour. Pure. */
 import { formatCount, formatTime, machineTime } from '../api/format.ts';
-import { html, type Html } from './html.ts';
-import type { ReconciliationView, SourceView } from '../contract/status.ts';
-import { table } from './table.ts';
 import { reconciliationAnchor } from '../api/verdict.ts';
+import { type Cell, number, sub, table, wide } from '../show/cell.ts';
+import { html } from '../show/html.ts';
+import type { ReconciliationView, SourceView } from '../contract/status.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** @returns undefined if no statistics are read: there is nothing to compare */
-export function reconciliation(rows: readonly ReconciliationView[], sources: readonly SourceView[]): Html | undefined {
+export function reconciliation(rows: readonly ReconciliationView[], sources: readonly SourceView[]): Cell {
   const isRead = sources.some(({ collector, off }) => collector === 'accountStats' && off === undefined);
   if (rows.length === 0 && !isRead) return undefined;
   return html`<section aria-labelledby="reconciliation">
@@ -20,20 +20,20 @@ export function reconciliation(rows: readonly ReconciliationView[], sources: rea
       rowId: reconciliationAnchor,
       empty:
         'No comparison yet. It needs a whole hour of both log and statistics, and 20 more minutes for late entries. If the log has only the current state of messages, there is no comparison.',
-      columns: [
-        { title: 'State', cell: (row) => html`${row.state}<span class="sub">${row.account}</span>` },
-        { title: 'Hour (UTC)', cell: hour },
-        { title: 'Log', align: 'number', cell: (row) => formatCount(row.logs) },
-        { title: 'Statistics', align: 'number', cell: (row) => formatCount(row.statistics) },
-        { title: 'Difference', align: 'number', cell: difference },
-        { title: 'Verdict', wide: true, cell: verdict },
-      ],
+      columns: {
+        State: (row) => [row.state, sub(row.account)],
+        'Hour (UTC)': hour,
+        Log: number((row) => formatCount(row.logs)),
+        Statistics: number((row) => formatCount(row.statistics)),
+        Difference: number(difference),
+        Verdict: wide(verdict),
+      },
     })}
   </section>`;
 }
 
 /** `2026-11-18 09:00–10:00`, which the script leaves as it is. */
-function hour({ hour: at }: ReconciliationView): Html {
+function hour({ hour: at }: ReconciliationView): Cell {
   const text = `${formatTime(at).slice(0, 16)}–${formatTime(at + HOUR_MS).slice(11, 16)}`;
   return html`<time class="nowrap" datetime="${machineTime(at) ?? ''}" data-utc>${text}</time>`;
 }
@@ -47,7 +47,7 @@ function difference({ logs, statistics }: ReconciliationView): string {
   return `${sign}${formatCount(Math.abs(gap))}${share}`;
 }
 
-function verdict({ agrees, isLasting }: ReconciliationView): Html {
+function verdict({ agrees, isLasting }: ReconciliationView): Cell {
   if (agrees) return html`<span class="state ok">they agree</span>`;
   if (!isLasting) {
     return html`<span class="state off">they differ</span

@@ -5,11 +5,25 @@ import type { AccountView, SourceView } from '../contract/status.ts';
 import { sourceAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { showPage, withCommands, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
 import { overflowedLabels } from './label-table.ts';
-import { duration, moment, section, state, sub, time, type Tone } from './page-parts.ts';
 import { reconciliation } from './reconciliation-table.ts';
-import { table } from './table.ts';
+import {
+  type Cell,
+  duration,
+  lines,
+  minor,
+  moment,
+  number,
+  section,
+  state,
+  sub,
+  table,
+  time,
+  type Tone,
+  whole,
+  wide,
+} from '../show/cell.ts';
+import { html } from '../show/html.ts';
 
 export function sourcesPage(context: PageContext): Reply {
   const { deps } = context;
@@ -31,40 +45,33 @@ const SOURCE_TONE: Readonly<Record<SourceView['state'], Tone>> = {
   off: 'off',
 };
 
-function sources(rows: readonly SourceView[], now: number): Html {
+function sources(rows: readonly SourceView[], now: number): Cell {
   return table<SourceView>({
     caption: 'Each collector reads one resource. Data that becomes too old is withheld from the metrics.',
     rows,
     rowId: sourceAnchor,
     empty: 'No collector is registered yet. Each account has seven, which appear after the start of the daemon.',
-    columns: [
-      { title: 'Source', cell: (row) => html`${row.collector}<span class="sub">${row.account}</span>` },
-      {
-        title: 'State',
-        cell: (row) => state(SOURCE_TONE[row.state], row.state),
-      },
-      { title: 'Last success', cell: (row) => moment(row.lastSuccessAt, now) },
-      { title: 'Schedule', cell: (row) => row.off === undefined && html`<span class="nowrap">${row.schedule}</span>` },
-      { title: 'Rows', align: 'number', cell: rowsCell },
-      {
-        title: 'Failed polls',
-        align: 'number',
-        cell: (row) => (row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`),
-      },
-      { title: 'Duration', align: 'number', minor: true, cell: (row) => duration(row.lastDurationMs) },
-      {
-        title: rows.some((row) => row.off !== undefined) ? 'Last error, or reason for off' : 'Last error',
-        wide: true,
-        cell: (row) => (row.off === undefined ? lastError(row, now) : html`<span class="faint">${row.off}</span>`),
-      },
-    ],
+    columns: {
+      Source: (row) => [row.collector, sub(row.account)],
+      State: (row) => state(SOURCE_TONE[row.state], row.state),
+      'Last success': (row) => moment(row.lastSuccessAt, now),
+      Schedule: (row) => row.off === undefined && whole(row.schedule),
+      Rows: number(rowsCell),
+      'Failed polls': number((row) =>
+        row.runs === 0 ? undefined : `${formatCount(row.failures)} of ${formatCount(row.runs)}`,
+      ),
+      Duration: minor(number((row) => duration(row.lastDurationMs))),
+      [rows.some((row) => row.off !== undefined) ? 'Last error, or reason for off' : 'Last error']: wide((row) =>
+        row.off === undefined ? lastError(row, now) : html`<span class="faint">${row.off}</span>`,
+      ),
+    },
   });
 }
 
-function rowsCell(row: SourceView): HtmlValue {
+function rowsCell(row: SourceView): Cell {
   if (row.rows === undefined) return undefined;
   if (row.countedUntilAt !== undefined) {
-    const until = html`<span class="sub">counted until</span> <span class="nowrap">${time(row.countedUntilAt)}</span>`;
+    const until = [sub('counted until'), ' ', whole(time(row.countedUntilAt))];
     return [until, sub(lagText(row))];
   }
   return [formatCount(row.rows), (row.dropped ?? 0) > 0 && sub(`${counted(row.dropped!, 'invalid row')} dropped`)];
@@ -77,7 +84,7 @@ function lagText({ lagMs, catchUpRatio }: SourceView): string {
   return `${formatSpan(lagMs)} behind${rate}`;
 }
 
-function lastError(row: SourceView, now: number): HtmlValue {
+function lastError(row: SourceView, now: number): Cell {
   const failure = row.lastFailure;
   if (failure === undefined) return undefined;
   return html`${failure.reason}: ${failure.message}<span class="sub"
@@ -85,7 +92,7 @@ function lastError(row: SourceView, now: number): HtmlValue {
     >`;
 }
 
-function ownerCell({ lease }: AccountView): HtmlValue {
+function ownerCell({ lease }: AccountView): Cell {
   if (lease === undefined) return undefined;
   const { replica, epoch, isOwn, isUnknown, next } = lease;
   if (isUnknown === true) return [state('attention', 'unknown'), next !== undefined && sub(`${next} takes it`)];
@@ -93,26 +100,18 @@ function ownerCell({ lease }: AccountView): HtmlValue {
   return [owner, sub(`epoch ${epoch}`)];
 }
 
-function accounts(rows: readonly AccountView[]): Html {
+function accounts(rows: readonly AccountView[]): Cell {
   return table<AccountView>({
     caption: 'Requests since midnight UTC, and the daemon’s own limit.',
     rows,
     empty: 'No account is configured.',
-    columns: [
-      { title: 'Account', wide: true, cell: (row) => row.name },
-      ...(rows.some(({ lease }) => lease !== undefined) ? [{ title: 'Owner', cell: ownerCell }] : []),
-      { title: 'Message API', wide: true, cell: (row) => row.messageApiUrl ?? 'not configured' },
-      { title: 'Management API', wide: true, cell: (row) => row.managementApiUrl ?? 'not configured' },
-      {
-        title: 'Requests today',
-        cell: (row) =>
-          row.usage.length === 0
-            ? undefined
-            : row.usage.map(
-                (usage) =>
-                  html`<div>${usage.api} ${formatCount(usage.usedToday)} of ${formatCount(usage.allowedPerDay)}</div>`,
-              ),
-      },
-    ],
+    columns: {
+      Account: wide((row) => row.name),
+      ...(rows.some(({ lease }) => lease !== undefined) && { Owner: ownerCell }),
+      'Message API': wide((row) => row.messageApiUrl ?? 'not configured'),
+      'Management API': wide((row) => row.managementApiUrl ?? 'not configured'),
+      'Requests today': ({ usage }) =>
+        lines(usage.map((one) => `${one.api} ${formatCount(one.usedToday)} of ${formatCount(one.allowedPerDay)}`)),
+    },
   });
 }

@@ -6,10 +6,8 @@ import { readSpend } from '../api/spend.ts';
 import type { Reply } from '../http/reply.ts';
 import { filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
-import { html, type Html, type HtmlValue } from './html.ts';
-import { clipped, facts, moment, section, state, sub } from './page-parts.ts';
-import { bars } from './spark.ts';
-import { table } from './table.ts';
+import { bars, type Cell, facts, moment, number, section, state, sub, table, whole, wide } from '../show/cell.ts';
+import { clipped, html } from '../show/html.ts';
 import type { AccountSpend } from '../contract/readings.ts';
 
 /** Maximum number of shown days. */
@@ -27,7 +25,7 @@ export async function spendPage(context: PageContext): Promise<Reply> {
   });
 }
 
-function accountPart(spend: AccountSpend, at: number, index: number): Html {
+function accountPart(spend: AccountSpend, at: number, index: number): Cell {
   const id = `account-${index}`;
   if (spend.source === undefined || spend.source.off !== undefined) {
     const why = spend.source?.off ?? 'the account has no management API';
@@ -41,77 +39,61 @@ function accountPart(spend: AccountSpend, at: number, index: number): Html {
     id,
     spend.account,
     html`${spend.readAt === undefined && html`<p class="notice attention">No fresh statistics: the amounts are unknown.</p>`}
-    ${facts([
-      { name: 'This month', value: dollars(spend.monthUsd) },
-      { name: 'Forecast for the month', value: dollars(spend.forecastUsd) },
-      { name: 'Budget', value: budget(spend) },
-      {
-        name: 'Budget exhausted (forecast)',
-        value: spend.exhaustedAt !== undefined && [state('trouble', ''), moment(spend.exhaustedAt, at)],
-      },
-      { name: 'Last 24 hours', value: dollars(spend.last24hUsd) },
-      { name: 'Median day', value: dollars(spend.medianDayUsd) },
-      { name: 'Spend of each day', value: dailySpend(spend) },
-      { name: 'Read', value: moment(spend.readAt, at) },
-    ])}
+    ${facts({ 'This month': dollars(spend.monthUsd), 'Forecast for the month': dollars(spend.forecastUsd), Budget: budget(spend), 'Budget exhausted (forecast)': spend.exhaustedAt !== undefined && [state('trouble', ''), moment(spend.exhaustedAt, at)], 'Last 24 hours': dollars(spend.last24hUsd), 'Median day': dollars(spend.medianDayUsd), 'Spend of each day': dailySpend(spend), Read: moment(spend.readAt, at) })}
     ${days(spend)} ${byValue(spend)} ${raises(spend, at)}`,
   );
 }
 
-function budget({ budget: known }: AccountSpend): HtmlValue {
+function budget({ budget: known }: AccountSpend): Cell {
   if (known === undefined) return ['unknown', sub('set knownBudget in the configuration; no operation reads it')];
   const origin = known.origin === 'ledger' ? 'set by the daemon' : 'from the configuration';
   return [dollars(known.knownUsd), sub(origin), known.isOutdated && state('attention', 'too old to act on')];
 }
 
-function days({ days: rows }: AccountSpend): Html {
+function days({ days: rows }: AccountSpend): Cell {
   return table<AccountSpend['days'][number]>({
     caption: 'Days (UTC), newest first.',
     rows: rows.toReversed().slice(0, MOST_DAYS),
     empty: 'No day is known. The statistics of the management API fill this table.',
-    columns: [
-      { title: 'Day', cell: (row) => html`<span class="nowrap">${formatTime(row.at).slice(0, 10)}</span>` },
-      { title: 'Spend', align: 'number', cell: (row) => dollars(row.usd) },
-      { title: 'Requests', align: 'number', cell: (row) => row.requests !== undefined && formatCount(row.requests) },
-    ],
+    columns: {
+      Day: (row) => whole(formatTime(row.at).slice(0, 10)),
+      Spend: number((row) => dollars(row.usd)),
+      Requests: number((row) => row.requests !== undefined && formatCount(row.requests)),
+    },
   });
 }
 
-function dailySpend({ days: rows }: AccountSpend): HtmlValue {
+function dailySpend({ days: rows }: AccountSpend): Cell {
   const amounts = rows.slice(-MOST_DAYS).map(({ usd = 0 }) => usd);
   const chart = bars(amounts, `Spend of each of the last ${amounts.length} days`);
   return chart && [chart, sub(`at most ${dollars(Math.max(...amounts))} in a day`)];
 }
 
-function byValue({ dimension, byValue: rows }: AccountSpend): Html | undefined {
+function byValue({ dimension, byValue: rows }: AccountSpend): Cell {
   if (dimension === undefined) return undefined;
   return table<AccountSpend['byValue'][number]>({
     caption: `Log entries by ${clipped(dimension)}. They have no price.`,
     rows: rows.slice(0, 50),
     empty: 'No entry is counted yet.',
-    columns: [
-      { title: 'Value', wide: true, cell: (row) => row.value },
-      {
-        title: 'Entries',
-        align: 'number',
-        cell: ({ states }) => formatCount(Object.values(states).reduce((sum, count) => sum + count, 0)),
-      },
-    ],
+    columns: {
+      Value: wide((row) => row.value),
+      Entries: number(({ states }) => formatCount(Object.values(states).reduce((sum, count) => sum + count, 0))),
+    },
   });
 }
 
-function raises({ raises: rows }: AccountSpend, at: number): Html {
+function raises({ raises: rows }: AccountSpend, at: number): Cell {
   return table<AccountSpend['raises'][number]>({
     caption: 'Changes of the budget through this daemon, newest first.',
     rows,
     empty: 'The daemon has not changed the budget. Each change appears here.',
-    columns: [
-      { title: 'Time', cell: (row) => moment(row.at, at) },
-      { title: 'From', align: 'number', cell: (row) => dollars(row.fromUsd) },
-      { title: 'To', align: 'number', cell: (row) => dollars(row.toUsd) },
-      { title: 'By', cell: (row) => (row.isByOperator === true ? 'operator' : 'policy') },
-      { title: 'Outcome', cell: (row) => row.outcome?.replaceAll('_', ' ') ?? 'pending' },
-    ],
+    columns: {
+      Time: (row) => moment(row.at, at),
+      From: number((row) => dollars(row.fromUsd)),
+      To: number((row) => dollars(row.toUsd)),
+      By: (row) => (row.isByOperator === true ? 'operator' : 'policy'),
+      Outcome: (row) => row.outcome?.replaceAll('_', ' ') ?? 'pending',
+    },
   });
 }
 

@@ -226,7 +226,7 @@ test('says when a run would not act, and shows no command that would be rejected
 test('shows overruled limits, and does not offer them again', () => {
   const overruled = { settings: { 'limits.maxPerHour': '6000' }, reason: 'catch up' };
   const shown = text({ overruled, caps: [{ scope: 'policy', window: 'hour', used: 6_000, limit: 6_000 }] });
-  expect(shown).toContain('\nOverruled once: limits.maxPerHour=6000; catch up\n');
+  expect(shown).toContain('\nOverruled  once: limits.maxPerHour=6000; catch up\n');
   expect(shown).not.toContain('--once');
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { constantMarkup, html } from '#operate/pages/html.ts';
+import { constantMarkup, html } from '#operate/show/html.ts';
 
 describe('html', () => {
   test('escapes text and attribute values', () => {

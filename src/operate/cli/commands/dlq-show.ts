@@ -2,22 +2,9 @@ import { EXIT, textOption, type Command } from '../command.ts';
 import { exchange, pathWith } from '../daemon-exchange.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
-import { OUTPUT_OPTION, outputFormat, painter, printable, textTable, usesColor, writeData } from '../output.ts';
-import type { DeadLetterView as DeadLetterRow } from '../../contract/dead-letters.ts';
-import { expiryText } from './incidents.ts';
-import { ago } from './state-lines.ts';
-
-interface Document {
-  readonly at: number;
-  readonly deadLetter: DeadLetterRow;
-  readonly actions: readonly {
-    readonly at: number;
-    readonly policy: string;
-    readonly action: string;
-    readonly outcome: string;
-  }[];
-  readonly sample?: Readonly<Record<string, unknown>>;
-}
+import type { DeadLetterDocument } from '../../show/dead-letter.ts';
+import { sheetText } from '../../show/text.ts';
+import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts';
 
 export const dlqShowCommand: Command = {
   name: 'dlq show',
@@ -40,49 +27,11 @@ export const dlqShowCommand: Command = {
     const path = pathWith(`/api/v1/dead-letters/${encodeURIComponent(call.positionals[0]!)}`, { account, body });
     const data = await exchange(daemon, { method: 'GET', path });
     if (format === 'table') {
-      const paint = painter(usesColor(call.io.stdout, call.io.env));
-      call.io.stdout.write(documentText(data as unknown as Document, (text) => paint('dim', text)));
+      const { deadLetterSheet } = await import('../../show/dead-letter.ts');
+      const document = data as unknown as DeadLetterDocument;
+      const title = `Dead letter ${document.deadLetter.id}`;
+      call.io.stdout.write(sheetText(title, deadLetterSheet(document), textStyle(call.io)));
     } else await writeData(call.io, format, data);
     return EXIT.ok;
   },
 };
-
-function documentText({ at, deadLetter, actions, sample }: Document, dim: (text: string) => string): string {
-  const rows = Object.entries(fieldsOf(deadLetter, at)).filter((row): row is [string, string] => row[1] !== undefined);
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = [
-    `Dead letter ${printable(deadLetter.id)} in the ${printable(deadLetter.queue)} DLQ of ${printable(deadLetter.account)}`,
-    ...rows.map(([name, text]) => `  ${dim(name.padEnd(width))}  ${printable(text)}`),
-    ...Object.entries(sample ?? {}).map(([name, value]) => `  ${dim(name)}: ${printable(textOf(value))}`),
-  ];
-  const text = lines.map((line) => `${line}\n`).join('');
-  if (actions.length === 0) return `${text}No action on it so far.\n`;
-  const table = actions.map((row) => [ago(row.at, at), row.policy, row.action, row.outcome.replaceAll('_', ' ')]);
-  return `${text}\n${textTable(['TIME', 'POLICY', 'ACTION', 'OUTCOME'], table)}`;
-}
-
-function fieldsOf(row: DeadLetterRow, at: number): Readonly<Record<string, string | undefined>> {
-  return {
-    failed: `${new Date(row.failedAt).toISOString()} (${ago(row.failedAt, at)})`,
-    expires: row.expiresAt === undefined ? undefined : expiryText(row.expiresAt, at),
-    reason: `${row.reason} (${row.cause})`,
-    response: row.responseText,
-    workflow: row.workflowUrl,
-    run: row.workflowRunId,
-    message: row.messageId,
-    url: row.url,
-    method: row.method,
-    'url group': row.topicName,
-    schedule: row.scheduleId,
-    retries: (row.retried ?? row.maxRetries)?.toString(),
-    labels: row.labels.length === 0 ? undefined : row.labels.join(', '),
-    'flow-control key': row.flowControlKey,
-    'caller ip': row.callerIp,
-    'failure function': row.failureFunctionState,
-    incident: row.incident,
-  };
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

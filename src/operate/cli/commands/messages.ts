@@ -7,8 +7,8 @@ import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
-import { duration } from './trace-text.ts';
-import type { DetailData } from './message-text.ts';
+import { durationText, sheetText } from '../../show/text.ts';
+import type { MessageDetail } from '../../contract/messages.ts';
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
 
@@ -52,7 +52,7 @@ export const messagesListCommand: Command = {
       columns: [
         { title: 'MESSAGE', text: ({ messageId }) => messageId, isWhole: true },
         { title: 'STATE', text: ({ state }) => state ?? 'unknown' },
-        { title: 'AGE', text: ({ at }, now) => duration(Math.max(0, now - at)), align: 'right' },
+        { title: 'AGE', text: ({ at }, now) => durationText(Math.max(0, now - at)), align: 'right' },
         { title: 'STATUS', text: ({ responseStatus }) => responseStatus?.toString() ?? '–', align: 'right' },
         { title: 'DESTINATION', text: ({ url, topicName, queueName }) => url ?? topicName ?? queueName ?? '–' },
         { title: 'ERROR', text: ({ error }) => error ?? '' },
@@ -105,11 +105,12 @@ export const messagesShowCommand: Command = {
     if (daemon === undefined) return EXIT.failed;
     const id = encodeURIComponent(call.positionals[0]!);
     const path = pathWith(`/api/v1/messages/${id}`, { account: textOption(call.values, 'account') });
-    const { detailText } = await import('./message-text.ts');
+    const { messageSheet } = await import('../../show/message.ts');
     return showOrWatch(call, async () => {
       const data = await exchange(daemon, { method: 'GET', path });
       if (format !== 'table') return { text: await dataText(format, data) };
-      return { text: detailText(data as unknown as DetailData, textStyle(call.io)) };
+      const { title, content } = messageSheet(data as unknown as MessageDetail);
+      return { text: sheetText(title, content, textStyle(call.io)) };
     });
   },
 };

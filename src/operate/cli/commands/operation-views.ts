@@ -3,7 +3,7 @@ import { nearest } from '#foundation/domain/suggest.ts';
 import { CommandError, type Call } from '../command.ts';
 import { isRecord } from '../daemon-exchange.ts';
 import { LIST_FORMATS, printable, textStyle } from '../output.ts';
-import { listTable, type Column } from '../table.ts';
+import { listTable, type Column } from '../../show/text-table.ts';
 import { answerTable } from './api-table.ts';
 import type { AnswerView } from './operation-call.ts';
 

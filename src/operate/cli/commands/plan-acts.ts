@@ -1,7 +1,6 @@
-/** Actions of a plan as text and as rows, for each of the five actions. Pure. */
+/** Effect of a plan in words, for each of the five actions. Pure. */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
-import { formatDuration } from '#foundation/domain/duration.ts';
-import type { ActionType, Plan, Proposal, PruneFilter, PruneProposal } from '#foundation/domain/plan.ts';
+import type { ActionType, Plan } from '#foundation/domain/plan.ts';
 
 /** Irreversible consequence, for the head of a plan. */
 export const CONSEQUENCE: Readonly<Record<ActionType, string>> = {
@@ -35,72 +34,4 @@ export function actText(plan: Plan): string {
         : `raise the budget of ${account} by nothing`;
     }
   }
-}
-
-/** Header and rows. */
-export function actRows(plan: Plan, proposals: readonly Proposal[]): readonly (readonly string[])[] {
-  switch (plan.action) {
-    case 'workflow-dlq.resume':
-      return [
-        ['dlqId', 'run', 'failed', 'cause', 'try', 'expires', 'labels'],
-        ...proposals.map((one) => runRow(one, plan)),
-      ];
-    case 'workflow-dlq.delete':
-      return [
-        ['dlqId', 'run', 'failed', 'cause', 'labels'],
-        ...proposals.map((one) => runRow(one, plan).filter((_cell, index) => index !== 4 && index !== 5)),
-      ];
-    case 'message-dlq.delete':
-      return [['dlqId', 'message', 'learned', 'status', 'destination'], ...proposals.map(messageRow)];
-    case 'message-dlq.prune':
-      return [['page', 'at most', 'failed before', 'filters'], ...proposals.map(pageRow)];
-    case 'budget.raise':
-      return [['account', 'from', 'to'], ...proposals.map(budgetRow)];
-  }
-}
-
-function runRow(one: Proposal, { at }: Plan): string[] {
-  if (!('workflowRunId' in one)) return [one.target];
-  return [
-    one.dlqId,
-    one.workflowRunId,
-    moment(one.failedAt),
-    one.status === undefined ? one.cause : `${one.cause} ${one.status}`,
-    'attempt' in one ? String(one.attempt) : '',
-    one.expiresAt === undefined ? '' : `in ${formatDuration(Math.max(0, one.expiresAt - at))}`,
-    one.labels.join(', '),
-  ];
-}
-
-function messageRow(one: Proposal): string[] {
-  if (one.action !== 'message-dlq.delete') return [one.target];
-  const status = one.status === undefined ? 'no response' : String(one.status);
-  return [one.dlqId, one.messageId, moment(one.failedAt), status, one.url ?? ''];
-}
-
-function pageRow(one: Proposal): string[] {
-  if (one.action !== 'message-dlq.prune') return [one.target];
-  return [String(one.page), formatCount(one.items), moment(one.filter.toDate), filterText(one.filter)];
-}
-
-function budgetRow(one: Proposal): string[] {
-  if (one.action !== 'budget.raise') return [one.target];
-  return [one.account, `$${formatCount(one.fromUsd)}`, `$${formatCount(one.toUsd)}`];
-}
-
-function filterText({ toDate: _bound, ...filters }: PruneProposal['filter']): string {
-  return Object.entries(filters as Omit<PruneFilter, 'toDate'>)
-    .map(([name, value]) =>
-      name === 'fromDate' ? `failed after ${moment(value as number)}` : `${name} ${[value].flat().join(' or ')}`,
-    )
-    .join(', ');
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** `18 Nov 10:02:11Z`. */
-function moment(at: number): string {
-  const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return String(at);
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.toISOString().slice(11, 19)}Z`;
 }

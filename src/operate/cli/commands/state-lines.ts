@@ -2,7 +2,7 @@
 import { runNumbersText } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { printable, type Style } from '../output.ts';
-import { textWidth } from '../table.ts';
+import { textWidth } from '../../show/text-table.ts';
 
 /** Subset of the server's `Status` (`/api/v1/status`, and the routes of its lists). Times are epoch milliseconds. */
 export interface StateData {

@@ -1,6 +1,7 @@
 /** Trace as a tree: events with their start since the creation, and their durations. */
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
+import { durationText } from '../../show/text.ts';
 import { painter, printable } from '../output.ts';
 
 export interface TraceTextOptions {
@@ -20,7 +21,7 @@ export function traceText(trace: LogTrace, { account, messageId, color }: TraceT
     ...children.map((span, index) => [
       index === children.length - 1 ? '└─ ' : '├─ ',
       span.name,
-      `+${duration(span.startMs - root.startMs)}`,
+      `+${durationText(span.startMs - root.startMs)}`,
       took(span),
       outcomeOf(span),
     ]),
@@ -69,12 +70,5 @@ function outcomeOf(span: Span): string {
 }
 
 function took({ startMs, endMs }: Span): string {
-  return duration(endMs - startMs);
-}
-
-/** Milliseconds for people: `250 ms`, `1.5 s`. */
-export function duration(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`;
-  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+  return durationText(endMs - startMs);
 }

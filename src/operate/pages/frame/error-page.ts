@@ -1,9 +1,9 @@
 /** Errors as pages, for browsers. Other clients get text or JSON. */
 import type { IncomingMessage } from 'node:http';
 import { HttpError, type Reply } from '../../http/reply.ts';
-import { html } from '../html.ts';
-import { message } from '../page-parts.ts';
 import { addressOf, canSignIn, showPage, type PageRequest } from './page.ts';
+import { html } from '../../show/html.ts';
+import { message } from '../page-parts.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',

@@ -1,7 +1,7 @@
 /** Frame of every page: navigation, caller, the page itself, and links. Works without a script. */
 import { formatSpan } from '../../api/format.ts';
-import { html, type Html } from '../html.ts';
-import { time } from '../page-parts.ts';
+import { time, type Cell, type Html } from '../../show/cell.ts';
+import { html } from '../../show/html.ts';
 import { SCRIPT, STYLE_SHEET } from './assets.ts';
 
 /** Content security policy: style sheet and script of the daemon itself, forms to itself, and nothing else. */
@@ -76,7 +76,7 @@ export interface Frame {
 const ICON =
   "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%230b57c2'/%3E%3Cpath%20d='M3%209h2l2-5%202%208%202-5h2'%20fill='none'%20stroke='white'%20stroke-width='1.6'/%3E%3C/svg%3E";
 
-export function renderLayout(frame: Frame, main: Html): string {
+export function renderLayout(frame: Frame, main: Cell): string {
   const { title, windowTitle, version, replica, at, startedAt, links, refreshSeconds, continueAt } = frame;
   return html`<!doctype html>
     <html lang="en">

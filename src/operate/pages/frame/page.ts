@@ -6,8 +6,9 @@ import { formToken } from '../../http/form-token.ts';
 import type { Asked } from '../../http/http-listener.ts';
 import type { Reply } from '../../http/reply.ts';
 import type { Route, RouteContext } from '../../http/route.ts';
-import { html, type Html, type HtmlValue } from '../html.ts';
 import { PAGE_CSP, renderLayout, type PageLink, type SectionPath, type Viewer } from './layout.ts';
+import type { Cell, Html } from '../../show/cell.ts';
+import { html } from '../../show/html.ts';
 
 export interface PageDeps extends ApiDeps {
   /** Additional links on the pages. */
@@ -23,7 +24,7 @@ interface Page {
   readonly title: string;
   readonly windowTitle?: string;
   readonly section?: SectionPath;
-  readonly main: Html;
+  readonly main: Cell;
   /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -117,5 +118,5 @@ interface FormOptions {
   readonly action: string;
   /** Name of the form, for screen readers. */
   readonly label: string;
-  readonly content: HtmlValue;
+  readonly content: Cell;
 }

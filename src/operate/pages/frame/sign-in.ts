@@ -3,8 +3,9 @@ import { allow, entrantOf, type Access } from '../../http/access.ts';
 import { readForm, readOpenForm } from '../../http/form.ts';
 import type { Reply } from '../../http/reply.ts';
 import { setSessionCookie } from '../../http/session-cookie.ts';
-import { html, type Html } from '../html.ts';
 import { canSignIn, goTo, showPage, type PageContext, type PageRoute } from './page.ts';
+import type { Html } from '../../show/cell.ts';
+import { html } from '../../show/html.ts';
 
 export const SIGN_IN_ROUTES: readonly PageRoute[] = [
   { path: '/sign-in', method: 'GET', isPublic: true, handle: signInPage },

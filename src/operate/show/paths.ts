@@ -1,11 +1,16 @@
-/** Addresses of the pages. */
+/** Addresses of the pages, and links to them. */
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
+import { link, type Piece } from './cell.ts';
 
 /** Page of a policy. That of a manual plan is the plan's. */
 export function policyPath(name: string): string {
   const plan = manualPlanId(name);
   if (plan !== undefined) return planPath(plan);
   return `/policies/${encodeURIComponent(name)}`;
+}
+
+export function policyLink(name: string): Piece {
+  return link(policyPath(name), name);
 }
 
 export function planPath(id: string): string {

@@ -1,5 +1,5 @@
 /** Tables for terminals and files: alignment, and truncation to the width of the terminal. Pure. */
-import { printable } from './output.ts';
+import { printable } from './terminal.ts';
 
 export interface Column<Row> {
   readonly title: string;

@@ -1,0 +1,238 @@
+/**
+ * Vocabulary of everything that a reader sees, as data: texts, pieces with a meaning, tables, facts and sections. A page
+ * renders it as HTML, a command as text. Pure.
+ */
+
+export type Tone = 'ok' | 'attention' | 'trouble' | 'off';
+
+/** Markup that only a page has, such as a form. Commands leave it out. */
+export class Html {
+  readonly #markup: string;
+
+  constructor(markup: string) {
+    this.#markup = markup;
+  }
+
+  toString(): string {
+    return this.#markup;
+  }
+}
+
+/** Content of one place. Lists are joined without a separator; `undefined` and `false` add nothing. */
+export type Cell = Html | Piece | string | number | undefined | false | readonly Cell[];
+
+export type Piece =
+  | { readonly piece: 'state'; readonly tone: Tone; readonly word: string }
+  | { readonly piece: 'time'; readonly at: number }
+  | { readonly piece: 'moment'; readonly at: number; readonly now: number }
+  | { readonly piece: 'duration'; readonly ms: number }
+  | { readonly piece: 'id'; readonly id: string; readonly path?: string | undefined }
+  | { readonly piece: 'sub' | 'whole' | 'strong'; readonly content: Cell }
+  | { readonly piece: 'lines'; readonly items: readonly Cell[]; readonly gap: string }
+  | { readonly piece: 'paragraph'; readonly content: Cell; readonly look?: string }
+  | { readonly piece: 'link'; readonly path: string; readonly content: Cell }
+  | { readonly piece: 'next'; readonly text: string; readonly command?: string | undefined }
+  | { readonly piece: 'code'; readonly text: string }
+  | { readonly piece: 'chart'; readonly values: readonly number[]; readonly about: string }
+  | { readonly piece: 'block'; readonly text: Cell }
+  | { readonly piece: 'list'; readonly items: readonly Cell[]; readonly isFaint: boolean }
+  | Figures
+  | Facts
+  | Table
+  | Section;
+
+/** Large numbers, each with its name and a note. */
+export interface Figures {
+  readonly piece: 'figures';
+  readonly id?: string | undefined;
+  readonly rows: readonly (Figure | false | undefined)[];
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: string | number;
+  readonly note?: Cell;
+}
+
+export interface Facts {
+  readonly piece: 'facts';
+  /** Values by name. `undefined` and `false` omit the fact. */
+  readonly rows: Readonly<Record<string, Cell>>;
+}
+
+export interface Section {
+  readonly piece: 'section';
+  readonly id: string;
+  readonly title: string;
+  readonly content: Cell;
+  readonly heading: Heading;
+}
+
+export type Heading = 'h2' | 'h3';
+
+export interface Table {
+  readonly piece: 'table';
+  readonly caption: Cell;
+  /** The first one names the row. */
+  readonly columns: readonly ColumnHead[];
+  readonly rows: readonly { readonly id?: string | undefined; readonly cells: readonly Cell[] }[];
+  /** Text for an empty table: its future content. */
+  readonly empty: Cell;
+}
+
+export interface ColumnHead {
+  readonly title: string;
+  readonly align?: 'number';
+  /** Long text that may break anywhere. */
+  readonly wide?: true;
+  /** Hidden on narrow screens. */
+  readonly minor?: true;
+}
+
+/** Content of a column. `undefined` and `false` are shown as a dash, and hidden on narrow screens. */
+type CellOf<Row> = (row: Row) => Cell;
+type Column<Row> = CellOf<Row> | FormattedColumn<Row>;
+
+interface FormattedColumn<Row> extends Omit<ColumnHead, 'title'> {
+  readonly cell: CellOf<Row>;
+}
+
+export interface TableOptions<Row> extends Pick<Table, 'caption' | 'empty'> {
+  /** Columns by title. */
+  readonly columns: Readonly<Record<string, Column<Row>>>;
+  readonly rows: readonly Row[];
+  readonly rowId?: (row: Row) => string;
+}
+
+export function table<Row>({ caption, empty, columns: named, rows, rowId }: TableOptions<Row>): Table {
+  const columns = Object.entries(named).map(([title, column]) => ({ title, ...formatted(column) }));
+  const cells = rows.map((row) => ({ id: rowId?.(row), cells: columns.map((column) => column.cell(row)) }));
+  return { piece: 'table', caption, empty, columns, rows: cells };
+}
+
+function formatted<Row>(column: Column<Row>): FormattedColumn<Row> {
+  return typeof column === 'function' ? { cell: column } : column;
+}
+
+export function wide<Row>(column: Column<Row>): FormattedColumn<Row> {
+  return { ...formatted(column), wide: true };
+}
+
+export function number<Row>(column: Column<Row>): FormattedColumn<Row> {
+  return { ...formatted(column), align: 'number' };
+}
+
+export function minor<Row>(column: Column<Row>): FormattedColumn<Row> {
+  return { ...formatted(column), minor: true };
+}
+
+export function facts(rows: Facts['rows']): Facts {
+  return { piece: 'facts', rows };
+}
+
+export function figures(rows: Figures['rows'], id?: string): Figures {
+  return { piece: 'figures', rows, id };
+}
+
+export function section(id: string, title: string, content: Cell, heading: Heading = 'h2'): Section {
+  return { piece: 'section', id, title, content, heading };
+}
+
+/** State in a color, which only repeats the word. */
+export function state(tone: Tone, word: string): Piece {
+  return { piece: 'state', tone, word };
+}
+
+/** Remark about the text before it. */
+export function sub(content: Cell): Piece | undefined {
+  return content === undefined || content === '' || content === false ? undefined : { piece: 'sub', content };
+}
+
+export function time(at: number): Piece {
+  return { piece: 'time', at };
+}
+
+/** Relative time, with the time itself. */
+export function moment(at: number | undefined, now: number): Piece | undefined {
+  return at === undefined ? undefined : { piece: 'moment', at, now };
+}
+
+export function duration(ms: number | undefined): Piece | undefined {
+  return ms === undefined ? undefined : { piece: 'duration', ms };
+}
+
+export function idText(id: string): Piece {
+  return { piece: 'id', id };
+}
+
+/** Identifier, which is a link on a page. */
+export function idLink(path: string, id: string): Piece {
+  return { piece: 'id', id, path };
+}
+
+/** Text that is a link on a page. */
+export function link(path: string, content: Cell): Piece {
+  return { piece: 'link', path, content };
+}
+
+/** Text that is not wrapped. */
+export function whole(content: Cell): Piece {
+  return { piece: 'whole', content };
+}
+
+export function strong(content: Cell): Piece {
+  return { piece: 'strong', content };
+}
+
+/**
+ * Several values: lines of a page, and parts of a line of text that are not broken.
+ *
+ * @param gap text between two parts that are on one line; a line break puts each on its own line
+ */
+export function lines(items: readonly Cell[], gap = '   '): Piece | undefined {
+  return items.length === 0 ? undefined : { piece: 'lines', items, gap };
+}
+
+export function paragraph(...content: readonly Cell[]): Piece {
+  return { piece: 'paragraph', content };
+}
+
+/** Paragraph that is less important than the others. */
+export function faint(...content: readonly Cell[]): Piece {
+  return { piece: 'paragraph', content, look: 'faint' };
+}
+
+/** Paragraph in place of a table: its future content. */
+export function empty(...content: readonly Cell[]): Piece {
+  return { piece: 'paragraph', content, look: 'empty' };
+}
+
+/** Paragraph in a frame. */
+export function notice(tone: Tone | 'info', ...content: readonly Cell[]): Piece {
+  return { piece: 'paragraph', content, look: `notice ${tone}` };
+}
+
+/** Next step of the reader, with the command for it. */
+export function nextStep(text: string, command: string | undefined): Piece {
+  return { piece: 'next', text, command };
+}
+
+/** Sentences or events. */
+export function list(items: readonly Cell[], isFaint = false): Piece | undefined {
+  return items.length === 0 ? undefined : { piece: 'list', items, isFaint };
+}
+
+/** Command to copy. */
+export function code(text: string): Piece {
+  return { piece: 'code', text };
+}
+
+/** Text of a service that keeps its lines. */
+export function blockText(text: Cell): Piece {
+  return { piece: 'block', text };
+}
+
+/** @param about text for screen readers, such as `highest 12 of 30 waiting` */
+export function bars(values: readonly number[], about: string): Piece | undefined {
+  return Math.max(0, ...values) === 0 ? undefined : { piece: 'chart', values, about };
+}

@@ -1,0 +1,69 @@
+/** One dead letter: its failure, its last response, its body if it was read, and the actions on it. Pure. */
+import { formatCount } from '#foundation/domain/counted.ts';
+import { actions } from './actions.ts';
+import { incidentPath, messagePath } from './paths.ts';
+import { blockText, type Cell, type Facts, facts, faint, idLink, moment, notice, section, sub } from './cell.ts';
+import type { DeadLetterSample, DeadLetterView } from '../contract/dead-letters.ts';
+import type { ActionView } from '../contract/policies.ts';
+
+export interface DeadLetterDocument {
+  readonly at: number;
+  readonly deadLetter: DeadLetterView;
+  readonly actions: readonly ActionView[];
+  readonly sample?: DeadLetterSample | undefined;
+}
+
+/** @param offer way to read the body, if it was not read */
+export function deadLetterSheet(document: DeadLetterDocument, offer?: Cell): Cell {
+  const { deadLetter, sample, actions: acted, at } = document;
+  const { responseText } = deadLetter;
+  return [
+    aboutDeadLetter(deadLetter, at),
+    responseText !== undefined && section('response', 'Last response', blockText(responseText)),
+    sample === undefined ? offer : samplePart(sample),
+    section('actions', 'Actions of the daemon', actions({ actions: acted }, at)),
+  ];
+}
+
+function aboutDeadLetter(view: DeadLetterView, at: number): Facts {
+  const { account, incident, workflowRunId, messageId, retried, maxRetries } = view;
+  const link = (id: string | undefined) => id !== undefined && idLink(messagePath(id, account), id);
+  const most = maxRetries !== undefined && `at most ${formatCount(maxRetries)}`;
+  return facts({
+    Queue: `${view.queue} DLQ of ${account}`,
+    Reason: view.reason,
+    Cause: view.cause,
+    Failed: moment(view.failedAt, at),
+    Expires: moment(view.expiresAt, at) ?? 'unknown: limits.dlqRetention is not set',
+    Incident: incident !== undefined && idLink(incidentPath(incident), incident),
+    Workflow: view.workflowUrl,
+    Run: link(workflowRunId),
+    Message: link(messageId),
+    Destination: view.url,
+    Method: view.method,
+    'URL Group': view.topicName,
+    Schedule: view.scheduleId,
+    Labels: view.labels.length > 0 && view.labels.join(', '),
+    'Flow-control key': view.flowControlKey,
+    'Failure function': view.failureFunctionState,
+    Retries: retried === undefined ? most : [formatCount(retried), sub(most)],
+    Caller: view.callerIp,
+  });
+}
+
+function samplePart({ headers, body, responseHeaders, responseBody, isCut, problem }: DeadLetterSample): Cell {
+  if (problem !== undefined) return notice('attention', problem);
+  const parts = {
+    Headers: headers !== undefined && JSON.stringify(headers, undefined, 2),
+    Body: body,
+    'Response headers': responseHeaders !== undefined && JSON.stringify(responseHeaders, undefined, 2),
+    'Response body': responseBody,
+  };
+  return [
+    ...Object.entries(parts).map(
+      ([title, text], index) =>
+        text !== undefined && text !== false && section(`sample-${index}`, title, blockText(text)),
+    ),
+    isCut && faint('Long texts are cut.'),
+  ];
+}

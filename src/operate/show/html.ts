@@ -1,0 +1,261 @@
+/**
+ * HTML without injection: every value in an `html` template is redacted and escaped, unless it is the result of another
+ * template. Safe in text and in quoted attributes. Never put a value into a tag name, a style or a script.
+ */
+import { formatCount } from '#foundation/domain/counted.ts';
+import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
+import { formatAge, formatTime, machineTime } from '#foundation/domain/time-text.ts';
+import { ownText } from '#foundation/platform/own-text.ts';
+import {
+  Html,
+  time,
+  type Cell,
+  type ColumnHead,
+  type Facts,
+  type Figures,
+  type Piece,
+  type Section,
+  type Table,
+} from './cell.ts';
+
+export function html(parts: TemplateStringsArray, ...values: readonly Cell[]): Html {
+  let markup = parts[0]!;
+  for (const [index, value] of values.entries()) markup += render(value) + parts[index + 1]!;
+  return new Html(markup);
+}
+
+/** Unescaped markup, only for constants of this program and for numbers. */
+export function constantMarkup(markup: string): Html {
+  return new Html(markup);
+}
+
+/** Returns the redacted text, cut to `most` characters. The rest of a long text costs nothing. */
+function cutText(text: string, most: number): string {
+  return text.length <= most ? text : `${redactKept(startOf(text, most), ownText).slice(0, most)}…`;
+}
+
+const LONG = 500;
+
+/** Text whose end is left out if it is long: its page shows the whole text. Other values stay as they are. */
+export function clipped(text: string): string;
+export function clipped(value: Cell): Cell;
+export function clipped(value: Cell): Cell {
+  return typeof value === 'string' ? cutText(value, LONG) : value;
+}
+
+/** Long text with its end folded, so that one value does not fill the screen. Other values stay as they are. */
+export function long(value: Cell): Cell {
+  if (typeof value !== 'string' || value.length <= LONG) return value;
+  return [
+    clipped(value),
+    html`<details class="long">
+      <summary>all ${formatCount(value.length)} characters</summary>
+      ${value}
+    </details>`,
+  ];
+}
+
+function longEach(value: Cell): Cell {
+  return Array.isArray(value) ? value.map(long) : long(value);
+}
+
+function render(value: Cell): string {
+  if (value === undefined || value === false) return '';
+  if (value instanceof Html) return value.toString();
+  if (typeof value === 'string') return escapeHtml(redactKept(value, ownText));
+  if (typeof value === 'number') return String(value);
+  return 'piece' in value ? pieceHtml(value).toString() : (value as readonly Cell[]).map(render).join('');
+}
+
+function pieceHtml(value: Piece): Html {
+  switch (value.piece) {
+    case 'state':
+      return html`<span class="state ${value.tone}">${value.word}</span>`;
+    case 'sub':
+      return html` <span class="sub">${clipped(value.content)}</span>`;
+    case 'time': {
+      const machine = machineTime(value.at);
+      const text = formatTime(value.at);
+      return machine === undefined ? html`${text}` : html`<time datetime="${machine}">${text}</time>`;
+    }
+    case 'moment': {
+      const { at, now } = value;
+      const exact = pieceHtml({ piece: 'time', at });
+      return html`<span class="nowrap">${formatAge(at, now)}</span> <span class="sub when">${exact}</span>`;
+    }
+    case 'duration': {
+      const { ms } = value;
+      return html`<span class="nowrap">${ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`}</span>`;
+    }
+    case 'id':
+      return value.path === undefined
+        ? html`<span class="id">${clipped(value.id)}</span>`
+        : html`<a href="${value.path}" class="id">${clipped(value.id)}</a>`;
+    case 'whole':
+      return html`<span class="nowrap">${value.content}</span>`;
+    case 'strong':
+      return html`<strong>${value.content}</strong>`;
+    case 'lines':
+      return html`${value.items.map((item) => html`<div>${longEach(item)}</div>`)}`;
+    case 'paragraph':
+      return value.look === undefined
+        ? html`<p>${longEach(value.content)}</p>`
+        : html`<p class="${value.look}">${longEach(value.content)}</p>`;
+    case 'link':
+      return html`<a href="${value.path}">${clipped(value.content)}</a>`;
+    case 'next': {
+      const command = value.command !== undefined && html`<code>${value.command}</code>`;
+      return html`<p class="notice info"><strong>Next step:</strong> ${withTimes(value.text)} ${command}</p>`;
+    }
+    case 'code':
+      return html`<code>${value.text}</code>`;
+    case 'chart':
+      return chartHtml(value.values, value.about);
+    case 'block':
+      return html`<pre tabindex="0">${value.text}</pre>`;
+    case 'list': {
+      const items = value.items.map((item) => html`<li>${item}</li>`);
+      return value.isFaint
+        ? html`<ul class="faint">
+            ${items}
+          </ul>`
+        : html`<ul>
+            ${items}
+          </ul>`;
+    }
+    case 'figures':
+      return figuresHtml(value);
+    case 'facts':
+      return factsHtml(value);
+    case 'table':
+      return tableHtml(value);
+    case 'section':
+      return sectionHtml(value);
+  }
+}
+
+/** Text with its times as elements, which the script shows as local times. */
+function withTimes(text: string): Cell {
+  const parts = redact(text).split(/(\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ)/);
+  return parts.map((part, index) => (index % 2 === 1 ? time(Date.parse(part)) : part));
+}
+
+const [WIDTH, HEIGHT] = [240, 36];
+/** A few values are narrow bars, not blocks. */
+const LEAST_STEPS = 20;
+
+/** Small chart as SVG, without a script. Screen readers have its values as text. */
+function chartHtml(values: readonly number[], about: string): Html {
+  const highest = Math.max(...values);
+  const step = WIDTH / Math.max(LEAST_STEPS, values.length);
+  const width = Math.max(1, step - 1).toFixed(1);
+  const outlines = values.map((value, index) => {
+    const height = ((value / highest) * HEIGHT).toFixed(1);
+    return `M${(index * step).toFixed(1)} ${HEIGHT}v-${height}h${width}v${height}z`;
+  });
+  return html`<svg
+    class="spark"
+    viewBox="0 0 ${WIDTH} ${HEIGHT}"
+    preserveAspectRatio="none"
+    role="img"
+    aria-label="${about}"
+  >
+    <path d="${constantMarkup(outlines.join(''))}" />
+  </svg>`;
+}
+
+function figuresHtml({ rows, id }: Figures): Html {
+  const shown = rows.map(
+    (row) =>
+      row &&
+      html`<div>
+        <dt>${row.name}</dt>
+        <dd>${row.value} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
+      </div>`,
+  );
+  const opening = id === undefined ? html`<dl class="figures"></dl>` : html`<dl class="figures" id="${id}"></dl>`;
+  return html`${opening}${shown}</dl>`;
+}
+
+function factsHtml({ rows }: Facts): Html {
+  return html`<dl class="facts">
+    ${Object.entries(rows).map(
+      ([name, value]) =>
+        value !== undefined &&
+        value !== false &&
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${longEach(value)}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+function sectionHtml({ id, title, content, heading }: Section): Html {
+  return html`<section aria-labelledby="${id}">
+    ${heading === 'h2' ? html`<h2 id="${id}">${title}</h2>` : html`<h3 id="${id}">${title}</h3>`} ${content}
+  </section>`;
+}
+
+/**
+ * Table for screen readers, wide screens and phones. On narrow screens the style sheet turns rows into cards, which
+ * would hide the table's structure from assistive technology. So each part also has its role.
+ */
+function tableHtml({ caption, columns, rows, empty }: Table): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<table role="table">
+    <caption>
+      ${caption}
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        ${columns.map(
+          (column) => html`<th role="columnheader" scope="col" class="${classOf(column)}">${column.title}</th>`,
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map((row) => rowHtml(columns, row))}
+    </tbody>
+  </table>`;
+}
+
+function rowHtml(columns: Table['columns'], { id, cells: given }: Table['rows'][number]): Html {
+  const cells = given.map((cell, index) => {
+    const column = columns[index]!;
+    const value: Cell = Array.isArray(cell) ? (cell as readonly Cell[]).map((one) => clipped(one)) : clipped(cell);
+    if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
+    const missing = value === undefined || value === false;
+    const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');
+    return html`<td role="cell" class="${names}" data-label="${column.title}"><div>${missing ? '–' : value}</div></td>`;
+  });
+  return id === undefined
+    ? html`<tr role="row">
+        ${cells}
+      </tr>`
+    : html`<tr role="row" id="${id}">
+        ${cells}
+      </tr>`;
+}
+
+function classOf({ align, wide, minor }: Omit<ColumnHead, 'title'>): string {
+  return [align, wide && 'wide', minor && 'minor'].filter(Boolean).join(' ');
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Controls, among them those that reverse the direction of text, to show something else than what it is. */
+// oxlint-disable-next-line no-control-regex -- these are the characters to show
+const INVISIBLE = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+
+function escapeHtml(text: string): string {
+  return text
+    .replace(/[&<>"']/g, (character) => ESCAPES[character]!)
+    .replace(INVISIBLE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

@@ -1,0 +1,149 @@
+/** One message or workflow run: its facts and its timeline. Pure. */
+import { formatCount } from '#foundation/domain/counted.ts';
+import { deadLetterPath, messagePath } from './paths.ts';
+import {
+  type Cell,
+  duration,
+  facts,
+  idLink,
+  idText,
+  lines,
+  list,
+  minor,
+  moment,
+  number,
+  paragraph,
+  type Piece,
+  section,
+  state,
+  sub,
+  type Table,
+  table,
+  time,
+  type Tone,
+  wide,
+} from './cell.ts';
+import type { AttemptView, MessageDetail, MessageView, TimelineEvent, WorkflowRunView } from '../contract/messages.ts';
+
+export function messageSheet(detail: MessageDetail): { readonly title: string; readonly content: Cell } {
+  const { message, run } = detail;
+  return message === undefined
+    ? { title: `Run ${run.workflowRunId}`, content: runContent(run, detail) }
+    : { title: `Message ${message.messageId}`, content: messageContent(message, detail) };
+}
+
+function messageContent(message: MessageView, { at, account }: MessageDetail): Cell {
+  const { state: now, outcome, workflowRunId, maxRetries } = message;
+  return [
+    facts({
+      State: [outcomeOf(message), now?.toLowerCase() !== outcome && outcome !== undefined && sub(now)],
+      Account: account,
+      Destination: message.url,
+      Created: moment(message.createdAt, at),
+      Ended: moment(message.endedAt, at),
+      'Total time': duration(message.totalMs),
+      'URL Group': message.topicName,
+      Queue: message.queueName,
+      Schedule: message.scheduleId,
+      Labels: message.labels.length > 0 && message.labels.join(', '),
+      'Flow-control key': message.flowControlKey,
+      Retries: maxRetries !== undefined && `at most ${formatCount(maxRetries)}`,
+      Run: workflowRunId !== undefined && idLink(messagePath(workflowRunId, account), workflowRunId),
+      Trace: idText(message.traceId),
+    }),
+    list(message.unknown, true),
+    section('timeline', 'Timeline', timeline(message.timeline)),
+  ];
+}
+
+function runContent(run: WorkflowRunView, { at, account }: MessageDetail): Cell {
+  const link = (id: string) => idLink(messagePath(id, account), id);
+  const resumed = run.resumedAs.map((one) => [link(one.workflowRunId), ` ${one.outcome.replaceAll('_', ' ')}`]);
+  return [
+    facts({
+      State: run.failedAt !== undefined && state('trouble', 'failed'),
+      Account: account,
+      Workflow: run.workflowUrl,
+      Created: moment(run.createdAt, at),
+      Failed: moment(run.failedAt, at),
+      Status: run.responseStatus,
+      'Dead letter': run.dlqId !== undefined && idLink(deadLetterPath({ id: run.dlqId, account }), run.dlqId),
+      'Resumed from': run.resumedFrom !== undefined && link(run.resumedFrom),
+      'Resumed as': lines(resumed),
+      Labels: run.labels.length > 0 && run.labels.join(', '),
+      'Flow-control key': run.flowControlKey,
+      'Failure function': run.failureFunctionState,
+      Trace: idText(run.traceId),
+    }),
+    list(run.unknown, true),
+    section('timeline', 'Timeline', timeline(run.timeline)),
+    ...run.messages.map((message, index) =>
+      section(`message-${index}`, `Message ${index + 1}`, [
+        paragraph(link(message.messageId), ' ', outcomeOf(message)),
+        timeline(message.timeline),
+      ]),
+    ),
+  ];
+}
+
+function outcomeOf({ outcome, state: now }: MessageView): Piece {
+  return state(toneOf(outcome), outcome ?? now ?? 'unknown');
+}
+
+function toneOf(outcome: string | undefined): Tone {
+  if (outcome === 'delivered') return 'ok';
+  return outcome === 'failed' ? 'trouble' : 'off';
+}
+
+function timeline(events: readonly TimelineEvent[]): Table {
+  return table<TimelineEvent>({
+    caption: 'Oldest first.',
+    rows: events,
+    empty: 'Nothing is known about it. Entries of the log and acts of the daemon appear here.',
+    columns: {
+      Time: (row) => time(row.at),
+      Event: wide(event),
+      Waited: number((row) => row.kind === 'attempt' && duration(row.attempt.waitedMs)),
+      Duration: number((row) => row.kind === 'attempt' && duration(row.attempt.durationMs)),
+      Response: wide(response),
+      'Since the event before': minor(number((row) => duration(row.sinceMs))),
+    },
+  });
+}
+
+const ATTEMPT_TONE: Readonly<Record<AttemptView['outcome'], Tone>> = {
+  delivered: 'ok',
+  failed: 'attention',
+  in_progress: 'off',
+};
+
+function event(row: TimelineEvent): Cell {
+  switch (row.kind) {
+    case 'attempt': {
+      const { number: count, outcome, nextDeliveryAt } = row.attempt;
+      return [
+        state(ATTEMPT_TONE[outcome], `attempt ${count} ${outcome.replaceAll('_', ' ')}`),
+        nextDeliveryAt !== undefined && sub(['next one ', time(nextDeliveryAt)]),
+      ];
+    }
+    case 'ended':
+      return state(toneOf(row.outcome), row.outcome);
+    case 'action': {
+      const { action, policy, outcome } = row.action;
+      return [`the daemon: ${action}`, sub(`${policy}: ${outcome.replaceAll('_', ' ')}`)];
+    }
+    case 'created':
+    case 'due':
+    case 'cancel_requested':
+    case 'failure_callback':
+      return row.kind.replaceAll('_', ' ');
+  }
+}
+
+function response(row: TimelineEvent): Cell {
+  if (row.kind === 'failure_callback') return row.responseStatus;
+  if (row.kind !== 'attempt') return undefined;
+  const { responseStatus, failure, error } = row.attempt;
+  const head = responseStatus === undefined ? failure : `HTTP ${responseStatus}`;
+  return head === undefined && error === undefined ? undefined : [head, sub(error)];
+}

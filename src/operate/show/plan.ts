@@ -1,0 +1,182 @@
+/** What a plan says: what was read, which limits hold it, and its actions. Pure. */
+import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { formatDuration } from '#foundation/domain/duration.ts';
+import {
+  expiryText,
+  type BudgetProposal,
+  type MessageDeleteProposal,
+  type Plan,
+  type Proposal,
+  type PruneFilter,
+  type PruneProposal,
+  type ResumeProposal,
+} from '#foundation/domain/plan.ts';
+
+import {
+  idText,
+  lines,
+  moment,
+  state,
+  table,
+  time,
+  wide,
+  type Cell,
+  type Facts,
+  type Table,
+  type TableOptions,
+} from './cell.ts';
+
+/** @param mostChecks maximum number of listed checks; the rest is counted */
+export function planAuthority(plan: Plan, mostChecks = Infinity): Facts['rows'] {
+  const { mode, effectiveMode, stopped, needsApproval, overruled, manual } = plan;
+  const isAborted = plan.state === 'aborted';
+  const reduced = mode === effectiveMode ? '' : ` (configured as ${mode})`;
+  const waits = manual === undefined ? 'a run would wait for approval' : 'applying it is its approval';
+  const then = effectiveMode === 'approve' ? waits : 'a run would not act';
+  const settings = Object.entries(overruled?.settings ?? {}).map(([name, value]) => `${name}=${value}`);
+  return {
+    Read: lines(readParts(plan), '; '),
+    Manual: manual && `by ${manual.by}: ${manual.reason}`,
+    Mode: effectiveMode !== 'enforce' && [state('attention', effectiveMode), `${reduced}: ${then}`],
+    [isAborted ? 'Aborted' : 'Held']: stopped && [
+      state(isAborted ? 'trouble' : 'attention', stopped.guard),
+      `: ${stopped.reason}`,
+    ],
+    Approval: needsApproval && [state('attention', 'required'), `: ${needsApproval.guard}, ${needsApproval.reason}`],
+    Overruled: overruled && [state('attention', 'once'), `: ${settings.join(' ')}; ${overruled.reason}`],
+    Guards: guards(plan, mostChecks),
+  };
+}
+
+export function planLimits({ caps, drain, stopped, campaigns, notes }: Plan): Facts['rows'] {
+  // The end of a halt is known, and included in the time.
+  const hold = [stopped, ...campaigns.map(({ held }) => held)].find((one) => one !== undefined && one.guard !== 'ramp');
+  return {
+    Caps: lines([
+      ...caps.map(({ scope, window, used, limit }) => {
+        const text = `${scope === 'policy' ? '' : `${scope} `}${window} ${formatCount(used)} of ${formatCount(limit)}`;
+        return used >= limit ? state('attention', text) : text;
+      }),
+      caps.find(({ why }) => why !== undefined)?.why,
+    ]),
+    Drain: drain && drainParts(drain, hold?.guard),
+    Note: lines(notes, '\n'),
+  };
+}
+
+const SUBJECT: Readonly<Record<Plan['action'], string>> = {
+  'workflow-dlq.resume': 'workflow DLQ',
+  'workflow-dlq.delete': 'workflow DLQ',
+  'message-dlq.delete': 'ids from failure callbacks; no operation lists the messages',
+  'message-dlq.prune': 'nothing: no operation lists the messages to delete',
+  'budget.raise': 'spend of the account; no operation reads its budget',
+};
+
+function readParts(plan: Plan): string[] {
+  const errors = plan.evaluationErrors;
+  const failed = errors === 0 ? [] : [`the expression failed on ${counted(errors, 'entry', 'entries')}`];
+  if (plan.read === undefined || (plan.read.pages === 0 && !plan.read.complete)) {
+    const isUnlisted = plan.read === undefined && !plan.action.startsWith('workflow-dlq');
+    const isMade = plan.checks.length + plan.notes.length > 0;
+    return [isUnlisted && isMade ? SUBJECT[plan.action] : 'nothing was read', ...failed];
+  }
+  const { pages, entries, complete, filterChecked, population, clockSkewMs } = plan.read;
+  const of = population === undefined ? '' : ` of ${counted(population, 'entry', 'entries')}`;
+  return [
+    `workflow DLQ ${complete ? 'complete' : 'incomplete'}: ${counted(pages, 'page')}, ${formatCount(entries)} for the filter${of}`,
+    `filter check ${formatCount(filterChecked)}/${formatCount(entries)}`,
+    ...(clockSkewMs === undefined ? [] : [`clock skew ${(Math.abs(clockSkewMs) / 1_000).toFixed(1)} s`]),
+    ...failed,
+  ];
+}
+
+/** Checks of groups and facts, failed ones first. The ramp's result is in its campaign. */
+function guards({ checks }: Plan, most: number): Cell {
+  const byText = checks
+    .filter(({ guard }) => guard !== 'ramp')
+    .toSorted((a, b) => Number(a.passed) - Number(b.passed))
+    .map((check) => [`${check.passed} ${check.guard} ${check.reason}`, check] as const);
+  const different = [...new Map(byText).values()];
+  const more = different.length - most;
+  return lines([
+    ...different
+      .slice(0, most)
+      .map(({ guard, reason, passed }) => [
+        state(passed ? 'ok' : 'trouble', `${passed ? '✓' : '✗'} ${guard}`),
+        ` ${reason}`,
+      ]),
+    more > 0 && `and ${formatCount(more)} more`,
+  ]);
+}
+
+/** @param hold guard that holds the plan for an unknown time */
+function drainParts(drain: NonNullable<Plan['drain']>, hold: string | undefined): Cell {
+  const about = `about ${formatDuration(Math.ceil(drain.ms / 60_000) * 60_000)}`;
+  const time =
+    hold === undefined
+      ? drain.ms < 60_000
+        ? 'this run'
+        : about
+      : `${drain.ms < 60_000 ? 'one run' : about} after the hold by ${hold} ends`;
+  const isLosing = (drain.expiring ?? 0) > 0;
+  const expiry = expiryText(drain);
+  return lines(
+    [time, isLosing ? state('attention', expiry) : expiry, isLosing && 'entries that expire first are resumed first'],
+    '; ',
+  );
+}
+
+/** Actions with the columns of their kind. */
+export function planActions({ action, at }: Plan, rows: readonly Proposal[], caption = ''): Table {
+  const all = actionColumns(at);
+  return table<AnyProposal>({
+    caption,
+    rows: rows as readonly unknown[] as readonly AnyProposal[],
+    empty: 'No action. Each entry that the guards allow appears here.',
+    columns: Object.fromEntries(COLUMNS_OF[action].map((name) => [name, all[name]!])),
+  });
+}
+
+/** Proposal with the fields of every kind. The columns of a kind read its own. */
+type AnyProposal = Omit<ResumeProposal, 'action'> &
+  Omit<MessageDeleteProposal, 'action'> &
+  Omit<PruneProposal, 'action'> &
+  Omit<BudgetProposal, 'action'>;
+
+function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
+  return {
+    dlqId: wide((row) => idText(row.dlqId)),
+    run: wide((row) => idText(row.workflowRunId)),
+    message: wide((row) => idText(row.messageId)),
+    failed: (row) => time(row.failedAt),
+    learned: (row) => time(row.failedAt),
+    cause: wide(({ cause, status }) => (status === undefined ? cause : `${cause} ${status}`)),
+    status: (row) => row.status ?? 'no response',
+    destination: wide((row) => row.url),
+    try: (row) => row.attempt,
+    expires: (row) => moment(row.expiresAt, at),
+    labels: wide((row) => row.labels.join(', ')),
+    page: (row) => row.page,
+    'at most': (row) => formatCount(row.items),
+    'failed before': (row) => time(row.filter.toDate),
+    filters: wide((row) => filterParts(row.filter)),
+    account: (row) => row.account,
+    from: (row) => `$${formatCount(row.fromUsd)}`,
+    to: (row) => `$${formatCount(row.toUsd)}`,
+  };
+}
+
+const COLUMNS_OF: Readonly<Record<Plan['action'], readonly string[]>> = {
+  'workflow-dlq.resume': ['dlqId', 'run', 'failed', 'cause', 'try', 'expires', 'labels'],
+  'workflow-dlq.delete': ['dlqId', 'run', 'failed', 'cause', 'labels'],
+  'message-dlq.delete': ['dlqId', 'message', 'learned', 'status', 'destination'],
+  'message-dlq.prune': ['page', 'at most', 'failed before', 'filters'],
+  'budget.raise': ['account', 'from', 'to'],
+};
+
+function filterParts({ toDate: _bound, ...filters }: PruneFilter): Cell {
+  const parts = Object.entries(filters).map(([name, value]): Cell =>
+    name === 'fromDate' ? ['failed after ', time(value as number)] : `${name} ${[value].flat().join(' or ')}`,
+  );
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [', ', part]));
+}

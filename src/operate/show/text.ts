@@ -1,0 +1,261 @@
+/** Renders what people read as text for terminals and files. Markup that only a page has is left out. Pure. */
+import { formatDuration } from '#foundation/domain/duration.ts';
+import { formatTime, machineTime } from '#foundation/domain/time-text.ts';
+import { Html, type Cell, type Facts, type Piece, type Table, type Tone } from './cell.ts';
+import { painter, printable, type Style, type TextStyle } from './terminal.ts';
+import { listTable, textWidth } from './text-table.ts';
+
+type Paint = (style: Style, text: string) => string;
+
+/** `full`: the date and the age. `exact`: the date. `short`: the date without its year. */
+type Times = 'full' | 'exact' | 'short';
+
+/** Piece of a line, measured by its plain text and then painted. */
+interface Run {
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+const STYLES: Readonly<Partial<Record<Tone, Style>>> = { ok: 'green', attention: 'yellow', trouble: 'red' };
+
+/** Blocks of content below a title, separated by empty lines. Ends with a newline. */
+export function sheetText(title: string, content: Cell, style: TextStyle): string {
+  return [`${painter(style.color)('bold', printable(title))}\n`, ...blocksOf(content, style)].join('\n');
+}
+
+/** Each block ends with a newline. */
+function blocksOf(content: Cell, style: TextStyle): string[] {
+  if (Array.isArray(content)) return (content as readonly Cell[]).flatMap((one) => blocksOf(one, style));
+  const paint = painter(style.color);
+  if (typeof content === 'object' && 'piece' in content) {
+    switch (content.piece) {
+      case 'section': {
+        const [first = '\n', ...rest] = blocksOf(content.content, style);
+        return [`${paint('bold', printable(content.title))}\n${first}`, ...rest];
+      }
+      case 'facts':
+        return [factsText(content.rows, style)];
+      case 'table':
+        return [tableText(content, style)];
+      case 'block':
+        return [blockText(content.text)];
+      case 'list':
+        return [content.items.map((item) => `${painted(runsOf(item), paint)}\n`).join('')];
+      case 'next': {
+        const command = content.command === undefined ? '' : `  ${printable(content.command)}\n`;
+        return [`Next: ${printable(content.text)}\n${command}`];
+      }
+      default:
+    }
+  }
+  const text = painted(runsOf(content), paint);
+  return text === '' ? [] : [`${text}\n`];
+}
+
+function blockText(text: Cell): string {
+  if (Array.isArray(text)) return (text as readonly Cell[]).map(blockText).join('');
+  const lines = typeof text === 'string' ? text.split('\n') : [];
+  return lines.map((line) => `  ${printable(line)}\n`).join('');
+}
+
+/** Narrowest column of the names. */
+const INDENT = 10;
+const LEAST_WIDTH = 40;
+
+/** Facts, wrapped at the width of the terminal. Parts of `lines` are kept whole. */
+export function factsText(facts: Facts['rows'], { color, width }: TextStyle): string {
+  const paint = painter(color);
+  const rows = Object.entries(facts).flatMap(([name, value]) => {
+    const lines = linesOf(value).filter(({ units }) => units.length > 0);
+    return lines.length === 0 ? [] : [{ name, lines }];
+  });
+  const indent = Math.max(INDENT, ...rows.map(({ name }) => name.length + 2));
+  const room = Math.max(LEAST_WIDTH, width ?? Infinity);
+  return rows
+    .flatMap(({ name, lines }) =>
+      lines
+        .flatMap((line) => wrapped(line, room - indent, paint))
+        .map((text, index) => `${(index === 0 ? name : '').padEnd(indent)}${text}`.trimEnd()),
+    )
+    .map((text) => `${text}\n`)
+    .join('');
+}
+
+/** Units of a line are not broken. */
+interface Line {
+  readonly units: readonly (readonly Run[])[];
+  readonly gap: string;
+}
+
+function linesOf(value: Cell): Line[] {
+  if (Array.isArray(value) && value.some((one: Cell) => isLines(one))) {
+    return (value as readonly Cell[]).flatMap(linesOf);
+  }
+  if (!isLines(value)) return [{ units: wordsOf(runsOf(value)), gap: ' ' }];
+  const units = value.items.map((item) => runsOf(item)).filter((runs) => runs.length > 0);
+  return value.gap === '\n' ? units.map((unit) => ({ units: [unit], gap: '' })) : [{ units, gap: value.gap }];
+}
+
+function isLines(value: Cell): value is Extract<Piece, { piece: 'lines' }> {
+  return typeof value === 'object' && 'piece' in value && value.piece === 'lines';
+}
+
+function wordsOf(runs: readonly Run[]): Run[][] {
+  const words: Run[][] = [];
+  for (const { text, style } of runs) {
+    for (const [index, word] of text.split(' ').entries()) {
+      if (index > 0 || words.length === 0) words.push([]);
+      if (word !== '') words.at(-1)!.push({ text: word, style });
+    }
+  }
+  return words.filter((word) => word.length > 0);
+}
+
+function wrapped({ units, gap }: Line, room: number, paint: Paint): string[] {
+  const lines: string[] = [];
+  let line = '';
+  let used = 0;
+  for (const unit of units) {
+    const length = textWidth(plain(unit));
+    if (used > 0 && used + gap.length + length > room) {
+      lines.push(line);
+      [line, used] = ['', 0];
+    }
+    line += (used > 0 ? gap : '') + painted(unit, paint);
+    used += (used > 0 ? gap.length : 0) + length;
+  }
+  return [...lines, line];
+}
+
+/** Columns without any value are left out. */
+function tableText({ columns, rows, empty }: Table, { color }: TextStyle): string {
+  const paint = painter(color);
+  if (rows.length === 0) return `${painted(runsOf(empty), paint)}\n`;
+  const texts = rows.map(({ cells }) => cells.map((cell) => plain(runsOf(cell, 'exact'))));
+  const shown = columns.map((column, index) => ({ ...column, index }));
+  const table = listTable(
+    shown
+      .filter(({ index }) => texts.some((cells) => cells[index] !== ''))
+      .map(({ title, align, index }) => ({
+        title: title.toUpperCase(),
+        text: (cells: readonly string[]) => cells[index]!,
+        ...(align !== undefined && { align: 'right' as const }),
+      })),
+    texts,
+    { at: 0 },
+  );
+  const lines = table.split('\n').map((text, index) => {
+    const style = STYLES[toneOf(rows[index - 1]?.cells ?? []) ?? 'off'];
+    return style === undefined ? text : paint(style, text);
+  });
+  return lines.join('\n');
+}
+
+/** Header and rows of a table with the titles as they are, and short times. */
+export function shortTable({ columns, rows }: Table): readonly (readonly string[])[] {
+  return [
+    columns.map(({ title }) => title),
+    ...rows.map(({ cells }) => cells.map((cell) => plain(runsOf(cell, 'short')))),
+  ];
+}
+
+/** Tone of the first state. */
+function toneOf(cell: Cell): Tone | undefined {
+  if (Array.isArray(cell)) return (cell as readonly Cell[]).map(toneOf).find((tone) => tone !== undefined);
+  return typeof cell === 'object' && 'piece' in cell && cell.piece === 'state' ? cell.tone : undefined;
+}
+
+function plain(runs: readonly Run[]): string {
+  return runs.map(({ text }) => text).join('');
+}
+
+function painted(runs: readonly Run[], paint: Paint): string {
+  return runs.map(({ text, style }) => (style === undefined ? text : paint(style, text))).join('');
+}
+
+function runsOf(cell: Cell, times: Times = 'full'): Run[] {
+  if (cell === undefined || cell === false || cell === '' || cell instanceof Html) return [];
+  if (typeof cell === 'number') return [{ text: String(cell) }];
+  if (typeof cell === 'string') return [{ text: printable(cell) }];
+  if ('piece' in cell) return pieceRuns(cell, times);
+  let all: Run[] = [];
+  for (const one of cell as readonly Cell[]) {
+    const runs = runsOf(one, times);
+    const isApart =
+      all.length === 0 || runs.length === 0 || /\s$/.test(all.at(-1)!.text) || /^[\s,.;:]/.test(runs[0]!.text);
+    all = [...all, ...(isApart ? [] : [{ text: ' ' }]), ...runs];
+  }
+  return all;
+}
+
+function pieceRuns(piece: Piece, times: Times): Run[] {
+  switch (piece.piece) {
+    case 'state':
+      return [{ text: printable(piece.word), style: STYLES[piece.tone] }];
+    case 'strong':
+      return runsOf(piece.content, times).map(({ text }) => ({ text, style: 'bold' }));
+    case 'sub':
+      return [{ text: '(' }, ...runsOf(piece.content, times), { text: ')' }];
+    case 'time':
+      return [{ text: timeText(piece.at, times) }];
+    case 'moment': {
+      const age = ageText(piece.at, piece.now);
+      return [{ text: times === 'full' ? `${formatTime(piece.at)} (${age})` : age }];
+    }
+    case 'duration':
+      return [{ text: durationText(piece.ms) }];
+    case 'id':
+      return [{ text: printable(piece.id) }];
+    case 'code':
+      return [{ text: printable(piece.text), style: 'cyan' }];
+    case 'whole':
+    case 'paragraph':
+    case 'link':
+      return runsOf(piece.content, times);
+    case 'lines':
+      return piece.items.flatMap((item, index) => [...(index === 0 ? [] : [{ text: ', ' }]), ...runsOf(item, times)]);
+    case 'chart':
+      return [{ text: sparkline(piece.values) }];
+    case 'figures':
+      return runsOf(
+        piece.rows
+          .map((row) => row && `${row.name}: ${row.value}`)
+          .filter(Boolean)
+          .join(', '),
+      );
+    default:
+      return [];
+  }
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+function timeText(at: number, times: Times): string {
+  const machine = machineTime(at);
+  if (times === 'full' || machine === undefined) return formatTime(at);
+  if (times === 'exact') return machine;
+  // `18 Nov 10:02:11Z`
+  const date = new Date(at);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${machine.slice(11, 19)}Z`;
+}
+
+/** `1h30m ago`, `in 2d3h`, `now`. */
+export function ageText(at: number, now: number): string {
+  if (Math.abs(now - at) < 1_000) return 'now';
+  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
+}
+
+/** Milliseconds for people: `250 ms`, `1.5 s`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+const BARS = '▁▂▃▄▅▆▇█';
+
+/** One bar for each step; a step without a failure is a space. */
+function sparkline(values: readonly number[]): string {
+  const most = Math.max(1, ...values);
+  return values.map((value) => (value === 0 ? ' ' : BARS[Math.ceil((value / most) * BARS.length) - 1]!)).join('');
+}
