@@ -5,7 +5,8 @@ import { renderBanner, renderSummary, type SummaryData } from '#operate/cli/comm
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
-const DATA: SummaryData = {
+/** The fields of a status that the summary shows. */
+const DATA = {
   at: NOW,
   startedAt: NOW - 95_000,
   verdict: { level: 'attention', sentence: 'resume-email is held: quota.' },
@@ -71,9 +72,13 @@ const DATA: SummaryData = {
   ],
 };
 
+function summaryOf(data: object, width: number, color: boolean): string {
+  return renderSummary(data as SummaryData, width, color);
+}
+
 describe('the summary', () => {
   test('shows the present state', () => {
-    expect(renderSummary(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
+    expect(summaryOf(DATA, 120, false)).toBe(`▲ resume-email is held: quota.  up 1m35s
   12,345 delivered   12 failed
   sources   2 ok, 1 off
   active    Plan 9f3c2a of policy p pending approval  2m ago
@@ -91,13 +96,13 @@ describe('the summary', () => {
 
   test('omits absent parts', () => {
     const empty = { ...DATA, figures: [], sources: [], policies: [], actions: [], conditions: [] };
-    expect(renderSummary(empty, 120, false).split('\n')).toHaveLength(2);
+    expect(summaryOf(empty, 120, false).split('\n')).toHaveLength(2);
   });
 
   test('colors without changing a word', () => {
-    const painted = renderSummary(DATA, 120, true);
+    const painted = summaryOf(DATA, 120, true);
     expect(painted).toContain('\u001B[33m');
-    expect(stripVTControlCharacters(painted)).toBe(renderSummary(DATA, 120, false));
+    expect(stripVTControlCharacters(painted)).toBe(summaryOf(DATA, 120, false));
   });
 
   test('no line exceeds the width of the terminal, whatever the names', () => {
@@ -112,7 +117,7 @@ describe('the summary', () => {
             conditions: [{ key: 'k', summary: name, since: NOW }],
             policies: [{ name: `${name}\u001B[2J\n`, effectiveMode: 'off', campaigns: [] }],
           };
-          const lines = stripVTControlCharacters(renderSummary(data, width, color))
+          const lines = stripVTControlCharacters(summaryOf(data, width, color))
             .trimEnd()
             .split('\n');
           expect(lines).toHaveLength(6);
@@ -130,7 +135,7 @@ describe('the summary', () => {
       campaigns,
     }));
     const actions = Array.from({ length: 50 }, () => DATA.actions[0]!);
-    expect(renderSummary({ ...DATA, policies, actions }, 120, false).split('\n').length).toBeLessThan(24);
+    expect(summaryOf({ ...DATA, policies, actions }, 120, false).split('\n').length).toBeLessThan(24);
   });
 });
 

@@ -1,49 +1,20 @@
 /** Lines about the daemon's state for a terminal, in pieces that are truncated or wrapped, and then painted. Pure. */
 import { runNumbersText } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
+import type { ActionView, PolicyView } from '../../contract/policies.ts';
+import type { SourceView, StatusFacts } from '../../contract/status.ts';
 import { printable, type Style } from '../output.ts';
 import { textWidth } from '../../show/text-table.ts';
 
-/** Subset of the server's `Status` (`/api/v1/status`, and the routes of its lists). Times are epoch milliseconds. */
-export interface StateData {
-  readonly at: number;
-  readonly startedAt: number;
-  readonly verdict: { readonly level: 'trouble' | 'attention' | 'starting' | 'info' | 'ok'; readonly sentence: string };
-  readonly sources: readonly { readonly account: string; readonly collector: string; readonly state: string }[];
-  readonly policies: readonly {
-    readonly name: string;
-    readonly effectiveMode: string;
-    readonly nextRunAt?: number;
-    readonly held?: { readonly guard: string; readonly since: number };
-    readonly pending?: { readonly count: number };
-    /** Campaigns that have not ended. */
-    readonly campaigns: readonly {
-      readonly group: string;
-      readonly state: string;
-      readonly step: number;
-      readonly size: number;
-      readonly verified: number;
-      readonly judged: number;
-      readonly until?: number;
-    }[];
-    readonly lastRun?: {
-      readonly at: number;
-      readonly outcome: string;
-      readonly matched?: number;
-      readonly acted: number;
-      readonly backlog?: number;
-    };
-  }[];
-  /** Active conditions, most severe first: holds, halted groups, pending plans. */
-  readonly conditions: readonly { readonly key: string; readonly summary: string; readonly since: number }[];
+/** `/api/v1/status`, with the lists of policies and actions. */
+export interface StateData extends Pick<StatusFacts, 'at' | 'startedAt' | 'verdict' | 'conditions'> {
+  readonly sources: readonly Pick<SourceView, 'account' | 'collector' | 'state'>[];
+  readonly policies: readonly Pick<
+    PolicyView,
+    'name' | 'effectiveMode' | 'nextRunAt' | 'held' | 'pending' | 'campaigns' | 'lastRun'
+  >[];
   /** Newest first. */
-  readonly actions: readonly {
-    readonly at: number;
-    readonly policy: string;
-    readonly action: string;
-    readonly target: string;
-    readonly outcome: string;
-  }[];
+  readonly actions: readonly ActionView[];
 }
 
 type Paint = (style: Style, text: string) => string;

@@ -3,6 +3,9 @@ import { counted } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
+import type { IncidentView } from '../../contract/incidents.ts';
+import type { StoredPlanView } from '../../contract/plans.ts';
+import type { Problem, StatusFacts } from '../../contract/status.ts';
 import { painter, type TextStyle } from '../output.ts';
 import {
   actionLine,
@@ -16,42 +19,12 @@ import {
   type StateData,
 } from './state-lines.ts';
 
-/** `/api/v1/status`, with the lists of sources, policies, pending plans and actions. */
-export interface ScreenData extends StateData {
-  readonly version: string;
-  /** Replica that responds. */
-  readonly replica?: string;
-  readonly accounts?: readonly { readonly lease?: { readonly isOwn: boolean } }[];
-  readonly verdict: StateData['verdict'] & {
-    readonly problems: readonly { readonly level: 'trouble' | 'attention' | 'info'; readonly text: string }[];
-  };
+/** `/api/v1/status`, with the lists of sources, policies, plans and actions. */
+export interface ScreenData extends StateData, Pick<StatusFacts, 'version' | 'replica' | 'accounts' | 'pauses'> {
   /** Unresolved incidents, and the number of those that are not listed. */
-  readonly incidents: readonly {
-    readonly id: string;
-    readonly account: string;
-    readonly state: string;
-    readonly title: string;
-    readonly firstAt: number;
-    readonly isSinceKnown?: boolean;
-    readonly firstExpiresAt?: number;
-  }[];
+  readonly incidents: readonly IncidentView[];
   readonly moreIncidents: number;
-  readonly pauses: readonly {
-    readonly scope: string;
-    readonly reason: string;
-    readonly at: number;
-    readonly by: string;
-  }[];
-  readonly plans: readonly {
-    readonly id: string;
-    readonly policy: string;
-    readonly account: string;
-    readonly state: string;
-    readonly covers: number;
-    readonly left?: number;
-    readonly expiresAt: number;
-    readonly approvedBy?: string;
-  }[];
+  readonly plans: readonly StoredPlanView[];
 }
 
 /** Sections are separated by an empty line, and an empty section is left out. */
@@ -99,13 +72,13 @@ export function statusText(data: ScreenData, style: TextStyle & { readonly comma
 }
 
 /** `, replica opsd-0 with 2 of 5 accounts`. */
-function ofReplica({ replica, accounts = [] }: ScreenData): string {
+function ofReplica({ replica, accounts }: ScreenData): string {
   if (replica === undefined) return '';
   const own = accounts.filter(({ lease }) => lease?.isOwn === true).length;
   return `, replica ${replica} with ${own} of ${counted(accounts.length, 'account')}`;
 }
 
-function problemLine({ level, text }: ScreenData['verdict']['problems'][number]): Segment[] {
+function problemLine({ level, text }: Problem): Segment[] {
   const { mark, style } = LEVELS[level];
   return [
     { text: '  problem   ', style: 'dim' },
@@ -145,7 +118,7 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
   ];
 }
 
-function planLines(plan: ScreenData['plans'][number], { at }: ScreenData, command: OwnCommand): Segment[][] {
+function planLines(plan: StoredPlanView, { at }: ScreenData, command: OwnCommand): Segment[][] {
   const { id, policy, account, state, expiresAt, approvedBy } = plan;
   const isPending = state === 'pending';
   const by = isPending || approvedBy === undefined ? '' : ` by ${approvedBy}`;
