@@ -48,7 +48,7 @@ export interface Figures {
   readonly rows: readonly (Figure | false | undefined)[];
 }
 
-export interface Figure {
+interface Figure {
   readonly name: string;
   readonly value: string | number;
   readonly note?: Cell;

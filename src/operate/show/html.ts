@@ -64,7 +64,7 @@ function render(value: Cell): string {
   if (value instanceof Html) return value.toString();
   if (typeof value === 'string') return escapeHtml(redactKept(value, ownText));
   if (typeof value === 'number') return String(value);
-  return 'piece' in value ? pieceHtml(value).toString() : (value as readonly Cell[]).map(render).join('');
+  return 'piece' in value ? pieceHtml(value).toString() : value.map(render).join('');
 }
 
 function pieceHtml(value: Piece): Html {

@@ -78,8 +78,10 @@ export function incidentFacts(incident: IncidentDetail, at: number): Facts {
         `${formatCount(destination.delivered)} of ${formatCount(destination.attempts)} attempts succeeded in 15 minutes`,
       ),
     ],
-    Deliveries:
-      deliveries && `${counted(deliveries.failed, 'failed attempt')}, ${counted(deliveries.lost, 'failed message')}`,
+    Deliveries: deliveries && [
+      `${counted(deliveries.failed, 'failed attempt')}, ${counted(deliveries.lost, 'failed message')}`,
+      !deliveries.isFailing && '; delivers again',
+    ],
     Labels: counts(incident.labels),
     'Flow-control keys': counts(incident.flowControlKeys),
   });
@@ -178,7 +180,7 @@ export function incidentSample({ sample }: IncidentDetail): Cell {
   return (
     sample &&
     section('sample', 'Newest member', [
-      paragraph(idLink(deadLetterPath(sample), sample.id), ' ', sample.url),
+      paragraph(idLink(deadLetterPath(sample), sample.id), sample.url !== undefined && ' ', sample.url),
       sample.responseText !== undefined && blockText(sample.responseText),
     ])
   );

@@ -129,8 +129,8 @@ function event(row: TimelineEvent): Cell {
     case 'ended':
       return state(toneOf(row.outcome), row.outcome);
     case 'action': {
-      const { action, policy, outcome } = row.action;
-      return [`the daemon: ${action}`, sub(`${policy}: ${outcome.replaceAll('_', ' ')}`)];
+      const { id, action, policy, outcome } = row.action;
+      return [`the daemon: ${action}`, sub(`${policy}: ${outcome.replaceAll('_', ' ')}, action ${id}`)];
     }
     case 'created':
     case 'due':

@@ -28,24 +28,18 @@ function blocksOf(content: Cell, style: TextStyle): string[] {
   if (Array.isArray(content)) return (content as readonly Cell[]).flatMap((one) => blocksOf(one, style));
   const paint = painter(style.color);
   if (typeof content === 'object' && 'piece' in content) {
-    switch (content.piece) {
-      case 'section': {
-        const [first = '\n', ...rest] = blocksOf(content.content, style);
-        return [`${paint('bold', printable(content.title))}\n${first}`, ...rest];
-      }
-      case 'facts':
-        return [factsText(content.rows, style)];
-      case 'table':
-        return [tableText(content, style)];
-      case 'block':
-        return [blockText(content.text)];
-      case 'list':
-        return [content.items.map((item) => `${painted(runsOf(item), paint)}\n`).join('')];
-      case 'next': {
-        const command = content.command === undefined ? '' : `  ${printable(content.command)}\n`;
-        return [`Next: ${printable(content.text)}\n${command}`];
-      }
-      default:
+    const { piece } = content;
+    if (piece === 'section') {
+      const [first = '\n', ...rest] = blocksOf(content.content, style);
+      return [`${paint('bold', printable(content.title))}\n${first}`, ...rest];
+    }
+    if (piece === 'facts') return [factsText(content.rows, style)];
+    if (piece === 'table') return [tableText(content, style)];
+    if (piece === 'block') return [blockText(content.text)];
+    if (piece === 'list') return [content.items.map((item) => `${painted(runsOf(item), paint)}\n`).join('')];
+    if (piece === 'next') {
+      const command = content.command === undefined ? '' : `  ${printable(content.command)}\n`;
+      return [`Next: ${printable(content.text)}\n${command}`];
     }
   }
   const text = painted(runsOf(content), paint);
@@ -179,7 +173,7 @@ function runsOf(cell: Cell, times: Times = 'full'): Run[] {
   if (typeof cell === 'string') return [{ text: printable(cell) }];
   if ('piece' in cell) return pieceRuns(cell, times);
   let all: Run[] = [];
-  for (const one of cell as readonly Cell[]) {
+  for (const one of cell) {
     const runs = runsOf(one, times);
     const isApart =
       all.length === 0 || runs.length === 0 || /\s$/.test(all.at(-1)!.text) || /^[\s,.;:]/.test(runs[0]!.text);
@@ -223,7 +217,12 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
           .filter(Boolean)
           .join(', '),
       );
-    default:
+    case 'block':
+    case 'facts':
+    case 'list':
+    case 'next':
+    case 'section':
+    case 'table':
       return [];
   }
 }
@@ -240,7 +239,7 @@ function timeText(at: number, times: Times): string {
 }
 
 /** `1h30m ago`, `in 2d3h`, `now`. */
-export function ageText(at: number, now: number): string {
+function ageText(at: number, now: number): string {
   if (Math.abs(now - at) < 1_000) return 'now';
   return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
 }

@@ -106,7 +106,7 @@ function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: Ow
       { text: `${id} `, style: 'bold' },
       { text: title, style: state === 'open' ? 'red' : 'yellow' },
       {
-        text: ` (${account}), ${state}, since ${isSinceKnown === false ? 'at least ' : ''}${formatDuration(Math.max(0, at - firstAt))}${expires}`,
+        text: ` (${account}), ${state}, since ${isSinceKnown ? '' : 'at least '}${formatDuration(Math.max(0, at - firstAt))}${expires}`,
       },
     ];
   });
