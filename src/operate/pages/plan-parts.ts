@@ -16,7 +16,7 @@ export function canApply({ state: planState, effectiveMode }: Plan): boolean {
 export function planMain(plan: Plan, heading: Heading = 'h2'): Cell {
   const isEnforced = plan.effectiveMode === 'enforce';
   return [
-    facts({ ...(isEnforced && { Mode: 'enforce' }), ...planAuthority(plan), ...planLimits(plan) }),
+    facts({ ...planAuthority(plan), ...(isEnforced && { Mode: 'enforce' }), ...planLimits(plan) }),
     sum(plan, heading),
     campaignTable(plan, heading),
     section('entries', 'Actions', actionTable(plan), heading),

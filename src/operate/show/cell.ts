@@ -190,7 +190,8 @@ export function strong(content: Cell): Piece {
  * @param gap text between two parts that are on one line; a line break puts each on its own line
  */
 export function lines(items: readonly Cell[], gap = '   '): Piece | undefined {
-  return items.length === 0 ? undefined : { piece: 'lines', items, gap };
+  const shown = items.filter((item) => item !== undefined && item !== false);
+  return shown.length === 0 ? undefined : { piece: 'lines', items: shown, gap };
 }
 
 export function paragraph(...content: readonly Cell[]): Piece {

@@ -210,7 +210,8 @@ function tableHtml({ caption, columns, rows, empty }: Table): Html {
     <thead role="rowgroup">
       <tr role="row">
         ${columns.map(
-          (column) => html`<th role="columnheader" scope="col" class="${classOf(column)}">${column.title}</th>`,
+          (column) =>
+            html`<th role="columnheader" scope="col" class="${classOf(column)}">${heading(column.title)}</th>`,
         )}
       </tr>
     </thead>
@@ -220,6 +221,11 @@ function tableHtml({ caption, columns, rows, empty }: Table): Html {
   </table>`;
 }
 
+/** Title with a capital letter; names of fields stay as they are. */
+function heading(title: string): string {
+  return /[A-Z]/.test(title) ? title : title.slice(0, 1).toUpperCase() + title.slice(1);
+}
+
 function rowHtml(columns: Table['columns'], { id, cells: given }: Table['rows'][number]): Html {
   const cells = given.map((cell, index) => {
     const column = columns[index]!;
@@ -227,7 +233,9 @@ function rowHtml(columns: Table['columns'], { id, cells: given }: Table['rows'][
     if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
     const missing = value === undefined || value === false;
     const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');
-    return html`<td role="cell" class="${names}" data-label="${column.title}"><div>${missing ? '–' : value}</div></td>`;
+    return html`<td role="cell" class="${names}" data-label="${heading(column.title)}">
+      <div>${missing ? '–' : value}</div>
+    </td>`;
   });
   return id === undefined
     ? html`<tr role="row">

@@ -15,6 +15,7 @@ import {
 import {
   idText,
   lines,
+  minor,
   moment,
   state,
   table,
@@ -147,6 +148,7 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
   return {
     dlqId: wide((row) => idText(row.dlqId)),
     run: wide((row) => idText(row.workflowRunId)),
+    workflow: minor(wide((row) => row.workflowUrl)),
     message: wide((row) => idText(row.messageId)),
     failed: (row) => time(row.failedAt),
     learned: (row) => time(row.failedAt),
@@ -167,8 +169,8 @@ function actionColumns(at: number): TableOptions<AnyProposal>['columns'] {
 }
 
 const COLUMNS_OF: Readonly<Record<Plan['action'], readonly string[]>> = {
-  'workflow-dlq.resume': ['dlqId', 'run', 'failed', 'cause', 'try', 'expires', 'labels'],
-  'workflow-dlq.delete': ['dlqId', 'run', 'failed', 'cause', 'labels'],
+  'workflow-dlq.resume': ['dlqId', 'run', 'workflow', 'failed', 'cause', 'try', 'expires', 'labels'],
+  'workflow-dlq.delete': ['dlqId', 'run', 'workflow', 'failed', 'cause', 'labels'],
   'message-dlq.delete': ['dlqId', 'message', 'learned', 'status', 'destination'],
   'message-dlq.prune': ['page', 'at most', 'failed before', 'filters'],
   'budget.raise': ['account', 'from', 'to'],

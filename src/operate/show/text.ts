@@ -145,12 +145,18 @@ function tableText({ columns, rows, empty }: Table, { color }: TextStyle): strin
   return lines.join('\n');
 }
 
-/** Header and rows of a table with the titles as they are, and short times. */
+/** Header and rows of the main columns, with the titles as they are, and short times. */
 export function shortTable({ columns, rows }: Table): readonly (readonly string[])[] {
   return [
-    columns.map(({ title }) => title),
-    ...rows.map(({ cells }) => cells.map((cell) => plain(runsOf(cell, 'short')))),
+    columns.filter(isMain).map(({ title }) => title),
+    ...rows.map(({ cells }) =>
+      cells.filter((_cell, index) => isMain(columns[index]!)).map((cell) => plain(runsOf(cell, 'short'))),
+    ),
   ];
+}
+
+function isMain({ minor }: Table['columns'][number]): boolean {
+  return minor !== true;
 }
 
 /** Tone of the first state. */
