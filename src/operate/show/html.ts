@@ -173,8 +173,9 @@ function figuresHtml({ rows, id }: Figures): Html {
         <dd>${row.value} ${row.note !== undefined && html`<span class="sub">${row.note}</span>`}</dd>
       </div>`,
   );
-  const opening = id === undefined ? html`<dl class="figures"></dl>` : html`<dl class="figures" id="${id}"></dl>`;
-  return html`${opening}${shown}</dl>`;
+  return id === undefined
+    ? html`<dl class="figures">${shown}</dl>`
+    : html`<dl class="figures" id="${id}">${shown}</dl>`;
 }
 
 function factsHtml({ rows }: Facts): Html {

@@ -76,7 +76,7 @@ input:focus-visible, select:focus-visible, textarea:focus-visible, button:focus-
 .notice.attention { border-color: var(--attention); background: var(--attention-wash); }
 .notice.trouble { border-color: var(--trouble); background: var(--trouble-wash); }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr)); gap: 10px 24px; margin: 14px 0; padding: 14px 18px; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; }
-.facts div { min-width: 0; } .facts dt { color: var(--faint); font-size: 0.88rem; } .facts dd { margin: 0; overflow-wrap: anywhere; }
+.facts div { min-width: 0; } .facts dt { color: var(--faint); font-size: 0.88rem; } .facts dd { margin: 0; overflow-wrap: anywhere; } .facts .state { white-space: normal; }
 [aria-labelledby=settings] pre { max-height: none; }
 pre { max-height: 24em; margin: 8px 0; padding: 12px 16px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; background: var(--sheet); border: 1px solid var(--line); border-radius: 8px; font: 0.9em/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .acts > .act { width: 100%; }
