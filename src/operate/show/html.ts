@@ -5,7 +5,7 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { redact, redactKept, startOf } from '#foundation/domain/redact.ts';
 import { formatAge, formatTime, machineTime } from '#foundation/domain/time-text.ts';
-import { ownText } from '#foundation/platform/own-text.ts';
+import { ownText } from '#foundation/platform/memo.ts';
 import {
   Html,
   time,
