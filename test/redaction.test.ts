@@ -11,7 +11,7 @@ import { formatProblems } from '#config/problem.ts';
 import { haltKey } from '#automate/ledger/shown-group.ts';
 import { nameLabel } from '#observe/metrics/labels.ts';
 import { storableUrl } from '#observe/aggregation/destination.ts';
-import { seal } from '#automate/ledger/audit-chain.ts';
+import { sealRecord } from '#automate/ledger/audit-chain.ts';
 import { deliver } from '#operate/notifications/receiver.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { EventBus } from '#foundation/events/events.ts';
@@ -87,7 +87,7 @@ const EXITS: Readonly<Record<string, Exit>> = {
   'a page': (leak) => html`<p title="${leak}">${[leak]}</p>`.toString(),
   'a notification': posted,
   'an audit record': (leak) =>
-    seal({ type: 'x', reason: leak }, { time: '', store: '', opening: 1, after: undefined }).line,
+    sealRecord({ type: 'x', reason: leak }, { time: '', store: '', opening: 1, after: undefined }).line,
   'the key of a condition': (leak) => haltKey('p', leak),
   'the output of a command': printed,
   'an excerpt of a configuration': excerpt,

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { dirname } from 'node:path';
-import { seal } from '#automate/ledger/audit-chain.ts';
+import { sealRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditLog, AuditOpening } from '#automate/ledger/audit-log.ts';
 import { auditPathOf, readAudit, segmentPathOf, verifyAudit } from '#automate/ledger/audit-reader.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
@@ -112,7 +112,7 @@ function openFile(path: string, { store, clock, maxBytes }: AuditFileDeps): Audi
       throw new Error(`${path} was moved or removed while the daemon is running: put it back, or restart the daemon`);
     }
     const time = new Date(clock.now()).toISOString();
-    const sealed = seal(entry, { time, store: instance, opening: epoch, after: head });
+    const sealed = sealRecord(entry, { time, store: instance, opening: epoch, after: head });
     // Removes the rest of a failed append.
     if (fstatSync(fd).size > size) ftruncateSync(fd, size);
     if (size >= maxBytes && head !== undefined) rotate(head.sequence);

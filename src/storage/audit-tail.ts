@@ -1,6 +1,6 @@
 /** End of the audit file, with enough records to compare it with the store. */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { breakBetween, parseRecord } from '#automate/ledger/audit-chain.ts';
+import { breakBetween, parseAuditRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { segmentsOf } from '#automate/ledger/audit-reader.ts';
 
@@ -58,7 +58,7 @@ function readTail(fd: number): AuditTail {
   const records: AuditRecord[] = [];
   let damage: string | undefined;
   for (const line of lines.toReversed()) {
-    const record = parseRecord(line);
+    const record = parseAuditRecord(line);
     if (typeof record === 'string') {
       if (records.length === 0) damage = record;
       break;

@@ -1,5 +1,5 @@
 /** State of policies between their runs: matches, versions and conditions. */
-import type { PolicyMemory, Readings } from '#automate/ledger/runs.ts';
+import type { PolicyMemory, AgreeingReadings } from '#automate/ledger/runs.ts';
 import { all, each, get, run } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
 
@@ -39,7 +39,7 @@ export function createPolicyState({ database }: Journal): PolicyMemory {
     async savePolicyVersion({ name, account }, { scope, auditRuns }) {
       await database.transaction(run(PUT_VERSION, name, JSON.stringify(scope), auditRuns), account);
     },
-    condition: (policy) => database.read(get<Readings>(CONDITION, policy)),
+    condition: (policy) => database.read(get<AgreeingReadings>(CONDITION, policy)),
     async saveCondition({ name, account }, condition) {
       if (condition === undefined) await database.transaction(run(DELETE_CONDITION, name), account);
       else {

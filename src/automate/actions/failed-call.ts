@@ -17,7 +17,7 @@ export function failedCall(error: unknown): FailedResult {
 }
 
 /** Rejection by the daemon itself: nothing was sent. */
-export function refused(detail: string): FailedResult {
+export function refusedUnsent(detail: string): FailedResult {
   return { outcome: 'rejected', detail };
 }
 

@@ -6,11 +6,11 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { ActionRequest, ActResult } from './action.ts';
-import { failedCall, refused } from './failed-call.ts';
+import { failedCall, refusedUnsent } from './failed-call.ts';
 import { impossible } from './impossible.ts';
 import { describe, send } from './requests.ts';
 import { archiveEntry, type ArchiveSettings } from './workflow-dlq-archive.ts';
-import { listWorkflowDlq, type Listing } from './workflow-dlq-list.ts';
+import { listWorkflowDlq, type WorkflowDlqListing } from './workflow-dlq-list.ts';
 
 export interface Actions {
   /** Names of the accounts that have a client. */
@@ -19,7 +19,7 @@ export interface Actions {
    * Lists every entry of the workflow DLQ under a filter. Never rejects: a failed or aborted read is an incomplete
    * listing.
    */
-  list(account: string, filter: WorkflowDlqFilter, signal: AbortSignal): Promise<Listing>;
+  list(account: string, filter: WorkflowDlqFilter, signal: AbortSignal): Promise<WorkflowDlqListing>;
   /** Sends one small read to get the service's time. Never rejects. */
   hear(account: string, signal: AbortSignal): Promise<void>;
   /**
@@ -73,7 +73,7 @@ export function createActions(clients: ReadonlyMap<string, ServiceClient>, deps:
     async act(request) {
       try {
         const wrong = impossible(request, deps.clock.now());
-        if (wrong !== undefined) return refused(`${wrong}; nothing was sent`);
+        if (wrong !== undefined) return refusedUnsent(`${wrong}; nothing was sent`);
         return await send(request, clients.get(request.account), deps.accountIds.get(request.account));
       } catch (error) {
         return failedCall(error);

@@ -6,7 +6,7 @@ import type { DlqFilter, NonEmpty, ServiceClient } from '#service/api.ts';
 import { formatStamp } from '#foundation/domain/lineage.ts';
 import type { Proposal, PruneProposal, ResumeProposal } from '#foundation/domain/plan.ts';
 import { isPrune, type ActionRequest, type ActResult, type PruneRequest, type ResumeRequest } from './action.ts';
-import { refused } from './failed-call.ts';
+import { refusedUnsent } from './failed-call.ts';
 
 export function describe(proposal: Proposal, { instance }: { readonly instance: string }): ActionRequest {
   const { account } = proposal;
@@ -69,13 +69,13 @@ export async function send(
 ): Promise<ActResult> {
   const { signal } = new AbortController();
   if (request.operation === 'update-budget') {
-    if (client?.management === undefined) return refused(`account ${request.account} has no management API`);
-    if (accountId === undefined) return refused(`account ${request.account} has no managementApi.accountId`);
+    if (client?.management === undefined) return refusedUnsent(`account ${request.account} has no management API`);
+    if (accountId === undefined) return refusedUnsent(`account ${request.account} has no managementApi.accountId`);
     await client.management.updateBudget(accountId, request.dollars, { signal });
     return { outcome: 'accepted', done: 1 };
   }
   const api = client?.message;
-  if (api === undefined) return refused(`account ${request.account} has no message API`);
+  if (api === undefined) return refusedUnsent(`account ${request.account} has no message API`);
   switch (request.operation) {
     case 'resume-workflow-dlq': {
       const { runs } = await api.resumeWorkflowDlq(request.dlqIds, request.overrides, { signal });

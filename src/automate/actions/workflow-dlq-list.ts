@@ -4,7 +4,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 
-export interface Listing {
+export interface WorkflowDlqListing {
   /** True if all pages were read and no request failed. */
   readonly complete: boolean;
   /** Reason why the listing is incomplete. */
@@ -28,7 +28,7 @@ export async function listWorkflowDlq(
   filter: WorkflowDlqFilter,
   signal: AbortSignal,
   options: { readonly clock: Clock; readonly maxPages: number },
-): Promise<Listing> {
+): Promise<WorkflowDlqListing> {
   const entries = new Map<string, WorkflowDlqEntry>();
   const cursors = new Set<string>();
   const memory = new RowMemory();

@@ -10,8 +10,15 @@ import type { Pause } from '../ledger/pauses.ts';
 import type { Condition, EngineCommands } from '../ledger/commands.ts';
 import type { Policy } from '../policies/policy.ts';
 import { whenText } from '../policies/when-text.ts';
-import { applyPlan, approvePlan, liftHalts, planPolicy, rejectPlan, type CommandDeps } from './commands/commands.ts';
-import { explain } from './commands/explain.ts';
+import {
+  applyPlan,
+  approvePlan,
+  liftHalts,
+  planPolicy,
+  rejectPlan,
+  type EngineCommandDeps,
+} from './commands/commands.ts';
+import { explainId } from './commands/explain.ts';
 import { cancelPlan, planManually } from './commands/manual-commands.ts';
 import type { EngineDeps } from './facts/engine-deps.ts';
 import { Authority } from './guard/authority.ts';
@@ -31,7 +38,7 @@ import {
 import { pendingStatus, pendingTriggers } from './run/holds.ts';
 import { ManualPlans } from './run/manual-plans.ts';
 import { endUnwanted } from './run/grants.ts';
-import type { RunOptions } from './run/run-policy.ts';
+import type { PolicyRunOptions } from './run/run-policy.ts';
 import { skipped, type RunResult } from './run/run-result.ts';
 import { RunTurns } from './run/run-turns.ts';
 import { judgeCampaigns, type CampaignChange } from './settle/campaigns.ts';
@@ -84,7 +91,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
   const { byName, authority, conditions } = parts;
   const manual = new ManualPlans(parts);
   const turns = new RunTurns({ ...parts, manual });
-  const commands: CommandDeps = {
+  const commands: EngineCommandDeps = {
     ...parts,
     manual,
     inTurn,
@@ -92,7 +99,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     settle,
   };
 
-  async function inTurn(policy: Policy, options: RunOptions): Promise<RunResult> {
+  async function inTurn(policy: Policy, options: PolicyRunOptions): Promise<RunResult> {
     if (policy.manual === undefined) return turns.take(policy, options);
     return manual.during(policy, options.signal, (signal) => turns.take(policy, { ...options, signal }));
   }
@@ -137,7 +144,7 @@ export function createEngine(deps: EngineDeps & { runSoon(policy: string, trigge
     cancel: async (id, person) => cancelPlan(id, person, commands),
     approve: async (id, person) => approvePlan(id, person, commands),
     reject: async (id, person) => rejectPlan(id, person, commands),
-    explain: async (id, signal) => explain(id, commands, signal),
+    explain: async (id, signal) => explainId(id, commands, signal),
     async pause({ policy, reason, by }) {
       await authority.pause(policy === undefined ? 'engine' : `policy/${policy}`, reason, by);
     },

@@ -90,7 +90,7 @@ export function retimed(campaign: Campaign, wait: { readonly horizonMs: number; 
  * Ends a step: grows, halves, or halts. Changes nothing before the step is due, except when all its actions failed:
  * that result is final at once. Undecided results block the group for a limited time and then count as failed.
  */
-export function judge(campaign: Campaign, results: StepResults, ramp: Growth, now: number): Campaign {
+export function judgeStep(campaign: Campaign, results: StepResults, ramp: Growth, now: number): Campaign {
   const { state, sentAt = now, until = now } = campaign;
   if (state !== 'settling') return campaign;
   const { verified, undecided } = results;

@@ -2,7 +2,7 @@
 import type { Campaign } from '#foundation/domain/campaign.ts';
 import { DESTINATION_RULES, isFailing, isHealthy as isDelivering } from '#foundation/domain/destination-state.ts';
 import { isoTime, trendOfAmounts, trendOfShares, type Hold } from '#foundation/domain/hold.ts';
-import type { AccountFacts, Arrivals, Deliveries, GroupFacts, GroupVerdict, MatchedFacts } from './guard.ts';
+import type { QuotaFacts, Arrivals, Deliveries, GroupFacts, GroupVerdict, MatchedFacts } from './guard.ts';
 
 const HOLD_MS = 600_000;
 const ARRIVALS_MS = 900_000;
@@ -11,7 +11,7 @@ const ARRIVALS_MS = 900_000;
  * Holds an account whose requests fail for quota or rate: resumed runs would fail for the same reason. A raise of the
  * budget is the remedy, so it is not held.
  */
-export function quota({ action, refusedAt, recentArrivals, now }: AccountFacts): Hold | undefined {
+export function quota({ action, refusedAt, recentArrivals, now }: QuotaFacts): Hold | undefined {
   if (action === 'budget.raise') return undefined;
   const remedy = 'raise the budget or the limit of the plan, or send less';
   if (refusedAt !== undefined && !(now - refusedAt >= HOLD_MS)) {

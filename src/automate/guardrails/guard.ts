@@ -22,7 +22,7 @@ interface Checks {
   /** Limits the number of matched entries. `approve` asks an operator; `abort` acts on none. */
   matched(facts: MatchedFacts): { readonly onTrip: 'approve' | 'abort'; readonly hold: Hold } | undefined;
   /** Holds the whole run because of the state of the account. */
-  account(facts: AccountFacts): Hold | undefined;
+  account(facts: QuotaFacts): Hold | undefined;
   /** Number of entries of one group that the run is allowed to act on now. */
   group(facts: GroupFacts): GroupVerdict;
   /** Checks that spend and budget allow a raise. `approve` asks an operator. */
@@ -178,7 +178,7 @@ export interface Arrivals {
   readonly quota: number;
 }
 
-export interface AccountFacts {
+export interface QuotaFacts {
   readonly action: ActionType;
   /** Epoch milliseconds of the last 429 or exhausted quota; absent if there was none recently. */
   readonly refusedAt?: number;

@@ -17,7 +17,10 @@ interface Place {
 }
 
 /** Returns the line, without its end, of an entry that follows `after`. */
-export function seal(entry: AuditEntry, { time, store, opening, after }: Place): { line: string; head: AuditHead } {
+export function sealRecord(
+  entry: AuditEntry,
+  { time, store, opening, after }: Place,
+): { line: string; head: AuditHead } {
   const sequence = (after?.sequence ?? 0) + 1;
   const body = { ...shortened(entry), sequence, time, store, opening, previous: after?.hash ?? '' };
   const hash = sha256(canonical(body));
@@ -25,7 +28,7 @@ export function seal(entry: AuditEntry, { time, store, opening, after }: Place):
 }
 
 /** @returns the record, or the error in the line itself */
-export function parseRecord(line: string): AuditRecord | string {
+export function parseAuditRecord(line: string): AuditRecord | string {
   let value: unknown;
   try {
     value = JSON.parse(line);

@@ -1,5 +1,5 @@
 /** Lines of the audit log that a search wants, wherever the log is stored. */
-import { parseRecord } from './audit-chain.ts';
+import { parseAuditRecord } from './audit-chain.ts';
 import type { AuditRecord } from './audit-log.ts';
 import type { AuditQuery } from './audit-reading.ts';
 
@@ -24,7 +24,7 @@ export function matcherOf({ type, policy, account, by, since, text }: AuditQuery
     if (since !== undefined && timeOf(line) < oldest) return 'end';
     if (!parts.every((part) => line.includes(part))) return undefined;
     if (needle !== undefined && !line.toLowerCase().includes(JSON.stringify(needle).slice(1, -1))) return undefined;
-    const record = parseRecord(line);
+    const record = parseAuditRecord(line);
     if (typeof record === 'string') return 'damaged';
     const isWanted =
       exact.every(([key, value]) => record[key] === value) &&

@@ -3,7 +3,7 @@ import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { AuditRecord, AuditVerdict } from './audit-log.ts';
-import { breakBetween, cutOff, differenceFrom, parseRecord } from './audit-chain.ts';
+import { breakBetween, cutOff, differenceFrom, parseAuditRecord } from './audit-chain.ts';
 import type { SeenRecords } from './audit-reading.ts';
 
 /** Path of a store's audit log. */
@@ -71,7 +71,7 @@ async function* linesOf(file: string, chunks: AsyncIterable<unknown>): AsyncGene
 /** Records in order. Invalid lines are skipped; `verifyAudit` reports them. */
 export async function* readAudit(path: string): AsyncGenerator<AuditRecord> {
   for await (const { text, isWhole } of readLines(path)) {
-    const record = isWhole ? parseRecord(text) : undefined;
+    const record = isWhole ? parseAuditRecord(text) : undefined;
     if (typeof record === 'object') yield record;
   }
 }
@@ -94,7 +94,7 @@ export async function verifyAudit(path: string, { known, after }: SeenRecords = 
     isTorn = !isWhole && file === path;
     if (isTorn) break;
     last = { file, number };
-    const record = parseRecord(text);
+    const record = parseAuditRecord(text);
     if (typeof record === 'string') return verdict({ file, line: number, problem: record });
     const problem = breakBetween(head, record) ?? differenceFrom(known, record);
     if (problem !== undefined) return verdict({ file, line: number, problem });

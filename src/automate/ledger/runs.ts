@@ -33,8 +33,8 @@ export interface PolicyMemory {
   policyVersions(policies: readonly string[]): Promise<ReadonlyMap<string, PolicyVersion>>;
   savePolicyVersion(policy: PolicyPlace, version: PolicyVersion): Promise<void>;
   /** Readings since which a policy's condition has been true without a break; saving undefined forgets them. */
-  condition(policy: string): Promise<Readings | undefined>;
-  saveCondition(policy: PolicyPlace, condition: Readings | undefined): Promise<void>;
+  condition(policy: string): Promise<AgreeingReadings | undefined>;
+  saveCondition(policy: PolicyPlace, condition: AgreeingReadings | undefined): Promise<void>;
 }
 
 /** Policy, and the account that its owner has a lease on. */
@@ -50,7 +50,7 @@ export interface PolicyVersion {
 }
 
 /** Readings that agree. Times are epoch milliseconds. */
-export interface Readings {
+export interface AgreeingReadings {
   readonly since: number;
   readonly last: number;
   readonly readings: number;

@@ -31,7 +31,7 @@ export const oneOf = (values: readonly string[]): FactField => ({ type: 'string'
  * Facts about an entry. Times are epoch milliseconds here and timestamps in expressions. `ageMs` and `expiresInMs` are
  * the durations `age` and `expiresIn` in expressions. `labels` are those without the daemon's own stamps.
  */
-export interface EntryFacts extends Omit<WorkflowDlqEntry, 'createdAt' | 'responseStatus'> {
+export interface WorkflowEntryFacts extends Omit<WorkflowDlqEntry, 'createdAt' | 'responseStatus'> {
   readonly failedAt: number;
   readonly ageMs: number;
   /** Milliseconds until the DLQ drops the entry; absent if the retention is unknown. */
@@ -74,7 +74,7 @@ export function entryFacts(
   entry: WorkflowDlqEntry,
   known: { readonly attempts: number; readonly retention?: number },
   now: number,
-): EntryFacts {
+): WorkflowEntryFacts {
   const { createdAt, responseStatus, labels, ...same } = entry;
   return {
     ...same,

@@ -12,7 +12,7 @@ import {
   maybe,
   oneOf,
   type DeadLetterFacts,
-  type EntryFacts,
+  type WorkflowEntryFacts,
   type FactField,
 } from './entry-facts.ts';
 import type { PreconditionFacts } from './facts.ts';
@@ -55,7 +55,7 @@ const BUDGET_FIELDS: Fields = {
 
 const none = (): undefined => undefined;
 
-export const WORKFLOW_ENTRY: ExpressionEnvironment<EntryFacts> = {
+export const WORKFLOW_ENTRY: ExpressionEnvironment<WorkflowEntryFacts> = {
   name: 'workflow-dlq',
   variables: { entry: ENTRY_FIELDS },
   hasFacts: false,

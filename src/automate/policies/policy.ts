@@ -6,7 +6,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { PolicyMode, PruneFilter, Trigger, WorkflowDlqSelection } from '#foundation/domain/plan.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { PreconditionFacts } from './facts.ts';
-import type { DeadLetterFacts, EntryFacts } from './entry-facts.ts';
+import type { DeadLetterFacts, WorkflowEntryFacts } from './entry-facts.ts';
 
 type Verdict = 'match' | 'no' | 'error';
 
@@ -94,7 +94,7 @@ export interface ResumePolicy extends PolicyBase {
     /** Absent: no flow control is sent. */
     readonly flowControlIfAbsent?: FlowControlSpec;
   };
-  readonly where: Where<EntryFacts>;
+  readonly where: Where<WorkflowEntryFacts>;
   /** Filter of the request at `now` (epoch milliseconds). */
   filter(now: number): WorkflowDlqSelection;
   readonly failureFunctionStates: readonly string[];
@@ -108,7 +108,7 @@ interface WorkflowDeletePolicy extends PolicyBase {
     /** Milliseconds between the first run that matches an entry and the first run that may delete it. */
     readonly grace: number;
   };
-  readonly where: Where<EntryFacts>;
+  readonly where: Where<WorkflowEntryFacts>;
   filter(now: number): WorkflowDlqSelection;
 }
 

@@ -2,7 +2,7 @@
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Proposal } from '#foundation/domain/plan.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { Draft } from '../engine/decide/plan-draft.ts';
+import { PlanDraft } from '../engine/decide/plan-draft.ts';
 import type { Intents } from '../ledger/intents.ts';
 import type { Runs } from '../ledger/runs.ts';
 import type { Policy } from '../policies/policy.ts';
@@ -113,7 +113,7 @@ export class Past {
       effectiveMode: policy.mode,
       signal: new AbortController().signal,
     };
-    const { plan } = new Draft(policy, context).finish({});
+    const { plan } = new PlanDraft(policy, context).finish({});
     const runId = await this.#ledger.beginRun(plan, at);
     const reservation = await this.#ledger.reserve(runId, proposal, at, []);
     if (!reservation.ok) throw new Error(`the given past actions contradict each other: ${reservation.reason}`);

@@ -17,7 +17,7 @@ import { FakeService } from './fake-service.ts';
 import { engineFacts, type ToldFacts } from './given-facts.ts';
 import { entriesOf, deadLetterOf, Past } from './given.ts';
 import type { PolicyTest, TestEntry, TestStep } from './settings.ts';
-import { viewOf } from './view.ts';
+import { decisionView } from './view.ts';
 
 export interface TestedPolicy {
   readonly settings: PolicySettings;
@@ -134,10 +134,10 @@ class Scenario {
     this.#observe();
     const planned = await this.#engine.plan(name, { by: 'test', keep: false }, NEVER);
     if (!planned.ok) throw new Error(planned.message);
-    if (run === undefined) return differences(expect, viewOf(planned.plan));
+    if (run === undefined) return differences(expect, decisionView(planned.plan));
     const result = await this.#engine.run(name, NEVER, triggerOf(this.#policy(name)));
     if (result.error !== undefined) throw new Error(result.error);
-    return differences(expect, viewOf(planned.plan, { result, sent: this.#service.takeSent() }));
+    return differences(expect, decisionView(planned.plan, { result, sent: this.#service.takeSent() }));
   }
 
   /**

@@ -8,7 +8,7 @@ import type { Expected } from './settings.ts';
 type View = { readonly [Key in keyof Expected]-?: unknown };
 
 /** @param ran absent if the step only makes a plan */
-export function viewOf(
+export function decisionView(
   plan: Plan,
   ran?: { readonly result: RunResult; readonly sent: readonly ActionRequest[] },
 ): Readonly<Record<string, unknown>> {

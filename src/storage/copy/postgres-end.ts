@@ -1,5 +1,5 @@
 /** Statements on the side of PostgreSQL. */
-import { parseRecord } from '#automate/ledger/audit-chain.ts';
+import { parseAuditRecord } from '#automate/ledger/audit-chain.ts';
 import { all, each, get, run, type Work } from '../database.ts';
 import { assertNotMoved } from '../moved-store.ts';
 import { DATABASE_CLOCK } from '../postgres/lease-table.ts';
@@ -127,7 +127,7 @@ export function* writeRows(table: CopiedTable, rows: readonly Values[]): Work<vo
 }
 
 function auditValues([line]: Values): Values {
-  const record = parseRecord(String(line));
+  const record = parseAuditRecord(String(line));
   if (typeof record === 'string') throw new StoreError(`the audit log was changed during the copy: ${record}`);
   const { sequence, time, type, account = null, policy = null, hash } = record;
   return [sequence, Date.parse(time), type, account, policy, String(line), hash];

@@ -1,5 +1,5 @@
 /** Reader of the audit log in PostgreSQL. */
-import { parseRecord } from '#automate/ledger/audit-chain.ts';
+import { parseAuditRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { matcherOf, SINCE_MARGIN_MS } from '#automate/ledger/audit-match.ts';
 import { AuditCursorError, type AuditPage, type AuditQuery, type AuditReader } from '#automate/ledger/audit-reading.ts';
@@ -30,7 +30,7 @@ async function* readRecords(database: Database): AsyncGenerator<AuditRecord> {
     const rows = await database.read(all(NEXT, last));
     if (rows.length === 0) return;
     for (const { record: line } of rows) {
-      const record = parseRecord(String(line));
+      const record = parseAuditRecord(String(line));
       if (typeof record === 'object') yield record;
     }
     last = Number(rows.at(-1)!['sequence']);

@@ -1,5 +1,5 @@
 /** Audit log as a table: the chain is the same as in a file, and a record commits together with its change. */
-import { breakBetween, cutOff, differenceFrom, parseRecord, seal } from '#automate/ledger/audit-chain.ts';
+import { breakBetween, cutOff, differenceFrom, parseAuditRecord, sealRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditRecord, AuditVerdict } from '#automate/ledger/audit-log.ts';
 import type { SeenRecords } from '#automate/ledger/audit-reading.ts';
 import { storedHead } from '../audit-head.ts';
@@ -25,7 +25,7 @@ interface Origin {
 /** Appends an entry. The transaction must hold the lock of the log. */
 export function* append(entry: AuditEntry, { instance, epoch, now, after }: Origin): Work<AuditHead> {
   const time = new Date(now).toISOString();
-  const { line, head } = seal(entry, { time, store: instance, opening: epoch, after });
+  const { line, head } = sealRecord(entry, { time, store: instance, opening: epoch, after });
   const { type, account = null, policy = null } = entry;
   const { sequence, hash } = head;
   yield* run(APPEND, `${sequence}:${hash}`, sequence, now, type, account, policy, line, hash);
@@ -46,7 +46,7 @@ export function* verifyTable({ known, after }: SeenRecords = {}): Work<AuditVerd
   for (let last = 0; ;) {
     const rows = yield* all(NEXT, last);
     for (const row of rows) {
-      const record = parseRecord(String(row['record']));
+      const record = parseAuditRecord(String(row['record']));
       if (typeof record === 'string') return verdict(record);
       const problem = breakBetween(before, record) ?? differenceOf(row, record) ?? differenceFrom(known, record);
       if (problem !== undefined) return verdict(problem);

@@ -8,7 +8,7 @@ import {
   begin,
   breaker,
   drained,
-  judge,
+  judgeStep,
   lift,
   nextSizes,
   reopen,
@@ -44,7 +44,7 @@ function simulate(options: { readonly entries: number; readonly until: number; s
     const last = steps.at(-1);
     if (last !== undefined && campaign.state === 'settling') {
       const good = options.succeeds(last.at);
-      campaign = judge(
+      campaign = judgeStep(
         campaign,
         { verified: good ? last.count : 0, failed: good ? 0 : last.count, undecided: 0 },
         RAMP,
@@ -122,7 +122,7 @@ test.each([
     if (out !== undefined && campaign.state === 'settling') {
       const good = out.at >= repairedAt;
       const results = { verified: good ? out.count : 0, failed: good ? 0 : out.count, undecided: 0 };
-      const next = judge(campaign, results, RAMP, at);
+      const next = judgeStep(campaign, results, RAMP, at);
       if (next !== campaign && !good) left += out.count;
       campaign = next;
     }
@@ -160,7 +160,7 @@ function out(over: Partial<Campaign> = {}): Campaign {
 }
 
 function judged(campaign: Campaign, results: Partial<StepResults>, ramp: Growth = RAMP): Campaign {
-  return judge(campaign, { verified: 0, failed: 0, undecided: 0, ...results }, ramp, NOW);
+  return judgeStep(campaign, { verified: 0, failed: 0, undecided: 0, ...results }, ramp, NOW);
 }
 
 /** Builds results of these numbers, successes first. */
@@ -277,9 +277,9 @@ describe('judge: how', () => {
     const ramp: Growth = { start: 1, factor: 3, max: 500, settle: 5 * MINUTE, breaker: [MINUTE] };
     const canary = { ...begun(), state: 'settling' as const, sentAt: NOW, until: NOW };
     const failed: StepResults = { verified: 0, failed: 1, undecided: 0 };
-    const halted = judge(canary, failed, ramp, NOW);
+    const halted = judgeStep(canary, failed, ramp, NOW);
     expect(halted).toMatchObject({ state: 'halted', until: NOW + MINUTE });
-    expect(judge({ ...canary, halts: 1 }, failed, ramp, NOW)).toMatchObject({ state: 'audit' });
+    expect(judgeStep({ ...canary, halts: 1 }, failed, ramp, NOW)).toMatchObject({ state: 'audit' });
   });
 
   test.each([
@@ -409,7 +409,7 @@ describe('in any order of events', () => {
           now += passed;
           const before = campaign;
           if (event.what === 'sent') campaign = sent(campaign, { ...event, now, ramp });
-          else if (event.what === 'judge') campaign = judge(campaign, event.results, ramp, now);
+          else if (event.what === 'judge') campaign = judgeStep(campaign, event.results, ramp, now);
           else if (event.what === 'reopen') campaign = reopen(campaign, now);
           else campaign = { lift, drained }[event.what](campaign);
 
@@ -455,7 +455,7 @@ describe('in any order of events', () => {
           const { size } = campaign;
           campaign = sent(campaign, { count: size, now, horizonMs: 0, ramp });
           now = campaign.until!;
-          campaign = judge(campaign, { verified: size, failed: 0, undecided: 0 }, ramp, now);
+          campaign = judgeStep(campaign, { verified: size, failed: 0, undecided: 0 }, ramp, now);
         }
         // At most 15 of the last 50 may fail without a halt. The next step is half as large. A canary halts at once.
         const { size } = campaign;
@@ -464,7 +464,7 @@ describe('in any order of events', () => {
         let step = 0;
         for (const { wait, share, decided } of looks) {
           now += wait;
-          campaign = judge(
+          campaign = judgeStep(
             campaign,
             { verified: 0, failed: decided ? step : 0, undecided: decided ? 0 : step },
             ramp,

@@ -27,7 +27,7 @@ import {
 import { incompleteRead, filterMismatch, implausibleData, where } from '#automate/guardrails/read-guards.ts';
 import { confirmation, knownBudget, raiseLimits, surge } from '#automate/guardrails/budget-guards.ts';
 import type {
-  AccountFacts,
+  QuotaFacts,
   AuthorityFacts,
   OutcomeFacts,
   Candidate,
@@ -409,7 +409,7 @@ describe('quota', () => {
     [{ refusedAt: NOW, action: 'budget.raise', recentArrivals: { all: 1, quota: 1 } }, undefined],
     [{ recentArrivals: { all: 10, quota: 2 } }, undefined],
     [{ recentArrivals: { all: 10, quota: 3 } }, /^3 of 10 runs that failed in the last 15 minutes failed with 429$/],
-  ] as [Partial<AccountFacts>, RegExp | undefined][])('%o', (over, reason) => {
+  ] as [Partial<QuotaFacts>, RegExp | undefined][])('%o', (over, reason) => {
     const said = quota({
       action: 'workflow-dlq.resume',
       recentArrivals: { all: 0, quota: 0 },

@@ -3,7 +3,7 @@ import { appendFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { seal } from '#automate/ledger/audit-chain.ts';
+import { sealRecord } from '#automate/ledger/audit-chain.ts';
 import type { AuditEntry, AuditHead, AuditRecord } from '#automate/ledger/audit-log.ts';
 import { segmentPathOf } from '#automate/ledger/audit-reader.ts';
 import { AuditCursorError, type AuditQuery } from '#automate/ledger/audit-reading.ts';
@@ -22,7 +22,7 @@ function logOf(files: readonly (readonly AuditEntry[])[]): string {
     for (const entry of entries) {
       const sequence: number = (after?.sequence ?? 0) + 1;
       const time = new Date(START + sequence * 60_000).toISOString();
-      const sealed = seal(entry, { time, store: 's', opening: 1, after });
+      const sealed = sealRecord(entry, { time, store: 's', opening: 1, after });
       lines.push(`${sealed.line}\n`);
       after = sealed.head;
     }

@@ -3,7 +3,7 @@ import type { Plan, Proposal } from '#foundation/domain/plan.ts';
 import { sent } from '../../guardrails/campaign.ts';
 import { overruledSettle } from '../../policies/overrule.ts';
 import { isResume, type Policy, type ResumePolicy } from '../../policies/policy.ts';
-import { currentCampaign, groupKey, hadNoEffect, stepOf } from '../decide/campaigns.ts';
+import { currentCampaign, groupKey, hadNoEffect, stepExtent } from '../decide/campaigns.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 
 /**
@@ -40,7 +40,7 @@ export class GroupStep {
       if (campaign === undefined || !isResume(policy)) return;
       await ledger.changeCampaign(campaign, (present, acts) => {
         if (present?.id !== campaign.id || acts.every(hadNoEffect)) return undefined;
-        return sent(present, { ...stepOf(acts), now: clock.now(), ramp: policy.ramp });
+        return sent(present, { ...stepExtent(acts), now: clock.now(), ramp: policy.ramp });
       });
     } finally {
       inStep.delete(this.#key);

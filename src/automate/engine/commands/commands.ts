@@ -10,7 +10,7 @@ import { announceApprovals } from '../run/report.ts';
 import { overruleSettle } from '../settle/campaigns.ts';
 import { stillShows } from '../run/grants.ts';
 import { makePlan, UNDONE, wouldAct } from './make-plan.ts';
-import { boundsOf, type RunDeps, type RunOptions } from '../run/run-policy.ts';
+import { boundsOf, type RunDeps, type PolicyRunOptions } from '../run/run-policy.ts';
 import type { RunResult } from '../run/run-result.ts';
 import { haltKey } from '../../ledger/shown-group.ts';
 
@@ -19,9 +19,9 @@ const MANUAL_APPROVED_FOR_MS = 7 * 86_400_000;
 /** Milliseconds during which an approved raise can be sent. */
 const RAISE_APPROVED_FOR_MS = 3_600_000;
 
-export interface CommandDeps extends RunDeps {
+export interface EngineCommandDeps extends RunDeps {
   /** Runs a policy in its turn: runs of one policy never overlap. */
-  inTurn(policy: Policy, options: RunOptions): Promise<RunResult>;
+  inTurn(policy: Policy, options: PolicyRunOptions): Promise<RunResult>;
   runSoon(policy: string): void;
   /** Resolves the outcomes of earlier actions, and judges the steps that are due. */
   settle(signal: AbortSignal): Promise<void>;
@@ -30,7 +30,7 @@ export interface CommandDeps extends RunDeps {
 export async function planPolicy(
   name: string,
   request: PlanRequest,
-  deps: CommandDeps,
+  deps: EngineCommandDeps,
   signal: AbortSignal,
 ): Promise<Planned> {
   signal.throwIfAborted();
@@ -42,7 +42,12 @@ export async function planPolicy(
  * Applies the actions of a plan that are still valid. Everything is listed and checked again, so the plan can only
  * shrink. The run stores the decision right before its first request: a plan that is held stays as it is.
  */
-export async function applyPlan(id: string, person: Person, deps: CommandDeps, signal: AbortSignal): Promise<Applied> {
+export async function applyPlan(
+  id: string,
+  person: Person,
+  deps: EngineCommandDeps,
+  signal: AbortSignal,
+): Promise<Applied> {
   const stored = await usable(id, UNDONE, deps);
   if ('ok' in stored) return stored;
   const found = policyOf(stored, deps);
@@ -80,7 +85,7 @@ export async function applyPlan(id: string, person: Person, deps: CommandDeps, s
 }
 
 /** Approves a plan. The policy's own runs do its actions when no guard holds them, the first of them at once. */
-export async function approvePlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
+export async function approvePlan(id: string, person: Person, deps: EngineCommandDeps): Promise<Decided> {
   const stored = await usable(id, ['draft', 'pending'], deps);
   if ('ok' in stored) return stored;
   const policy = policyOf(stored, deps);
@@ -104,7 +109,7 @@ export async function approvePlan(id: string, person: Person, deps: CommandDeps)
 /** Returns a plan as it is stored now. */
 async function present(
   stored: StoredPlan,
-  { ledger, clock }: Pick<CommandDeps, 'ledger' | 'clock'>,
+  { ledger, clock }: Pick<EngineCommandDeps, 'ledger' | 'clock'>,
 ): Promise<StoredPlan> {
   return (await ledger.storedPlan(stored.plan.id, clock.now())) ?? stored;
 }
@@ -112,7 +117,7 @@ async function present(
 /**
  * Decision for an approval. An approved amount expires early: the longer it waits, the likelier another budget was set.
  */
-function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: CommandDeps) {
+function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: EngineCommandDeps) {
   const at = clock.now();
   const approval = { state: 'approved' as const, at, ...person };
   if (plan.action === 'budget.raise') {
@@ -122,7 +127,7 @@ function approvalOf({ plan, expiresAt }: StoredPlan, person: Person, { clock }: 
 }
 
 /** Rejects a plan, or takes its approval back: after the request in flight, nothing more is sent for it. */
-export async function rejectPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
+export async function rejectPlan(id: string, person: Person, deps: EngineCommandDeps): Promise<Decided> {
   const stored = await usable(id, UNDONE, deps);
   if ('ok' in stored) return stored;
   const { policy } = stored.plan;
@@ -136,7 +141,7 @@ export async function rejectPlan(id: string, person: Person, deps: CommandDeps):
 }
 
 /** Lifts halts together with pauses: the scope is `group/POLICY/GROUP` or a policy. */
-export async function liftHalts(scope: string | undefined, deps: CommandDeps): Promise<number> {
+export async function liftHalts(scope: string | undefined, deps: EngineCommandDeps): Promise<number> {
   return deps.verdicts.run(async () => {
     let lifted = 0;
     for (const campaign of await deps.ledger.campaigns()) {
@@ -151,7 +156,7 @@ export async function liftHalts(scope: string | undefined, deps: CommandDeps): P
   });
 }
 
-function policyWith(name: string, overruled: PlanRequest['overrule'], deps: CommandDeps): Policy | Refusal {
+function policyWith(name: string, overruled: PlanRequest['overrule'], deps: EngineCommandDeps): Policy | Refusal {
   const policy = deps.policies.find((one) => one.name === name);
   if (policy === undefined) {
     const names = deps.policies.map((one) => one.name);
@@ -163,14 +168,14 @@ function policyWith(name: string, overruled: PlanRequest['overrule'], deps: Comm
 }
 
 /** Policy of a stored plan: of the configuration, or of the manual plan itself. */
-function policyOf({ plan }: StoredPlan, deps: CommandDeps): Policy | Refusal {
+function policyOf({ plan }: StoredPlan, deps: EngineCommandDeps): Policy | Refusal {
   const { manual } = plan;
   if (manual === undefined) return policyWith(plan.policy, plan.overruled, deps);
   const policy = deps.manual.policyOf({ ...plan, manual });
   return typeof policy === 'string' ? { ok: false, code: 'expired', message: `Plan ${plan.id}: ${policy}.` } : policy;
 }
 
-function modeMessage(policy: Policy, { authority }: CommandDeps): string {
+function modeMessage(policy: Policy, { authority }: EngineCommandDeps): string {
   const { mode, reducedBy = '' } = authority.mode(policy);
   return policy.manual === undefined
     ? `Policy ${policy.name} is in mode ${mode}: its plans cannot be applied. Change its mode first.`
@@ -187,7 +192,7 @@ function again({ policy, manual }: Plan): string {
 export async function usable(
   id: string,
   states: readonly StoredPlan['state'][],
-  deps: CommandDeps,
+  deps: EngineCommandDeps,
 ): Promise<StoredPlan | Refusal> {
   const stored = await deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
@@ -198,7 +203,7 @@ export async function usable(
 }
 
 /** Refusal of a plan that someone else has decided since it was read. */
-export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: CommandDeps): Promise<Refusal> {
+export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: EngineCommandDeps): Promise<Refusal> {
   return decided(await present(stored, { ledger, clock }));
 }
 

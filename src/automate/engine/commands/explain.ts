@@ -31,7 +31,7 @@ const SELECT_KEYS: Readonly<Record<string, string>> = {
   toDate: 'failedBefore',
 };
 
-export async function explain(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
+export async function explainId(id: string, deps: RunDeps, signal: AbortSignal): Promise<Explained | Refusal> {
   const found = await lookUp(id, deps, signal);
   if (found !== undefined && 'code' in found) return found;
   const actions = await actionsOn(id, found?.subject, deps);

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../../ledger/commands.ts';
-import { decided, decidedMeanwhile, usable, type CommandDeps } from './commands.ts';
+import { decided, decidedMeanwhile, usable, type EngineCommandDeps } from './commands.ts';
 import { makePlan } from './make-plan.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
@@ -11,7 +11,11 @@ const ID_LENGTH = 10;
 const MOST_DEAD_LETTERS = 10_000;
 
 /** Makes and saves the plan of a selection; never acts. */
-export async function planManually(request: ManualRequest, deps: CommandDeps, signal: AbortSignal): Promise<Planned> {
+export async function planManually(
+  request: ManualRequest,
+  deps: EngineCommandDeps,
+  signal: AbortSignal,
+): Promise<Planned> {
   signal.throwIfAborted();
   const { by, reason, overrule } = request;
   const at = deps.clock.now();
@@ -35,7 +39,7 @@ export async function planManually(request: ManualRequest, deps: CommandDeps, si
 }
 
 /** Returns an id that no decided plan has: the clock may have been set back to the time of one. */
-async function freeId(content: string, at: number, { ledger }: CommandDeps): Promise<string> {
+async function freeId(content: string, at: number, { ledger }: EngineCommandDeps): Promise<string> {
   for (let attempt = 0; ; attempt++) {
     const id = hash('sha256', attempt === 0 ? content : `${content} ${attempt}`, 'hex').slice(0, ID_LENGTH);
     const known = await ledger.storedPlan(id, at);
@@ -44,7 +48,7 @@ async function freeId(content: string, at: number, { ledger }: CommandDeps): Pro
 }
 
 /** Cancels a manual plan: after the request in flight, nothing more is sent. */
-export async function cancelPlan(id: string, person: Person, deps: CommandDeps): Promise<Decided> {
+export async function cancelPlan(id: string, person: Person, deps: EngineCommandDeps): Promise<Decided> {
   const stored = await usable(id, ['draft', 'approved', 'applied'], deps);
   if ('ok' in stored) return stored;
   const { plan } = stored;
@@ -76,11 +80,11 @@ export function selectedAccount({ account }: Pick<Selection, 'account'>, known: 
   return only !== undefined && known.length === 1 ? only : bad(`the selection needs an account: ${known.join(', ')}`);
 }
 
-function isRun(id: string, account: string, { board }: CommandDeps): boolean {
+function isRun(id: string, account: string, { board }: EngineCommandDeps): boolean {
   return board.latest(account, 'workflowDlq')?.rows.some(({ dlqId }) => dlqId === id) === true;
 }
 
-async function messageIds(account: string, { ledger }: CommandDeps): Promise<ReadonlySet<string>> {
+async function messageIds(account: string, { ledger }: EngineCommandDeps): Promise<ReadonlySet<string>> {
   const deadLetters = await ledger.deadLetters(account, MOST_DEAD_LETTERS);
   return new Set(deadLetters.map(({ dlqId }) => dlqId));
 }
@@ -89,7 +93,7 @@ async function messageIds(account: string, { ledger }: CommandDeps): Promise<Rea
 async function otherQueue(
   { action, ids = [], queue }: Selection,
   account: string,
-  deps: CommandDeps,
+  deps: EngineCommandDeps,
 ): Promise<Refusal | undefined> {
   if (ids.length === 0) return undefined;
   const messages = await messageIds(account, deps);
@@ -113,7 +117,7 @@ async function otherQueue(
 }
 
 /** Refusal of ids that do not exist in the DLQ. Names another account that has the first. */
-async function unknownIds(ids: readonly string[], account: string, deps: CommandDeps): Promise<Refusal> {
+async function unknownIds(ids: readonly string[], account: string, deps: EngineCommandDeps): Promise<Refusal> {
   const [first = ''] = ids;
   const others = deps.actions.accounts.filter((name) => name !== account);
   const known = await Promise.all(

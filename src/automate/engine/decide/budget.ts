@@ -9,16 +9,16 @@ import { monthOf, startOfMonth } from '#foundation/domain/utc-month.ts';
 import type { RaiseFacts } from '../../guardrails/guard.ts';
 import type { BudgetFacts, KnownBudget } from '#foundation/domain/known-budget.ts';
 import type { BudgetPolicy } from '../../policies/policy.ts';
-import type { Readings } from '../../ledger/runs.ts';
+import type { AgreeingReadings } from '../../ledger/runs.ts';
 import { guardsAt } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { capsOf, withinCaps } from './caps.ts';
-import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const MAX_BUDGET_USD = 10_000;
 
 export async function decideBudget(policy: BudgetPolicy, context: PlanContext, deps: EngineParts): Promise<Decision> {
-  const draft = new Draft(policy, context);
+  const draft = new PlanDraft(policy, context);
   const now = deps.clock.now();
   const { spend, known, doubt } = await deps.facts.budget(policy.account);
   if (known !== undefined) draft.notes.push(knowledge(known, now));
@@ -93,14 +93,18 @@ function apartOf(policy: BudgetPolicy, { hoursLeft = Infinity }: BudgetFacts): n
 }
 
 /** Series of readings after this one: all in one month, each far enough from the previous one. */
-function counted(before: Readings | undefined, at: number, apart: number): Readings {
+function counted(before: AgreeingReadings | undefined, at: number, apart: number): AgreeingReadings {
   if (before === undefined || monthOf(before.since) !== monthOf(at)) return { since: at, last: at, readings: 1 };
   if (at - before.last < apart) return before;
   return { since: before.since, last: at, readings: before.readings + 1 };
 }
 
 /** Returns the readings so far, if more are required. */
-function unconfirmed(policy: BudgetPolicy, { readings, last }: Readings, apart: number): RaiseFacts['unconfirmed'] {
+function unconfirmed(
+  policy: BudgetPolicy,
+  { readings, last }: AgreeingReadings,
+  apart: number,
+): RaiseFacts['unconfirmed'] {
   const { readings: needed } = policy.action.confirm;
   if (readings >= needed) return undefined;
   const until = last + apart * (needed - readings);

@@ -53,12 +53,12 @@ export function groupKey({ policy, group }: Pick<Campaign, 'policy' | 'group'>):
 /** Returns a campaign with an overruled `ramp.settle` for its current step. @param acts actions of the step */
 export function settlingFor(campaign: Campaign, acts: readonly ActionRecord[], { ramp }: ResumePolicy): Campaign {
   if (campaign.state !== 'settling') return campaign;
-  const { horizonMs } = stepOf(acts);
+  const { horizonMs } = stepExtent(acts);
   return retimed({ ...campaign, settle: ramp.settle }, { horizonMs, ramp });
 }
 
 /** Number of actions of a step, and the longest time that their retries may take. */
-export function stepOf(acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
+export function stepExtent(acts: readonly ActionRecord[]): { readonly count: number; readonly horizonMs: number } {
   const horizons = acts.map(({ proposal }) => retryHorizon((proposal as ResumeProposal).retries));
   return { count: acts.length, horizonMs: Math.max(0, ...horizons) };
 }

@@ -7,7 +7,7 @@ import type { CapScope } from '../../ledger/usage.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 import { guardsAt } from '../guard/checks.ts';
-import type { Draft } from './plan-draft.ts';
+import type { PlanDraft } from './plan-draft.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -113,7 +113,7 @@ function lengthOf({ windowMs, marginMs = 0 }: CapLimit): number {
 export function withinCaps<P extends Proposal>(
   policy: Policy,
   allowed: readonly P[],
-  { draft, caps }: { readonly draft: Draft; readonly caps: readonly PlanCap[] },
+  { draft, caps }: { readonly draft: PlanDraft; readonly caps: readonly PlanCap[] },
   { guards }: Pick<EngineDeps, 'guards'>,
 ): readonly P[] {
   const items = allowed.reduce((sum, { items }) => sum + items, 0);

@@ -6,7 +6,7 @@ import type { MessageDeletePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { capsOf, withinCaps } from './caps.ts';
 import { allowedBy } from './guarded-entries.ts';
-import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 
 /** Maximum number of dead letters in one run: old ones that no policy deletes must not hide the new ones. */
 const MAX_DEAD_LETTERS = 10_000;
@@ -17,7 +17,7 @@ export async function decideDeadLetters(
   deps: EngineParts,
 ): Promise<Decision> {
   const { account } = policy;
-  const draft = new Draft(policy, context);
+  const draft = new PlanDraft(policy, context);
   const now = deps.clock.now();
   draft.notes.push('No operation lists these messages: their ids come from failure callbacks.');
   const deadLetters = await deps.ledger.deadLetters(account, MAX_DEAD_LETTERS);
@@ -64,7 +64,7 @@ export async function decideDeadLetters(
 function select(
   policy: MessageDeletePolicy,
   deadLetters: readonly DeadLetter[],
-  { now, draft }: { readonly now: number; readonly draft: Draft },
+  { now, draft }: { readonly now: number; readonly draft: PlanDraft },
 ): { readonly matched: readonly DeadLetter[]; readonly errors: number } {
   let errors = 0;
   const matched = deadLetters.filter((deadLetter) => {

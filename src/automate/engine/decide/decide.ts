@@ -11,7 +11,7 @@ import { decideDeadLetters } from './dead-letters.ts';
 import { decidePrune } from './prune.ts';
 import { decideWorkflowDlq } from './workflow-dlq.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
-import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 
 /**
  * Decides by the action's type. The casts are needed, since a switch over a nested member does not narrow the union.
@@ -31,6 +31,6 @@ export async function decide(policy: Policy, context: PlanContext, deps: EngineP
 }
 
 /** Decision without a read: an earlier guard has already denied the run. */
-export function unread(policy: Policy, context: PlanContext): Decision {
-  return new Draft(policy, context).finish({});
+export function unreadPlan(policy: Policy, context: PlanContext): Decision {
+  return new PlanDraft(policy, context).finish({});
 }

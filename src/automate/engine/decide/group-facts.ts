@@ -2,7 +2,7 @@
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { isResume, type WorkflowDlqPolicy } from '../../policies/policy.ts';
-import type { AccountFacts, Arrivals, GroupFacts } from '../../guardrails/guard.ts';
+import type { QuotaFacts, Arrivals, GroupFacts } from '../../guardrails/guard.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -49,7 +49,7 @@ export class Population {
   }
 
   /** Failures of the last 15 minutes, with those of the newer half. */
-  recent(): AccountFacts['recentArrivals'] {
+  recent(): QuotaFacts['recentArrivals'] {
     return { ...this.#arrivalsIn(ACCOUNT_ARRIVALS_MS), newer: this.#arrivalsIn(ACCOUNT_ARRIVALS_MS / 2) };
   }
 

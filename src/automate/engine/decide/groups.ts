@@ -19,7 +19,7 @@ import { currentCampaign, settlingFor, type KnownCampaigns } from './campaigns.t
 import { DELIVERIES_MS, groupOf, hostOfGroup, type Population } from './group-facts.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 import { guardsAt } from '../guard/checks.ts';
-import type { Draft } from './plan-draft.ts';
+import type { PlanDraft } from './plan-draft.ts';
 
 export type RunProposal = ResumeProposal | WorkflowDeleteProposal;
 
@@ -27,7 +27,7 @@ interface Choosing {
   readonly population: Population;
   readonly campaigns: KnownCampaigns;
   readonly now: number;
-  readonly draft: Draft;
+  readonly draft: PlanDraft;
   readonly propose: (candidate: Candidate) => RunProposal;
 }
 
@@ -80,7 +80,7 @@ export function chooseByGroup(
 
 /** Returns the campaign of a group as an overruled `ramp.settle` changes it. */
 function campaignIn(
-  { context: { overruled, assumesJudged } }: Draft,
+  { context: { overruled, assumesJudged } }: PlanDraft,
   policy: ResumePolicy,
   { found, acts, now }: { readonly found: Campaign; readonly acts: readonly ActionRecord[]; readonly now: number },
 ): Campaign {

@@ -4,7 +4,7 @@ import type { Candidate, EntryRules, GuardedEntry } from '../../guardrails/guard
 import { isResume, type MessageDeletePolicy, type WorkflowDlqPolicy } from '../../policies/policy.ts';
 import type { EngineDeps } from '../facts/engine-deps.ts';
 import { firstDenial, guardsAt } from '../guard/checks.ts';
-import type { Decision, Draft } from './plan-draft.ts';
+import type { Decision, PlanDraft } from './plan-draft.ts';
 
 type EntryPolicy = WorkflowDlqPolicy | MessageDeletePolicy;
 
@@ -29,7 +29,7 @@ export function graceOf({ action }: EntryPolicy): number {
 export function allowedBy<E extends GuardedEntry>(
   policy: EntryPolicy,
   { candidates, entries, errors, population, read }: Matched<E>,
-  { draft, now }: { readonly draft: Draft; readonly now: number },
+  { draft, now }: { readonly draft: PlanDraft; readonly now: number },
   deps: Pick<EngineDeps, 'guards' | 'settings'>,
 ): readonly Candidate<E>[] | Decision {
   const misjudged = firstDenial(guardsAt(deps.guards, 'evaluated'), { entries, errors });
@@ -54,7 +54,7 @@ export function allowedBy<E extends GuardedEntry>(
 function allow<E extends GuardedEntry>(
   policy: EntryPolicy,
   candidates: readonly Candidate<E>[],
-  { draft, now }: { readonly draft: Draft; readonly now: number },
+  { draft, now }: { readonly draft: PlanDraft; readonly now: number },
   deps: Pick<EngineDeps, 'guards' | 'settings'>,
 ): readonly Candidate<E>[] {
   const rules: EntryRules = {

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { manualPlanId } from '#foundation/domain/manual-plan.ts';
 import type { Denial, Plan, PlanState, PolicyMode, Proposal, Trigger } from '#foundation/domain/plan.ts';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { Readings } from '../../ledger/runs.ts';
+import type { AgreeingReadings } from '../../ledger/runs.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { selectionOf, type PruneBound } from './prune-grant.ts';
+import { filterText, type PruneBound } from './prune-grant.ts';
 
 /** Input of a decision, before anything is read. */
 export interface PlanContext {
@@ -44,7 +44,7 @@ export interface Decision {
    * Series of readings that met the condition of a policy without entries, if this run changed it; `none` if the
    * condition was not met.
    */
-  readonly readings?: Readings | 'none';
+  readonly readings?: AgreeingReadings | 'none';
 }
 
 /**
@@ -112,7 +112,7 @@ export function deferredOf(allowed: Iterable<Proposal>, chosen: readonly Proposa
   return deferred.length === 0 ? undefined : deferred;
 }
 
-export class Draft {
+export class PlanDraft {
   readonly tally: Tally;
   readonly checks: { guard: string; passed: boolean; reason: string }[] = [];
   readonly notes: string[] = [];
@@ -203,7 +203,7 @@ function hashOf(
   for (const target of [...targets].sort()) hash.update(`\0${target}`);
   for (const act of chosen) {
     if (act.action === 'budget.raise') hash.update(`\0${act.fromUsd}\0${act.toUsd}`);
-    if (act.action === 'message-dlq.prune') hash.update(`\0${act.items}\0${selectionOf(act.filter)}`);
+    if (act.action === 'message-dlq.prune') hash.update(`\0${act.items}\0${filterText(act.filter)}`);
   }
   return hash.digest('hex');
 }

@@ -27,12 +27,12 @@ export function isWithinShown({ chosen }: Plan, policy: PrunePolicy, now: number
   return chosen.every(
     (page) =>
       page.action !== 'message-dlq.prune' ||
-      (selectionOf(page.filter) === selectionOf(asked) &&
+      (filterText(page.filter) === filterText(asked) &&
         (asked.fromDate ?? -Infinity) >= (page.filter.fromDate ?? -Infinity)),
   );
 }
 
 /** Filter without its times, as text. */
-export function selectionOf({ toDate: _toDate, fromDate: _fromDate, ...selection }: PruneFilter): string {
+export function filterText({ toDate: _toDate, fromDate: _fromDate, ...selection }: PruneFilter): string {
   return JSON.stringify(Object.entries(selection).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -6,12 +6,12 @@ import type { PruneProposal } from '#foundation/domain/plan.ts';
 import type { PrunePolicy } from '../../policies/policy.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 import { capsOf, withinCaps } from './caps.ts';
-import { Draft, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, type Decision, type PlanContext } from './plan-draft.ts';
 
 const PAGE = 100;
 
 export async function decidePrune(policy: PrunePolicy, context: PlanContext, deps: EngineParts): Promise<Decision> {
-  const draft = new Draft(policy, context);
+  const draft = new PlanDraft(policy, context);
   const asked = policy.filter(context.at);
   const filter = { ...asked, toDate: Math.min(asked.toDate, context.prune?.notAfter ?? Infinity) };
   const known = deps.facts.dlqMessages(policy.account);

@@ -16,7 +16,7 @@ import { groupOf, Population } from './group-facts.ts';
 import { chooseByGroup, type RunProposal } from './groups.ts';
 import { allowedBy, graceOf } from './guarded-entries.ts';
 import { owners } from './owners.ts';
-import { Draft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
+import { PlanDraft, deferredOf, type Decision, type PlanContext } from './plan-draft.ts';
 import { Returns } from './returns.ts';
 
 const NO_MATCHES: ReadonlyMap<string, number> = new Map();
@@ -28,7 +28,7 @@ export async function decideWorkflowDlq(
   deps: EngineParts,
 ): Promise<Decision> {
   const { account } = policy;
-  const draft = new Draft(policy, context);
+  const draft = new PlanDraft(policy, context);
   const filter = policy.filter(context.at);
   const listing = await deps.actions.list(account, filter, context.signal);
   const now = deps.clock.now();
@@ -108,7 +108,7 @@ export async function decideWorkflowDlq(
 }
 
 /** Notes the entries of a manual resume that a policy would leave: the selection alone decides, without a `where`. */
-function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Candidate[], draft: Draft): void {
+function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Candidate[], draft: PlanDraft): void {
   if (manual === undefined || action.type !== 'workflow-dlq.resume') return;
   const others = allowed.filter(({ entry }) => causeOf(entry) !== 'transient').length;
   if (others === 0) return;
@@ -121,7 +121,7 @@ function noteCauses({ manual, action }: WorkflowDlqPolicy, allowed: readonly Can
 function noteOwners(
   policy: WorkflowDlqPolicy,
   allowed: readonly Candidate[],
-  { now, draft }: { readonly now: number; readonly draft: Draft },
+  { now, draft }: { readonly now: number; readonly draft: PlanDraft },
   deps: EngineParts,
 ): void {
   if (policy.manual === undefined) return;
@@ -146,7 +146,7 @@ function select(
     filter,
     now,
     draft,
-  }: Pick<Parameters<typeof evaluate>[2], 'filter'> & { readonly now: number; readonly draft: Draft },
+  }: Pick<Parameters<typeof evaluate>[2], 'filter'> & { readonly now: number; readonly draft: PlanDraft },
   deps: EngineParts,
 ): { readonly matched: readonly Candidate[]; readonly errors: number } {
   const known = new Map(listed.map((one) => [one.entry.dlqId, one]));

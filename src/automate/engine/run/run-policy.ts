@@ -7,7 +7,7 @@ import type { StoredPlan } from '../../ledger/plans.ts';
 import { execute } from '../act/execute.ts';
 import { mayNotSend, type PolicyRun } from '../act/sending.ts';
 import { absoluteAmount } from '../decide/budget.ts';
-import { decide, unread } from '../decide/decide.ts';
+import { decide, unreadPlan } from '../decide/decide.ts';
 import type { Decision, PlanContext } from '../decide/plan-draft.ts';
 import { pruneBound, type PruneBound } from '../decide/prune-grant.ts';
 import { policyScope } from '../guard/authority.ts';
@@ -24,7 +24,7 @@ export interface RunDeps extends EngineParts {
   readonly manual: ManualPlans;
 }
 
-export interface RunOptions {
+export interface PolicyRunOptions {
   readonly trigger: Trigger;
   /** Plan that an operator applies: its targets, and its overruled limits. */
   readonly applied?: {
@@ -41,11 +41,11 @@ export interface RunOptions {
 }
 
 /** Returns true if a stop ends the run before it has done anything: the next engine decides. Operators get a result. */
-function isCalledOff({ signal, applied }: RunOptions): boolean {
+function isCalledOff({ signal, applied }: PolicyRunOptions): boolean {
   return isStopped(signal) && applied === undefined;
 }
 
-export async function runPolicy(policy: Policy, options: RunOptions, deps: RunDeps): Promise<RunResult> {
+export async function runPolicy(policy: Policy, options: PolicyRunOptions, deps: RunDeps): Promise<RunResult> {
   if (isCalledOff(options)) return skipped();
   await hearClock(policy.account, deps, options.signal);
   const at = deps.clock.now();
@@ -104,11 +104,11 @@ interface Decided {
   readonly approval?: readonly [string, ...string[]];
 }
 
-async function decideRun(policy: Policy, at: number, options: RunOptions, deps: RunDeps): Promise<Decided> {
+async function decideRun(policy: Policy, at: number, options: PolicyRunOptions, deps: RunDeps): Promise<Decided> {
   const { trigger, signal } = options;
   const applied = options.applied ?? (policy.manual && (await appliedOf(policy, deps)));
   const context = await contextOf(policy, { at, trigger, signal }, deps);
-  if (context.stopped !== undefined) return { decision: unread(policy, context), isApproved: false };
+  if (context.stopped !== undefined) return { decision: unreadPlan(policy, context), isApproved: false };
   const granted = async () => grantOf(policy, await deps.ledger.storedPlans(['approved'], at), at);
   if (applied !== undefined) {
     const { plan, lasts, targets, prune, overruled } = applied;
@@ -136,7 +136,7 @@ function named(decision: Decision, id: string): Decision {
 }
 
 /** Part of a manual plan that every run of its policy applies. */
-async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<NonNullable<RunOptions['applied']>> {
+async function appliedOf({ name }: Policy, { manual }: RunDeps): Promise<NonNullable<PolicyRunOptions['applied']>> {
   const stored = await manual.approved(name);
   const plan = manualPlanId(name) ?? name;
   if (stored === undefined) return { plan, lasts: false, targets: [], prune: { notAfter: 0, atMost: 0 } };
@@ -164,7 +164,7 @@ export async function contextOf(
 async function actOn(
   policy: Policy,
   run: Decided & { readonly id: number },
-  options: RunOptions,
+  options: PolicyRunOptions,
   deps: RunDeps,
 ): Promise<{ readonly result: RunResult; readonly pending?: string }> {
   const { decision, id, approval = [] } = run;
@@ -204,7 +204,7 @@ const NOTHING_SENT = { acted: 0, skipped: 0, failed: 0, unknown: 0, done: 0 };
 async function notAccepted(
   policy: Policy,
   run: PolicyRun,
-  { applied, signal }: RunOptions,
+  { applied, signal }: PolicyRunOptions,
   deps: RunDeps,
 ): Promise<Denial | undefined> {
   if (applied?.accept === undefined) return undefined;

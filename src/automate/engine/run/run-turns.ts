@@ -7,7 +7,7 @@ import type { StoredPlan } from '../../ledger/plans.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { grantOf } from './grants.ts';
 import { isAskedFirst, pendingTriggers, reviewHold } from './holds.ts';
-import { runPolicy, type RunDeps, type RunOptions } from './run-policy.ts';
+import { runPolicy, type RunDeps, type PolicyRunOptions } from './run-policy.ts';
 import type { RunResult } from './run-result.ts';
 
 /** Minimum milliseconds between two such runs of a policy. */
@@ -31,7 +31,7 @@ export class RunTurns {
   }
 
   /** Runs a policy after its earlier runs have ended. */
-  async take(policy: Policy, options: RunOptions): Promise<RunResult> {
+  async take(policy: Policy, options: PolicyRunOptions): Promise<RunResult> {
     return this.#turns.take(policy.name, async () => {
       const { clock } = this.#deps;
       this.#ranAt.set(policy.name, clock.monotonic());

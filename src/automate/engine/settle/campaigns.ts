@@ -1,9 +1,9 @@
 /** Verdicts on the steps of campaigns, and the end of campaigns without entries. */
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import { drained, judge, retimed, sent } from '../../guardrails/campaign.ts';
+import { drained, judgeStep, retimed, sent } from '../../guardrails/campaign.ts';
 import type { ActionOutcome, ActionRecord } from '../../ledger/intents.ts';
 import { isResume, type ResumePolicy } from '../../policies/policy.ts';
-import { groupKey, hadNoEffect, settlingFor, stepOf } from '../decide/campaigns.ts';
+import { groupKey, hadNoEffect, settlingFor, stepExtent } from '../decide/campaigns.ts';
 import { clockDenial } from '../guard/checks.ts';
 import type { EngineParts } from '../guard/engine-parts.ts';
 
@@ -70,7 +70,7 @@ function judged(
   if (campaign.state === 'ready') {
     // A crash happened between the last request and the end of the step.
     const left = acts.length > 0 && !acts.every(hadNoEffect);
-    return left ? sent(campaign, { ...stepOf(acts), now, ramp: policy.ramp }) : undefined;
+    return left ? sent(campaign, { ...stepExtent(acts), now, ramp: policy.ramp }) : undefined;
   }
   const results = { verified: 0, failed: 0, undecided: 0 };
   for (const { outcome } of acts) {
@@ -78,7 +78,7 @@ function judged(
     if (result !== undefined) results[result]++;
   }
   const ramp = { ...policy.ramp, breaker: breakerMs };
-  const after = judge(retimed(campaign, { ...stepOf(acts), ramp }), results, ramp, now);
+  const after = judgeStep(retimed(campaign, { ...stepExtent(acts), ramp }), results, ramp, now);
   return after === campaign ? undefined : after;
 }
 
