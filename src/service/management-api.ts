@@ -2,23 +2,18 @@
 import type { ManagementApi } from './api.ts';
 import { checkInteger } from './arguments.ts';
 import type { ApiConnection } from './connection.ts';
-import { operationNamed } from './operations.ts';
-import { callValues } from './operation-values.ts';
 import { parseOk } from './parse/publish-result.ts';
 import type { Drops } from './parse/reader.ts';
 import { parseSearchIndex } from './parse/search-index.ts';
 import { parseAccountStats, parseVectorStats } from './parse/statistics.ts';
-import { requestOf, type OperationRequest } from './request.ts';
+import { callRequest, type OperationRequest } from './request.ts';
 import type { WireNames } from './wire-names.ts';
 
 /** Range of the budget in US dollars per month. The wire's 0, which means unlimited, is never sent by the daemon. */
 const BUDGET = { min: 20, max: 10_000 };
 
 export function createManagementApi(connection: ApiConnection, names: WireNames): ManagementApi {
-  const request = (name: string, given: object): OperationRequest => {
-    const operation = operationNamed(name)!;
-    return requestOf(operation, callValues(operation, given), names);
-  };
+  const request = (name: string, given: object): OperationRequest => callRequest(name, given, names);
 
   return {
     async updateBudget(id, dollars, { signal }) {

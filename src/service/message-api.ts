@@ -2,8 +2,6 @@
 import type { DlqFilter, FlowControl, MessageApi, NonEmpty, Page, ResumeOverrides } from './api.ts';
 import { checkInteger, checkMembers } from './arguments.ts';
 import type { ApiConnection, Parsed } from './connection.ts';
-import { operationNamed } from './operations.ts';
-import { callValues } from './operation-values.ts';
 import { parseFlowControl } from './parse/flow-control.ts';
 import { parseLogPage } from './parse/log-entry.ts';
 import { parsePublish } from './parse/publish-result.ts';
@@ -17,15 +15,12 @@ import {
   parseWorkflowDlqPage,
 } from './parse/workflow-dlq.ts';
 import { pathSegment } from './path.ts';
-import { requestOf, type OperationRequest } from './request.ts';
+import { callRequest, type OperationRequest } from './request.ts';
 import { InvalidRequestError } from './service-error.ts';
 import type { WireNames } from './wire-names.ts';
 
 export function createMessageApi(connection: ApiConnection, names: WireNames): MessageApi {
-  const request = (name: string, given: object): OperationRequest => {
-    const operation = operationNamed(name)!;
-    return requestOf(operation, callValues(operation, given), names);
-  };
+  const request = (name: string, given: object): OperationRequest => callRequest(name, given, names);
 
   return {
     async listUrlGroups({ signal }) {

@@ -1,8 +1,7 @@
 /** Requests of operations, from their values. */
-import { filterFault } from '#foundation/domain/filter-value.ts';
 import { checkHeaderValue, checkOneOf, checkUrl } from './arguments.ts';
-import type { Operation, OperationKey } from './operations.ts';
-import type { OperationValues } from './operation-values.ts';
+import { operationNamed, type Operation, type OperationKey } from './operations.ts';
+import { callValues, type OperationValues } from './operation-values.ts';
 import { destinationPath, pathSegment, shownDestination } from './path.ts';
 import { buildQuery, type QueryValue } from './query.ts';
 import { InvalidRequestError } from './service-error.ts';
@@ -43,6 +42,12 @@ export function requestOf(operation: Operation, values: OperationValues, names: 
   };
 }
 
+/** Returns the request of a call by the daemon itself. @throws {InvalidRequestError} */
+export function callRequest(name: string, given: object, names: WireNames): OperationRequest {
+  const operation = operationNamed(name)!;
+  return requestOf(operation, callValues(operation, given), names);
+}
+
 /** Ids of the entries on which a bulk operation acts; undefined if filters select them. */
 export function selectedIds(values: OperationValues): readonly string[] | undefined {
   return values['dlqIds'] as readonly string[] | undefined;
@@ -55,12 +60,6 @@ export function selectedIds(values: OperationValues): readonly string[] | undefi
 export function checkSelection({ name, bulk, keys }: Operation, values: OperationValues): void {
   if (bulk === undefined) return;
   const queried = Object.keys(values).filter((key) => keys[key]!.in === 'query');
-  // A cursor is opaque. Every other text of a bulk call limits what it acts on.
-  for (const key of queried.filter((one) => one !== 'cursor')) {
-    const faults = [values[key]].flat().map((value) => filterFault(valueText(value)));
-    const fault = faults.find((one) => one !== undefined);
-    if (fault !== undefined) throw new InvalidRequestError(name, `${key} ${fault}`);
-  }
   if (selectedIds(values) !== undefined) {
     const [ignored] = queried.filter((key) => key !== 'dlqIds');
     if (ignored === undefined) return;
