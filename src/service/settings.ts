@@ -94,6 +94,5 @@ export const clientSettings = z.strictObject({
   maxResponseBytes: defaulted('Maximum size of a response, in bytes.', integer(1_024), 33_554_432),
 });
 
-export type MessageApiSettings = z.output<typeof messageApiSettings>;
 export type WireSettings = z.output<typeof wireSettings>;
 export type ClientSettings = z.output<typeof clientSettings>;

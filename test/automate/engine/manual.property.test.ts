@@ -52,7 +52,7 @@ test('the same selection as a policy chooses the same entries', async () => {
       const select = given({ resource: 'workflow-dlq', anyLabel, ...others });
       const policy = { mode: 'approve', select, where: 'entry.dlqId != ""' };
       const w = world({ guards: GUARDS, policy });
-      for (const one of entries) w.dlq.add(given(one) as object);
+      for (const one of entries) w.dlq.add(given(one));
       const asPolicy = await w.engine.plan('resume-billing', { by: 'ann', keep: false }, NEVER);
       const selection: Selection = { action: 'resume', ...selected };
       const manual = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
@@ -164,7 +164,7 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
       fc.array(step, { minLength: 5, maxLength: 40 }),
       async (entries, steps) => {
         const w = world({ guards: GUARDS });
-        for (const one of entries) w.dlq.add(one as object);
+        for (const one of entries) w.dlq.add(one);
         const plans: string[] = [];
         const cancelled = new Map<string, number>();
         const returned = new Set<number>();

@@ -103,7 +103,7 @@ export function selectionOf(call: Call, action: ManualAction): Selection {
     ...((since ?? from) !== undefined && { fromDate: since ?? from }),
     ...(toDate !== undefined && { toDate }),
   };
-  return selection as Selection;
+  return selection;
 }
 
 function filtersOf(values: OptionValues): Readonly<Record<string, readonly (string | number)[]>> {
