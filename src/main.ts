@@ -2,7 +2,7 @@
  * Process: arguments, signals to one AbortController, exit code. Only a second signal ends the process here. Otherwise
  * the event loop empties and the process exits with `process.exitCode`.
  */
-import { runCli } from '#operate/cli/cli.ts';
+import { runCli } from '#cli/cli.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 
 /** Window for duplicates: one Ctrl-C may arrive twice, from the terminal's process group and from npm. */
@@ -114,7 +114,7 @@ const ended = runCli(process.argv.slice(2), io, {
     return runDaemon({ ...options, onHangup }, io, startApp);
   },
   async demo(options) {
-    const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
+    const { runDemo } = await import('#cli/commands/demo-program.ts');
     const { runUntilStopped, startApp } = await loadDaemon();
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },

@@ -3,11 +3,11 @@ import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DAEMON_OPTIONS } from '#operate/cli/daemon-option.ts';
-import { parseArguments } from '#operate/cli/arguments.ts';
-import { EXIT } from '#operate/cli/command.ts';
-import { ALL_COMMANDS, namedCommand } from '#operate/cli/help.ts';
-import { LIST_OPTIONS } from '#operate/cli/list-options.ts';
+import { DAEMON_OPTIONS } from '#cli/daemon-option.ts';
+import { parseArguments } from '#cli/arguments.ts';
+import { EXIT } from '#cli/command.ts';
+import { ALL_COMMANDS, namedCommand } from '#cli/help.ts';
+import { LIST_OPTIONS } from '#cli/list-options.ts';
 import { loadConfig, parseConfig } from '#config/load.ts';
 import { allKeys, keysOf } from '#config/schema-walk.ts';
 import { CANARY_OUTCOMES, CANARY_PHASES, CANARY_VERDICTS } from '#foundation/domain/canary.ts';
@@ -29,8 +29,8 @@ import {
   WORKFLOW_ENTRY,
 } from '#automate/policies/environments.ts';
 import { policySettings } from '#automate/policies/settings.ts';
-import { shellWords } from './operate/cli/shell-words.ts';
-import { opsd } from './operate/cli/terminal.ts';
+import { shellWords } from './cli/shell-words.ts';
+import { opsd } from './cli/terminal.ts';
 import { NOTIFICATION } from './operate/notifications/world.ts';
 import { RECORDS } from '../emulator/test/interface-names.ts';
 import { authority } from './support/certificates.ts';
@@ -500,7 +500,7 @@ test('the configuration of the demo is valid', () => {
       'x',
     ]),
   );
-  const loaded = loadConfig(join(ROOT, 'src/operate/cli/commands/demo.yaml'), {
+  const loaded = loadConfig(join(ROOT, 'src/cli/commands/demo.yaml'), {
     env: {
       ...env,
       OPSD_DEMO_URL: 'http://127.0.0.1:1',

@@ -12,7 +12,7 @@ import { configSettings } from '#config/settings.ts';
 import { ACTION_TYPES, POLICY_MODES, RUN_OUTCOMES, TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { METRIC_NAMES, labelNamesOf } from '#observe/catalog/catalog.ts';
 import { STORED_STATES } from '#operate/contract/plans.ts';
-import { COMMANDS } from '#operate/cli/index.ts';
+import { COMMANDS } from '#cli/index.ts';
 import { MIGRATIONS } from '#storage/schema.ts';
 
 const ROOT = join(import.meta.dirname, '..');

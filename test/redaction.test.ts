@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { errorText } from '#automate/actions/failed-call.ts';
-import { printable, textTable, writeData } from '#operate/cli/output.ts';
+import { printable, textTable, writeData } from '#cli/output.ts';
 import { statusError } from '#service/classify.ts';
 import { SourceText } from '#config/source-text.ts';
 import { formatProblems } from '#config/problem.ts';

@@ -1,7 +1,7 @@
 /** Options of an embedded service. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
-import type { ListenAddress } from '#foundation/platform/settings.ts';
+import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import type { AccountSeed } from './state/account-book.ts';
 import type { TimeMode } from './control/steerable-clock.ts';
 import type { Switches } from './state/switches.ts';

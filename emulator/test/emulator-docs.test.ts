@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { OptionSpec } from '../../src/operate/cli/command.ts';
-import { emulatorCommand } from '../../src/operate/cli/commands/emulator.ts';
+import type { OptionSpec } from '../../src/cli/command.ts';
+import { emulatorCommand } from '../../src/cli/commands/emulator.ts';
 import { controlRoutes } from '#emulator/control/control-routes.ts';
 import { SWITCH_VALUES } from '#emulator/state/switches.ts';
 import { systemClock } from '#foundation/platform/clock.ts';

@@ -8,7 +8,7 @@ import { packageVersion } from '#foundation/platform/package-version.ts';
 import { systemRandom } from '#foundation/platform/random.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { textLog } from '#foundation/platform/text-log.ts';
-import type { DirectDaemon, DirectNeeds } from '#operate/cli/command.ts';
+import type { DirectDaemon, DirectNeeds } from '#cli/command.ts';
 import type { ProcessIo } from './launch.ts';
 import type { StartDaemon } from './options.ts';
 

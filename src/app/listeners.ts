@@ -2,7 +2,7 @@
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { EventBus } from '#foundation/events/events.ts';
-import type { ListenAddress } from '#foundation/platform/settings.ts';
+import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';

@@ -1,7 +1,7 @@
 /** Queries on the schema that the parser does not offer: the allowed keys at a place, and the places of a key. */
 import type * as z from 'zod/mini';
 import { nearest } from '#foundation/domain/suggest.ts';
-import { discriminators } from '#foundation/platform/settings.ts';
+import { discriminators } from '#foundation/settings/blocks.ts';
 
 type Schema = z.core.$ZodType;
 

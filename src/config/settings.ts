@@ -20,7 +20,7 @@ import {
   section,
   someText,
   withMeta,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { hooksSettings, serverSettings } from '#operate/http/settings.ts';
 import { storageSettings } from '#storage/settings.ts';

@@ -7,7 +7,7 @@ import { timing } from '#observe/collectors/settings.ts';
 import { COLLECTOR_NAMES, type CollectorName } from '#foundation/domain/observation.ts';
 import { leastMode, type PolicyMode } from '#foundation/domain/plan.ts';
 import { compilePolicy } from '#automate/policies/compile-policy.ts';
-import { runsPerDay } from '#foundation/scheduler/settings.ts';
+import { runsPerDay } from '#foundation/settings/schedule.ts';
 import { canaryCosts } from './canary-workload.ts';
 import type { Account, Config } from './config.ts';
 import { apiNeeded, whyOff } from './overview.ts';

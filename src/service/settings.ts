@@ -15,7 +15,7 @@ import {
   secretFile,
   someText,
   wholeClientPair,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 
 export const messageApiSettings = z
   .strictObject({

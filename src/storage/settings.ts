@@ -13,7 +13,7 @@ import {
   secretFile,
   section,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
 
 export const SEVERAL_HOSTS =

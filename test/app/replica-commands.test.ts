@@ -11,7 +11,7 @@ import { createLogger } from '#foundation/platform/logger.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { all, run } from '#storage/database.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
-import { opsd } from '../operate/cli/terminal.ts';
+import { opsd } from '../cli/terminal.ts';
 import { SERVERS, urlOf } from '../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../support/postgres/test-databases.ts';
 import { failedRuns, trigger, TEST_TOKEN, type Service } from '../support/service.ts';

@@ -11,7 +11,7 @@ import type { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { authority } from '../support/certificates.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { terminal } from '../operate/cli/terminal.ts';
+import { terminal } from '../cli/terminal.ts';
 
 const GOOD = `
 server: { listen: "127.0.0.1:0" }

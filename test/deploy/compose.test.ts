@@ -137,7 +137,7 @@ describe('deploy/compose', () => {
     const [hook] = daemon!.webhook_configs!;
     const { hostname, port, pathname } = new URL(hook!.url);
     expect(service('opsd').networks!.default.aliases).toContain(hostname);
-    const demo = parse(read('src/operate/cli/commands/demo.yaml')) as {
+    const demo = parse(read('src/cli/commands/demo.yaml')) as {
       hooks: { listen: string; alertmanager: Record<string, { token: string }> };
       policies: { name: string; mode: string; on?: { alert: string } }[];
     };

@@ -1,7 +1,7 @@
 /** Address of the image's health check, for each command that a container may run. */
 import { expect, test } from 'vitest';
 import { healthUrl } from '../../deploy/image/health.ts';
-import { COMMANDS } from '#operate/cli/index.ts';
+import { COMMANDS } from '#cli/index.ts';
 
 const NODE = ['node', '--min-semi-space-size=2', '--max-semi-space-size=2', 'dist/opsd.js'];
 

@@ -1,4 +1,4 @@
 /** Name under which a command of these tests is recorded over the daemon's socket. */
-import { unixUser } from '#operate/cli/daemon-exchange.ts';
+import { unixUser } from '#cli/daemon-exchange.ts';
 
 export const LOCAL_USER = `local (${unixUser()})`;

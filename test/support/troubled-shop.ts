@@ -26,7 +26,7 @@ const TOKEN = 'demo-token';
 /** A host without other traffic. The policy resume-quiet resumes its failed runs with the label `quiet`. */
 export const QUIET_HOST = 'quiet.example';
 const MANAGEMENT = { username: 'demo', password: 'demo-password' };
-const DEMO = new URL('../../src/operate/cli/commands/demo.yaml', import.meta.url);
+const DEMO = new URL('../../src/cli/commands/demo.yaml', import.meta.url);
 export const HOOK_TOKEN = 'hook-token';
 
 /** Configuration as parsed from YAML. */

@@ -11,9 +11,10 @@ import { tempDir } from '../support/temp-dir.ts';
 
 const HOOK = join(import.meta.dirname, '../support/programs/loaded-modules.mjs');
 
-const ROOMS_OF_A_CLIENT = ['config', 'foundation/domain', 'foundation/platform', 'operate/cli', 'operate/cli/commands'];
+const ROOMS_OF_A_CLIENT = ['cli', 'cli/commands', 'config', 'foundation/domain', 'foundation/platform'];
 /** Rooms and packages that a daemon without hooks, pages and traces does not use before its first scrape. */
-const UNUSED = /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|api\/openapi|cli\/commands\/\w+-text\.ts))\b/;
+const UNUSED =
+  /^(?:emulator|automate\/policytest|operate\/(?:hooks|pages|show|contract)|cli\/commands\/\w+-text\.ts)\b/;
 const UNUSED_PACKAGES = [
   '@opentelemetry/sdk-node',
   '@opentelemetry/sdk-trace',
@@ -45,7 +46,7 @@ test('opsd version loads the table of commands, itself, and no package', async (
   expect(await program.ended).toMatchObject({ code: 0 });
   const { files, packages } = loadedIn(file);
   expect(packages).toEqual([]);
-  expect(files.filter((name) => name.startsWith('operate/cli/commands/'))).toEqual(['operate/cli/commands/version.ts']);
+  expect(files.filter((name) => name.startsWith('cli/commands/'))).toEqual(['cli/commands/version.ts']);
   expect(roomsOf(files)).toEqual(ROOMS_OF_A_CLIENT.filter((room) => room !== 'config'));
   expect(files.length).toBeLessThan(20);
 });
@@ -65,9 +66,7 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
   const beforeScrape = loadedIn(ofDaemon);
   expect(beforeScrape.files).toContain('operate/server.ts');
   expect(beforeScrape.files.filter((name) => UNUSED.test(name) || name === 'operate/routes.ts')).toEqual([]);
-  expect(beforeScrape.files.filter((name) => name.startsWith('operate/cli/commands/'))).toEqual([
-    'operate/cli/commands/run.ts',
-  ]);
+  expect(beforeScrape.files.filter((name) => name.startsWith('cli/commands/'))).toEqual(['cli/commands/run.ts']);
   expect(beforeScrape.packages.filter((name) => UNUSED_PACKAGES.includes(name))).toEqual([]);
   // The schemas of a start are those of zod/mini.
   const schemas = readFileSync(ofDaemon, 'utf8')
@@ -81,6 +80,6 @@ test('a daemon loads no pages, hooks, or emulator before its first scrape, and a
   const { files, packages } = loadedIn(ofClient);
   expect(packages).toEqual(['yaml']);
   expect(roomsOf(files)).toEqual(ROOMS_OF_A_CLIENT);
-  expect(files.filter((name) => name.startsWith('operate/cli/commands/'))).toEqual(['operate/cli/commands/plan.ts']);
+  expect(files.filter((name) => name.startsWith('cli/commands/'))).toEqual(['cli/commands/plan.ts']);
   expect(files.length).toBeLessThan(40);
 });

@@ -11,7 +11,7 @@ import { messageRoutes } from '#emulator/http/message-routes.ts';
 import { HEADER_PARAMETERS } from '#emulator/http/header-parameters.ts';
 import { QUERY_PARAMETERS, queryTableOf } from '#emulator/http/query-parameters.ts';
 import type { Route } from '#emulator/http/route.ts';
-import { opsd } from '../../../test/operate/cli/terminal.ts';
+import { opsd } from '../../../test/cli/terminal.ts';
 import {
   DOCUMENT as document,
   documentIn,

@@ -1,6 +1,6 @@
 /** The state of the demo's service is bounded by the log, which is full within its first hour. */
 import { expect, onTestFinished, test } from 'vitest';
-import { DEMO_LOG_MAX_ENTRIES } from '../../../src/operate/cli/commands/demo-program.ts';
+import { DEMO_LOG_MAX_ENTRIES } from '../../../src/cli/commands/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
 import { DROPPED_TOGETHER } from '#emulator/state/log.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { settingsOf } from '#emulator/testing/options.ts';
 import { startEmulator, type Emulator, type EmulatorOptions } from 'msgsvc-emulator';
-import { emulatorCommand } from '../../../src/operate/cli/commands/emulator.ts';
+import { emulatorCommand } from '../../../src/cli/commands/emulator.ts';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { OPERATIONS } from '../../../test/support/interface-document.ts';
 

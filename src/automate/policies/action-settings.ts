@@ -10,7 +10,7 @@ import {
   optional,
   section,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 
 const flowControl = () =>
   z.strictObject({

@@ -1,6 +1,6 @@
 /** Limits of a policy: how much, how fast and how often it is allowed to act. All are finite, and zero is an error. */
 import * as z from 'zod/mini';
-import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/platform/settings.ts';
+import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/settings/blocks.ts';
 
 const maxPerHour = (fallback: number) =>
   defaulted('Maximum number of actions in a sliding hour.', integer(1, 100_000), fallback);

@@ -5,7 +5,7 @@
 import * as z from 'zod/mini';
 import { filterFault } from '#foundation/domain/filter-value.ts';
 import { FAILURE_FUNCTION_STATES } from '#foundation/domain/workflow-dlq.ts';
-import { crossCheck, described, durationSetting, integer, optional, withMeta } from '#foundation/platform/settings.ts';
+import { crossCheck, described, durationSetting, integer, optional, withMeta } from '#foundation/settings/blocks.ts';
 
 /** Value of a filter. Editors know only that it is not empty and has no comma. */
 const filterValue = () =>

@@ -12,7 +12,7 @@ import {
   section,
   someText,
   toldApart,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 import {
   budgetAction,
   DEFAULT_RETRIES,

@@ -1,7 +1,7 @@
 /** Settings that say when a policy runs, and when it is allowed to act. */
 import * as z from 'zod/mini';
-import { crossCheck, defaulted, optional, someText } from '#foundation/platform/settings.ts';
-import { refineSchedule, scheduleKeys, timezone } from '#foundation/scheduler/settings.ts';
+import { crossCheck, defaulted, optional, someText } from '#foundation/settings/blocks.ts';
+import { refineSchedule, scheduleKeys, timezone } from '#foundation/settings/schedule.ts';
 import { daysOf, minutesOf } from './window.ts';
 
 const written = (what: string) =>

@@ -11,7 +11,7 @@ import {
   optional,
   section,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 import { engineSettings, policySettings } from '../policies/settings.ts';
 
 const count = integer(0);

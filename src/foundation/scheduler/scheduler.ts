@@ -10,8 +10,8 @@ import type { Clock, Timer } from '../platform/clock.ts';
 import type { EventBus } from '../events/events.ts';
 import type { Random } from '../platform/random.ts';
 import { withTimeout } from '../platform/sleep.ts';
-import { cronSlots, type CronSlots } from './cron.ts';
-import type { Schedule } from './settings.ts';
+import { cronSlots, type CronSlots } from '../settings/cron.ts';
+import type { Schedule } from '../settings/schedule.ts';
 
 export interface Task {
   /** Unique within a scheduler. */

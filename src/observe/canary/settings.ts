@@ -9,7 +9,7 @@ import {
   matching,
   optional,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 
 const CANARY_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';
 

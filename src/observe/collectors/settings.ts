@@ -2,8 +2,8 @@
 import * as z from 'zod/mini';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
-import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/platform/settings.ts';
-import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } from '#foundation/scheduler/settings.ts';
+import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/settings/blocks.ts';
+import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } from '#foundation/settings/schedule.ts';
 
 const common = {
   ...scheduleKeys,

@@ -1,6 +1,6 @@
 /** Settings of the metrics. */
 import * as z from 'zod/mini';
-import { defaulted, durationSetting, integer, optional, section, someText } from '#foundation/platform/settings.ts';
+import { defaulted, durationSetting, integer, optional, section, someText } from '#foundation/settings/blocks.ts';
 
 const patterns = z.array(someText.check(z.maxLength(200))).check(z.maxLength(1_000));
 const globs = (what: string) => defaulted(what, patterns, []);

@@ -10,7 +10,7 @@ import {
   optional,
   section,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 
 export const deliveryEventsSettings = optional(
   'Delivery events for log pipelines: one line of JSON for each ended message. Default: off.',

@@ -1,7 +1,7 @@
 /** Health and readiness of the daemon, on its address and on a separate one. */
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { Logger } from '#foundation/platform/logger.ts';
-import type { ListenAddress } from '#foundation/platform/settings.ts';
+import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import { startListener, type Asked, type RunningServer } from './http-listener.ts';
 import { text, type Reply } from './reply.ts';
 

@@ -14,7 +14,7 @@ import {
   secretFile,
   section,
   someText,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 import { ROLES } from './access.ts';
 
 /** Names that the audit log reserves. */

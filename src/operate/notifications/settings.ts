@@ -17,7 +17,7 @@ import {
   someText,
   wholeClientPair,
   withMeta,
-} from '#foundation/platform/settings.ts';
+} from '#foundation/settings/blocks.ts';
 
 const HEADER = 'expected the name of a header';
 const LABEL = 'expected letters, digits and underscores';

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '#config/load.ts';
 import { loadPolicyTests } from '#config/policy-tests.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
-import { opsd } from '../../operate/cli/terminal.ts';
+import { opsd } from '../../cli/terminal.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../policies');
 const files = readdirSync(FOLDER).filter((file) => file.endsWith('.yaml'));

@@ -3,7 +3,7 @@ import * as nodeFiles from 'node:fs';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { EXIT } from '#operate/cli/command.ts';
+import { EXIT } from '#cli/command.ts';
 import { createTokenFiles, type FileSystem } from '#operate/operations/token-file.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { unprivileged } from '../../support/unprivileged.ts';

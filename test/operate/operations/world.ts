@@ -14,7 +14,7 @@ import { httpSink, type HttpSink } from '../../support/http-sink.ts';
 import { TEST_TOKEN } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testEmulator } from '../../support/test-emulator.ts';
-import { opsd, type Outcome, type TerminalOptions } from '../cli/terminal.ts';
+import { opsd, type Outcome, type TerminalOptions } from '../../cli/terminal.ts';
 
 const ROLES = ['viewer', 'operator', 'admin'] as const;
 export type Role = (typeof ROLES)[number];

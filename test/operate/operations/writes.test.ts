@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { auditPathOf } from '#automate/ledger/audit-reader.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { EXIT } from '#operate/cli/command.ts';
-import { opsd } from '../cli/terminal.ts';
+import { EXIT } from '#cli/command.ts';
+import { opsd } from '../../cli/terminal.ts';
 import { LOCAL_USER } from '../../support/local-user.ts';
 import { operationsWorld, type OperationsWorld } from './world.ts';
 

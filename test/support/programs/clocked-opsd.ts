@@ -5,7 +5,7 @@
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();
-const { runCli } = await import('#operate/cli/cli.ts');
+const { runCli } = await import('#cli/cli.ts');
 const { runDaemon } = await import('#app/run.ts');
 const { startApp } = await import('#app/daemon.ts');
 const { runUntilStopped } = await import('#app/launch.ts');
@@ -33,7 +33,7 @@ const io = {
 process.exitCode = await runCli(process.argv.slice(2), io, {
   run: (options) => runDaemon({ ...options, onHangup: () => ({ [Symbol.dispose]: () => undefined }) }, io, startApp),
   async demo(options) {
-    const { runDemo } = await import('#operate/cli/commands/demo-program.ts');
+    const { runDemo } = await import('#cli/commands/demo-program.ts');
     return runDemo(options, io, (run) => runUntilStopped(run, io, startApp));
   },
   direct: (options) => startDirect(options, io, startApp),

@@ -7,7 +7,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import { startApp } from '#app/daemon.ts';
 import { runUntilStopped } from '#app/launch.ts';
 import type { StartDaemon } from '#app/options.ts';
-import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#operate/cli/commands/demo-program.ts';
+import { DEMO_LOG_MAX_ENTRIES, runDemo } from '#cli/commands/demo-program.ts';
 import { startEmulator } from '#emulator/emulator.ts';
 import { startSampleDestinations } from '#emulator/sample/destinations.ts';
 import { startSampleTraffic } from '#emulator/sample/traffic.ts';

@@ -1,0 +1,119 @@
+/** Type of a command: data for the parser and for the help, and a function that returns an exit code. */
+import type { Config } from '#config/config.ts';
+import type { CollectorName } from '#foundation/domain/observation.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
+import type { ListenAddress } from '#foundation/settings/blocks.ts';
+
+export interface TextStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+/** Environment of a command. Data goes to stdout, everything else to stderr. */
+export interface CliIo {
+  readonly stdout: TextStream;
+  readonly stderr: TextStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Asks the user at the terminal for a line; absent without a terminal. Rejects when the signal aborts. */
+  readonly ask?: (question: string) => Promise<string>;
+  /** Same as `ask`, without showing what is typed. */
+  readonly askSecret?: (question: string) => Promise<string>;
+  /** Reads stdin to its end, as text. */
+  readonly readInput: () => Promise<string>;
+}
+
+/** Parts of a daemon that a command needs if none runs. */
+export interface DirectNeeds {
+  /** True if the command changes something. Its audit log is then in the configured store. */
+  readonly writes: boolean;
+  /** Collectors whose readings the command shows. */
+  readonly collectors: readonly CollectorName[];
+}
+
+/** Daemon of one command, in its own process. */
+export interface DirectDaemon extends AsyncDisposable {
+  readonly socketPath: string;
+}
+
+/** Programs that need the whole daemon. `run` and `demo` resolve with the exit code. */
+export interface CliPrograms {
+  run(options: { readonly config: Config; /** Path of its file. */ readonly path: string }): Promise<number>;
+  demo(options: { readonly listen?: ListenAddress; readonly seed?: number }): Promise<number>;
+  /** Starts a daemon for one command. Its first readings are complete on return. */
+  direct(options: DirectNeeds & { readonly config: Config }): Promise<DirectDaemon>;
+}
+
+/** Names that the daemon knows, for completion. */
+export type NameSource = 'account' | 'policy' | 'plan' | 'incident' | 'flow-control-key';
+
+export interface OptionSpec {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  /** Placeholder of the value in the help: `FILE`. */
+  readonly value?: string;
+  readonly help: string;
+  /** The option may be repeated. */
+  readonly multiple?: true;
+  /** Values for completion. */
+  readonly names?: NameSource;
+}
+
+export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
+export interface Call {
+  readonly io: CliIo;
+  readonly programs: CliPrograms;
+  /** Parts that end after the command. */
+  readonly parts: AsyncDisposableStack;
+  readonly values: OptionValues;
+  readonly positionals: readonly string[];
+}
+
+export interface Command {
+  /** One word, or a noun and a verb: `dlq list`. */
+  readonly name: string;
+  /** One line. */
+  readonly summary: string;
+  /** Positional arguments: `POLICY…`; absent if there are none. */
+  readonly operands?: {
+    readonly usage: string;
+    readonly min: number;
+    readonly max: number;
+    /** Values for completion. */
+    readonly names?: NameSource | readonly string[];
+  };
+  readonly options: Readonly<Record<string, OptionSpec>>;
+  /** Additional text for `opsd help COMMAND`. */
+  readonly details?: string;
+  /** Help for these positional arguments; undefined for the help of the command. */
+  readonly helpOf?: (positionals: readonly string[]) => string | undefined;
+  /** Complete command lines, as a user types them. */
+  readonly examples: readonly [string, string, ...string[]];
+  readonly run: (call: Call) => Promise<number>;
+}
+
+/**
+ * Exit codes: 0 success, 1 failure, 2 changes pending, 3 held or findings, 4 stopped by a guard, 64 wrong usage. They
+ * are stable.
+ */
+export const EXIT = { ok: 0, failed: 1, changes: 2, held: 3, findings: 3, aborted: 4, nothing: 5, usage: 64 } as const;
+
+/** Error in the command line. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Failure that the user can fix; the message says how. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+}
+
+export function textOption(values: OptionValues, name: string): string | undefined {
+  const value = values[name];
+  return typeof value === 'string' ? value : undefined;
+}

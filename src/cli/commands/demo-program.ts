@@ -1,0 +1,166 @@
+/**
+ * `opsd demo`: the daemon over the embedded service with sample traffic. The daemon is the same as in production and
+ * knows nothing of the demo. Its configuration (demo.yaml) has the address and the credentials of the service started
+ * for it.
+ */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { formatProblems, loadConfig } from '#config/load.ts';
+import type { Config } from '#config/config.ts';
+import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { replayHistory } from '#emulator/control/history.ts';
+import { startSampleDestinations } from '#emulator/sample/destinations.ts';
+import { startSampleTraffic, type SampleTraffic } from '#emulator/sample/traffic.ts';
+import type { LogLevel } from '#foundation/platform/logger.ts';
+import type { ListenAddress } from '#foundation/settings/blocks.ts';
+import { seededRandom, systemRandom } from '#foundation/platform/random.ts';
+import type { CliIo } from '../command.ts';
+import { demoScreen, type DemoDaemon } from './demo-screen.ts';
+
+export interface DemoOptions {
+  readonly listen?: ListenAddress;
+  readonly seed?: number;
+}
+
+/** Fixed credentials: the service listens on loopback, and users of the demo may call it as well. */
+const SERVICE = { account: 'acc-demo', token: 'demo-token', username: 'demo', password: 'demo-password' };
+const HISTORY_DAYS = 30;
+/** Limit for 45 minutes of the sample traffic, so that the demo stops growing after its first hour. */
+export const DEMO_LOG_MAX_ENTRIES = 40_000;
+/** Short, so that a user can watch the end of a resumed run. */
+const SETTLE_MS = 20_000;
+/** Short, so that an outage, its halt and its recovery take minutes. */
+const PACE = { breakerMs: [20_000, 40_000, 80_000], listEveryMs: 5_000 };
+
+/** Settings of the demo for its daemon. */
+export interface DemoRun {
+  readonly config: Config;
+  readonly level: LogLevel;
+  readonly settleMs: number;
+  readonly pace: { readonly breakerMs: readonly number[]; readonly listEveryMs: number };
+  /** Called when the daemon responds; the returned part ends before the daemon does. */
+  readonly onStarted: (daemon: DemoDaemon) => Disposable;
+  readonly logSink?: { write(text: string): unknown };
+}
+
+/** @param run runs the daemon until the signal, and returns the exit code */
+export async function runDemo(
+  options: DemoOptions,
+  io: CliIo,
+  run: (daemon: DemoRun) => Promise<number>,
+): Promise<number> {
+  const { clock } = io;
+  const random = options.seed === undefined ? systemRandom : seededRandom(options.seed);
+  await using stack = new AsyncDisposableStack();
+
+  const folder = mkdtempSync(join(tmpdir(), 'opsd-demo-'));
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const destinations = stack.use(await startSampleDestinations({ clock, random }));
+  const emulator = stack.use(
+    await startEmulator({
+      clock,
+      // Real time, but with a past that only a test can set: the mails of this morning.
+      time: 'real',
+      random,
+      listen: { host: '127.0.0.1', port: 0 },
+      accounts: [{ id: SERVICE.account, token: SERVICE.token }],
+      management: SERVICE,
+      hosts: destinations.hosts,
+      logMaxEntries: DEMO_LOG_MAX_ENTRIES,
+      onError: (error) => io.stderr.write(`the embedded service failed: ${String(error)}\n`),
+    }),
+  );
+  replayHistory({
+    statistics: emulator.statistics,
+    accountId: SERVICE.account,
+    random,
+    now: clock.now(),
+    days: HISTORY_DAYS,
+  });
+  // Some dead mails remain from this morning's traffic, for the prune to delete.
+  emulator.control.seed({
+    deadMessages: [
+      { url: 'https://email.vendor.example/v1/send', labels: ['newsletter'], status: 503, count: 60, agoMs: 5_400_000 },
+    ],
+  });
+  const traffic = stack.use(
+    await startSampleTraffic({
+      emulatorUrl: emulator.url,
+      token: SERVICE.token,
+      headerPrefix: 'Svc',
+      management: { accountId: SERVICE.account, username: SERVICE.username, password: SERVICE.password },
+      clock,
+      random,
+    }),
+  );
+
+  const hooksListen = io.env['OPSD_DEMO_HOOKS_LISTEN'] ?? `127.0.0.1:${await freePort()}`;
+  const config = demoConfig(folder, { emulator, traffic, hooksListen, options, io });
+  const screen = demoScreen(emulator, { url: emulator.url, account: SERVICE.account, token: SERVICE.token }, io);
+  const daemon: DemoRun = {
+    config,
+    level: config.log.level,
+    settleMs: SETTLE_MS,
+    pace: PACE,
+    onStarted: (started) => screen.show(started),
+    ...(screen.logSink && { logSink: screen.logSink }),
+  };
+  try {
+    return await run(daemon);
+  } catch (error) {
+    // The message names a configuration key, but the demo has no configuration file.
+    if (error instanceof Error && error.name === 'ListenError') {
+      error.message = error.message.replace('server.listen', '--listen');
+    }
+    throw error;
+  }
+}
+
+/** Returns a port that no program uses now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface DemoParts {
+  readonly emulator: Emulator;
+  readonly traffic: SampleTraffic;
+  /** Address of the hooks listener. The service delivers the canary to it, so its port must be known. */
+  readonly hooksListen: string;
+  readonly options: DemoOptions;
+  readonly io: CliIo;
+}
+
+function demoConfig(folder: string, { emulator, traffic, hooksListen, options, io }: DemoParts): Config {
+  const path = fileURLToPath(new URL('demo.yaml', import.meta.url));
+  const loaded = loadConfig(path, {
+    env: {
+      ...io.env,
+      OPSD_DEMO_FOLDER: folder,
+      OPSD_DEMO_HOOKS_LISTEN: hooksListen,
+      OPSD_DEMO_HOOKS_URL: `http://127.0.0.1:${hooksListen.split(':').at(-1)}`,
+      OPSD_DEMO_URL: emulator.url,
+      OPSD_DEMO_ACCOUNT: SERVICE.account,
+      OPSD_DEMO_TOKEN: SERVICE.token,
+      OPSD_DEMO_USERNAME: SERVICE.username,
+      OPSD_DEMO_PASSWORD: SERVICE.password,
+      // Midnight UTC of the day on which the sample traffic set the budget.
+      OPSD_DEMO_TODAY: new Date(io.clock.now()).toISOString().slice(0, 10),
+      OPSD_DEMO_SEARCH_INDEX: traffic.searchIndexId,
+      OPSD_DEMO_VECTOR_INDEX: traffic.vectorIndexId,
+      // On a terminal, only warnings may appear between the lines of the summary.
+      OPSD_DEMO_LOG_LEVEL: io.stdout.isTTY === true ? 'warn' : 'info',
+    },
+  });
+  if (!loaded.ok) throw new Error(`the demo's own configuration is invalid:\n${formatProblems(loaded.problems)}`);
+  if (options.listen === undefined) return loaded.config;
+  return { ...loaded.config, server: { ...loaded.config.server, listen: options.listen } };
+}

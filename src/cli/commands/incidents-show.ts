@@ -1,0 +1,32 @@
+import { sheetText } from '#operate/show/text.ts';
+import { EXIT, type Command } from '../command.ts';
+import { exchange } from '../daemon-exchange.ts';
+import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
+import { showOrWatch, WATCH_OPTION } from '../watch.ts';
+import type { IncidentDetail } from '#operate/contract/incidents.ts';
+
+export const incidentsShowCommand: Command = {
+  name: 'incidents show',
+  summary: 'Show one incident: what fails, since when, how much, what expires first, and the next step.',
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
+  options: { watch: WATCH_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+  details:
+    'ID can be a prefix of at least four characters. With --watch the repair can be followed.\n' +
+    'opsd dlq list --incident ID lists its dead letters.',
+  examples: ['opsd incidents show 3f2a91bc0d', 'opsd incidents show 3f2a --watch'],
+  async run(call) {
+    const format = outputFormat(call.values);
+    const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
+    if (daemon === undefined) return EXIT.failed;
+    const path = `/api/v1/incidents/${encodeURIComponent(call.positionals[0]!)}`;
+    const { incidentSheet } = await import('#operate/show/incident.ts');
+    return showOrWatch(call, async () => {
+      const data = await exchange(daemon, { method: 'GET', path });
+      if (format !== 'table') return { text: await dataText(format, data) };
+      const { incident, at } = data as unknown as { incident: IncidentDetail; at: number };
+      const content = incidentSheet(incident, at, daemon.command);
+      return { text: sheetText(incident.title, content, textStyle(call.io)) };
+    });
+  },
+};

@@ -1,0 +1,116 @@
+/** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
+import { EXIT, textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
+import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
+import { exchange, pathWith, type Query } from '../daemon-exchange.ts';
+import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { runList } from '../list.ts';
+import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
+import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
+import { showOrWatch, WATCH_OPTION } from '../watch.ts';
+import { durationText, sheetText } from '#operate/show/text.ts';
+import type { MessageDetail } from '#operate/contract/messages.ts';
+
+const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
+
+/** Options of filters, with the service's names. `url` would be the address of the daemon. */
+const FILTERS = {
+  'message-id': 'messageId',
+  state: 'state',
+  destination: 'url',
+  'topic-name': 'topicName',
+  'schedule-id': 'scheduleId',
+  'queue-name': 'queueName',
+} as const;
+
+export const messagesListCommand: Command = {
+  name: 'messages list',
+  summary: 'Search the message log of the service: one row a message.',
+  options: {
+    account: ACCOUNT_OPTION,
+    state: filter('Entries in this state: CREATED, ACTIVE, ERROR, IN_PROGRESS, DELIVERED, …', 'STATE'),
+    label: { ...filter('Messages with this label. May be repeated.'), multiple: true },
+    destination: filter('Messages to this URL: the filter `url` of the service.', 'URL'),
+    'topic-name': filter('Messages of this URL Group.'),
+    'queue-name': filter('Messages of this queue.'),
+    'schedule-id': filter('Messages of this schedule.'),
+    'message-id': filter('This message; opsd messages show ID has its timeline.', 'ID'),
+    since: SINCE_OPTION,
+    'from-date': { ...SINCE_OPTION, help: 'Same as --since.' },
+    'to-date': UNTIL_OPTION,
+    ...LIST_OPTIONS,
+  },
+  details:
+    'The daemon reads the log within its request budget, up to 5 requests for each 100 rows. STATE, STATUS and ERROR are\n' +
+    'those of the newest entry that matches; AGE is its age.',
+  examples: ['opsd messages list --state ERROR --since 1h', 'opsd messages list --label billing --limit 500 -o name'],
+  run: (call) =>
+    runList<MessageRow, MessagesView>(call, {
+      path: '/api/v1/messages',
+      query: queryOf(call),
+      key: 'messages',
+      collectors: [],
+      columns: [
+        { title: 'MESSAGE', text: ({ messageId }) => messageId, isWhole: true },
+        { title: 'STATE', text: ({ state }) => state ?? 'unknown' },
+        { title: 'AGE', text: ({ at }, now) => durationText(Math.max(0, now - at)), align: 'right' },
+        { title: 'STATUS', text: ({ responseStatus }) => responseStatus?.toString() ?? '–', align: 'right' },
+        { title: 'DESTINATION', text: ({ url, topicName, queueName }) => url ?? topicName ?? queueName ?? '–' },
+        { title: 'ERROR', text: ({ error }) => error ?? '' },
+        { title: 'TIME', text: ({ at }) => new Date(at).toISOString(), isWide: true },
+        { title: 'NEXT', text: ({ nextDeliveryTime }) => isoOf(nextDeliveryTime), isWide: true },
+        { title: 'LABELS', text: ({ labels }) => labels.join(','), isWide: true },
+        { title: 'RUN', text: ({ workflowRunId }) => workflowRunId ?? '–', isWide: true },
+        { title: 'TRACE', text: ({ traceId }) => traceId, isWide: true },
+      ],
+      id: ({ messageId }) => messageId,
+      empty: 'No message in the log matches. The service keeps its log for days to weeks.',
+    }),
+};
+
+function isoOf(time: number | undefined): string {
+  return time === undefined ? '–' : new Date(time).toISOString();
+}
+
+function queryOf({ io, values }: Call): Query {
+  const now = io.clock.now();
+  const [since, from] = [timeOption(values, 'since', now), timeOption(values, 'from-date', now)];
+  if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
+  const label = values['label'];
+  return {
+    account: textOption(values, 'account'),
+    ...Object.fromEntries(Object.entries(FILTERS).map(([option, name]) => [name, textOption(values, option)])),
+    label: Array.isArray(label) ? (label as readonly string[]) : undefined,
+    fromDate: since ?? from,
+    toDate: timeOption(values, 'to-date', now),
+  };
+}
+
+export const messagesShowCommand: Command = {
+  name: 'messages show',
+  summary: 'Show the timeline of one message or workflow run: waits, attempts, callbacks, actions.',
+  operands: { usage: 'ID', min: 1, max: 1 },
+  options: {
+    account: { ...ACCOUNT_OPTION, help: 'Account of the id; default: all are searched.' },
+    watch: WATCH_OPTION,
+    ...DAEMON_OPTIONS,
+    output: OUTPUT_OPTION,
+  },
+  details:
+    'ID is a message, a failed workflow run, or an entry of either DLQ. The daemon reads the log of the service, and adds\n' +
+    'what its own ledger knows. Exit code: 1 if the id is unknown.',
+  examples: ['opsd messages show msg_7YoJxFpwkEy5zBp378JgvD6YBDPBEqkBPje', 'opsd messages show wfr_k2f -o json'],
+  async run(call) {
+    const format = outputFormat(call.values);
+    const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
+    if (daemon === undefined) return EXIT.failed;
+    const id = encodeURIComponent(call.positionals[0]!);
+    const path = pathWith(`/api/v1/messages/${id}`, { account: textOption(call.values, 'account') });
+    const { messageSheet } = await import('#operate/show/message.ts');
+    return showOrWatch(call, async () => {
+      const data = await exchange(daemon, { method: 'GET', path });
+      if (format !== 'table') return { text: await dataText(format, data) };
+      const { title, content } = messageSheet(data as unknown as MessageDetail);
+      return { text: sheetText(title, content, textStyle(call.io)) };
+    });
+  },
+};

@@ -1,0 +1,148 @@
+/** Plan as text: what was read, which entries were denied and why, the actions, and the next commands. Pure. */
+import { stripVTControlCharacters } from 'node:util';
+import { counted, formatCount } from '#foundation/domain/counted.ts';
+import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { allowedOf, type Plan, type PlanCampaign, type Proposal } from '#foundation/domain/plan.ts';
+import { lines, state, strong, type Cell } from '#operate/show/cell.ts';
+import { planActions, planAuthority, planLimits } from '#operate/show/plan.ts';
+import { factsText, shortTable } from '#operate/show/text.ts';
+import { painter, printable, textTable, type TextStyle } from '../output.ts';
+import { CONSEQUENCE } from './plan-acts.ts';
+
+/** Maximum number of listed entries; the rest is counted. JSON and YAML have all of them. */
+const MAX_LISTED = 50;
+const MAX_CAMPAIGNS = 20;
+const MAX_CHECKS = 12;
+const GAP = '   ';
+
+export interface PlanTextOptions extends TextStyle {
+  /** True if a question about the next step follows. */
+  readonly isAsked?: boolean;
+  /** Formats a command that can be run as printed; default: `opsd` from the path. */
+  readonly command?: OwnCommand;
+}
+
+export function planText(plan: Plan, options: PlanTextOptions): string {
+  const { command = (words) => `opsd ${words}`, width = Infinity } = options;
+  const rows = {
+    Plan: lines(headParts(plan), '  '),
+    ...planAuthority(plan, MAX_CHECKS),
+    Chosen: sum(plan),
+    Campaign: campaigns(plan),
+    ...planLimits(plan),
+  };
+  const room = Math.max(40, width);
+  const listed = listing(plan).map((text) => (text.length > room ? `${text.slice(0, room - 1)}…` : text));
+  const next = options.isAsked === true ? [] : nextLines(plan, command, options);
+  return `${factsText(rows, options)}${[...listed, ...next].map((text) => `${text}\n`).join('')}`;
+}
+
+function headParts({ id, policy, source, account, chosen, action }: Plan): Cell[] {
+  const done = chosen.length > 0 ? `nothing has been done; ${CONSEQUENCE[action]}` : 'nothing has been done';
+  return [id ?? 'not kept', strong(policy), `(${source})`, account, done];
+}
+
+/** Verifiable sum: the listed entries minus the denied ones are the actions of this run and of later runs. */
+function sum(plan: Plan): Cell {
+  if (plan.action === 'message-dlq.prune' || plan.action === 'budget.raise') return undefined;
+  if (plan.action.startsWith('workflow-dlq') && plan.read?.complete !== true) return undefined;
+  const allowed = allowedOf(plan);
+  const all = plan.skipped.reduce((total, row) => total + row.count, allowed);
+  const width = formatCount(all).length;
+  const guardWidth = Math.max(0, ...plan.skipped.map(({ guard }) => printable(guard).length));
+  const { matched = allowed } = plan;
+  const what = matched === allowed ? 'matched' : `allowed of ${formatCount(matched)} matched`;
+  const split = `: ${formatCount(plan.chosen.length)} now, ${formatCount(plan.backlog)} in later runs`;
+  return lines(
+    [
+      formatCount(all),
+      ...plan.skipped.map(
+        ({ guard, reason, count }) =>
+          `− ${formatCount(count).padStart(width)}  ${printable(guard).padEnd(guardWidth)}  ${reason}`,
+      ),
+      [strong(`= ${formatCount(allowed)} ${what}`), allowed > 0 && split],
+    ],
+    '\n',
+  );
+}
+
+function campaigns(plan: Plan): Cell {
+  const more = plan.campaigns.length - MAX_CAMPAIGNS;
+  return [
+    ...plan.campaigns.slice(0, MAX_CAMPAIGNS).map((campaign) => lines(campaignParts(campaign))),
+    more > 0 && lines([`… and ${counted(more, 'more group')}; all of them with -o json`]),
+  ];
+}
+
+function campaignParts({ group, step, now, next, verified, judged, matched, held }: PlanCampaign): Cell[] {
+  const then = next.length === 0 || matched <= now ? '' : `, then ${next.map(formatCount).join(', ')}`;
+  const sofar =
+    judged === 0 ? 'nothing judged yet' : `verified so far: ${formatCount(verified)} of ${formatCount(judged)}`;
+  return [
+    strong(group === '' ? 'all' : group),
+    `step ${step}: ${formatCount(now)} of ${formatCount(matched)} now${then}`,
+    sofar,
+    held && state('attention', `waits: ${held.guard}, ${held.reason}`),
+  ];
+}
+
+/** List of actions; if none is in this run, the waiting ones. */
+function listing(plan: Plan): string[] {
+  const acts = actsOf(plan);
+  if (acts.length === 0) return [];
+  const shown = acts.slice(0, MAX_LISTED);
+  const waits = plan.chosen.length === 0;
+  const [header = [], ...rows] = shortTable(planActions(plan, shown));
+  const more = (waits ? allowedOf(plan) : acts.length) - shown.length;
+  return [
+    ...(waits ? ['Waiting; none is in this run:'] : []),
+    ...textTable(header, rows).trimEnd().split('\n'),
+    ...(more > 0 ? [`… and ${formatCount(more)} more${waits ? '' : '; all of them with -o json'}`] : []),
+  ].map((text) => `   ${text}`);
+}
+
+function actsOf({ chosen, deferred = [] }: Plan): readonly Proposal[] {
+  return chosen.length > 0 ? chosen : deferred;
+}
+
+/** Next commands, which are never wrapped. */
+function nextLines(plan: Plan, command: OwnCommand, { color, width = Infinity }: TextStyle): string[] {
+  const [first] = actsOf(plan);
+  const mayApply = plan.effectiveMode === 'enforce' || plan.effectiveMode === 'approve';
+  const settles = plan.overruled?.settings['ramp.settle'] !== undefined && allowedOf(plan) > 0;
+  const isApplied = mayApply && (plan.state === 'changes' || (plan.state === 'held' && settles));
+  const commands = [
+    isApplied && painter(color)('cyan', printable(applying(plan, command))),
+    first !== undefined && 'dlqId' in first && printable(`One entry: ${command(`explain ${first.dlqId}`)}`),
+  ].filter((text) => text !== false);
+  const oneLine = commands.join(GAP);
+  const isWide = stripVTControlCharacters(oneLine).length > Math.max(40, width);
+  const limit = mayApply ? overrulable(plan) : undefined;
+  return [...(isWide || commands.length === 0 ? commands : [oneLine]), ...overruling(plan, limit, command)];
+}
+
+function overruling({ policy, manual }: Plan, limit: string | undefined, command: OwnCommand): string[] {
+  if (limit === undefined) return [];
+  if (manual !== undefined) return [printable(`Overrule: the same command with --set ${limit}`)];
+  return [printable(`Overrule once: ${command(`plan ${policy} --once --set ${limit} --reason "…"`)}`)];
+}
+
+/** Command that applies a kept plan, or keeps one, so that it can be applied. */
+function applying({ id, policy, overruled }: Plan, command: OwnCommand): string {
+  if (id !== undefined) return `Apply with: ${command(`apply ${id}`)}`;
+  const settings = Object.entries(overruled?.settings ?? {}).map(([name, value]) => ` --set ${name}=${value}`);
+  const once = overruled && ` --once${settings.join('')} --reason ${shellWord(overruled.reason)}`;
+  return `To apply it, keep it: ${command(`plan ${shellWord(policy)}${once ?? ''} --keep`)}`;
+}
+
+/** Limit that restricts the plan, if an operator can overrule it, with a suggested value. */
+function overrulable(plan: Plan): string | undefined {
+  if (plan.state === 'aborted' || plan.overruled !== undefined) return undefined;
+  if (plan.stopped?.guard === 'min_interval') return 'limits.minInterval=1s';
+  if (plan.needsApproval?.guard === 'tripwire') return `limits.maxMatched=${allowedOf(plan)}`;
+  const own = plan.caps.filter(({ scope }) => scope === 'policy');
+  const full = own.find(({ used, limit }) => used + plan.chosen.length >= limit);
+  if (full === undefined || (plan.backlog === 0 && plan.stopped?.guard !== 'caps')) return undefined;
+  const name = full.window === 'hour' ? 'limits.maxPerHour' : 'limits.maxPerDay';
+  return `${name}=${Math.max(full.limit * 3, full.used + allowedOf(plan))}`;
+}

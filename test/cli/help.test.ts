@@ -1,0 +1,182 @@
+/** Compares the help with the commands. A mistyped name gets a suggestion. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { COMMANDS, NOUNS } from '#cli/index.ts';
+import { optionsOf, parseArguments } from '#cli/arguments.ts';
+import { DAEMON_OPTIONS } from '#cli/daemon-option.ts';
+import { ALL_COMMANDS, namedCommand } from '#cli/help.ts';
+import { byFirstWord } from '#cli/help-text.ts';
+import { shellWords } from './shell-words.ts';
+import { PLAN_LIMITS } from '#emulator/state/limits.ts';
+import { opsd } from './terminal.ts';
+
+describe('help', () => {
+  test('names every command, and no other', async () => {
+    const { code, stdout, stderr } = await opsd(['help']);
+    expect(code).toBe(0);
+    expect(stderr).toBe('');
+    const section = stdout.split('Commands:\n')[1]!.split('\n\n')[0]!;
+    const named = section.split('\n').map((line) => line.trim().split(/\s+/)[0]);
+    expect(named).toEqual([...byFirstWord(ALL_COMMANDS).keys()]);
+  });
+
+  test('each name of the table is that of the command', async () => {
+    for (const { name, load } of ALL_COMMANDS) expect((await load()).name).toBe(name);
+  });
+
+  test('--url is the address of the daemon in every command that has it', async () => {
+    const others: string[] = [];
+    for (const { name, load } of ALL_COMMANDS) {
+      const { url = DAEMON_OPTIONS.url } = (await load()).options;
+      if (url !== DAEMON_OPTIONS.url) others.push(name);
+    }
+    expect(others).toEqual([]);
+  });
+
+  test('--destination is a URL in every command that has it', async () => {
+    const places: string[] = [];
+    for (const { name, load } of ALL_COMMANDS) {
+      const { destination } = (await load()).options;
+      if (destination !== undefined) places.push(`${name} ${destination.value}`);
+    }
+    expect(places).toEqual(['dlq delete', 'dlq prune', 'dlq list', 'messages list'].map((name) => `${name} URL`));
+  });
+
+  test('every file of a command is in the table', () => {
+    const folder = join(import.meta.dirname, '../../src/cli/commands');
+    const declared = readdirSync(folder)
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .flatMap((text) => [...text.matchAll(/: Command = \{\n {2}name: '([\w -]+)'/g)].map((match) => match[1]!));
+    expect(declared.length).toBeGreaterThan(20);
+    expect(COMMANDS.map((command) => command.name)).toEqual(expect.arrayContaining(declared));
+  });
+
+  test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
+    'of %s names every option',
+    async (name, { load }) => {
+      const command = await load();
+      const byHelp = await opsd(['help', ...name.split(' ')]);
+      const byOption = await opsd([...name.split(' '), '--help']);
+      expect(byHelp).toEqual(byOption);
+      expect(byHelp.code).toBe(0);
+      const named = [...byHelp.stdout.matchAll(/^ {2}(?:-\w, | {4})--([\w-]+)/gm)].map((match) => match[1]);
+      expect(named).toEqual(Object.keys(optionsOf(command)));
+      for (const line of byHelp.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+    },
+  );
+
+  test.each(ALL_COMMANDS.map((command) => [command.name, command] as const))(
+    'of %s ends with examples that the command accepts',
+    async (name, { load }) => {
+      const { examples } = await load();
+      const { stdout } = await opsd(['help', ...name.split(' ')]);
+      expect(stdout).toMatch(new RegExp(`\\nExamples:\\n(?: {2}.*opsd ${name}.*\\n){${examples.length}}$`));
+      for (const example of examples) {
+        const words = shellWords(example);
+        const { command, args } = await namedCommand(words.slice(words.indexOf('opsd') + 1));
+        expect(command?.name, example).toBe(name);
+        expect(() => parseArguments(command!, args), example).not.toThrow();
+      }
+    },
+  );
+
+  test('each noun has a line, and lists its verbs', async () => {
+    const nouns = COMMANDS.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0]!);
+    for (const noun of new Set(nouns)) {
+      expect(NOUNS, noun).toHaveProperty(noun);
+      const verbs = COMMANDS.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name }) => name);
+      const { code, stdout } = await opsd([noun, '--help']);
+      expect(code).toBe(0);
+      expect(stdout).toEqual((await opsd(['help', noun])).stdout);
+      for (const verb of verbs) expect(stdout).toContain(`\n  ${verb} `);
+    }
+  });
+
+  test('of emulator names every plan that it accepts', async () => {
+    const { stdout } = await opsd(['help', 'emulator']);
+    const told = /--plan NAME\s+Plan: ([^;]+);/.exec(stdout)![1]!;
+    expect(told.split(/,\s+/)).toEqual(Object.keys(PLAN_LIMITS));
+  });
+
+  test('has the usual aliases', async () => {
+    const { stdout } = await opsd(['help']);
+    expect(await opsd(['--help'])).toMatchObject({ code: 0, stdout });
+    expect(await opsd(['-h'])).toMatchObject({ code: 0, stdout });
+    expect(await opsd(['help', '--help'])).toMatchObject({ code: 0 });
+  });
+
+  test('a noun alone is incomplete: its verbs go to stderr, as a usage error', async () => {
+    const { stdout } = await opsd(['account', '--help']);
+    expect(stdout).toContain('\n  account stats          Read the statistics of an account.\n');
+    expect(await opsd(['account'])).toEqual({ code: 64, stdout: '', stderr: stdout });
+  });
+
+  test('without a command it goes to stderr, as a usage error', async () => {
+    const { stdout } = await opsd(['help']);
+    expect(await opsd([])).toEqual({ code: 64, stdout: '', stderr: stdout });
+  });
+});
+
+describe('usage errors', () => {
+  test.each([
+    [['chek'], "unknown command 'chek'; did you mean check?", ''],
+    [['xyzzy'], "unknown command 'xyzzy'", ''],
+    [['help', 'plna'], "unknown command 'plna'; did you mean plan?", ' help'],
+    [['--config', 'x'], 'the first argument must be a command, not --config', ''],
+    [['acount', 'stats'], "unknown command 'acount'; did you mean account?", ''],
+    [['account', 'sats'], "account has no verb 'sats'; did you mean account stats?", ' account'],
+    [
+      ['account', 'xyzzy'],
+      "account has no verb 'xyzzy'; its verbs: stats, update-budget, set-plan, rotate-token, move-to-team",
+      ' account',
+    ],
+    [['account', '--yes', 'stats'], 'account needs a verb before --yes', ' account'],
+    [
+      ['account', 'stats', '--perod', '1h'],
+      'account stats has no option --perod; did you mean --period?',
+      ' account stats',
+    ],
+    [['account', 'set-plan'], 'account set-plan needs PLAN', ' account set-plan'],
+    [['help', 'account', 'sats'], "account has no verb 'sats'; did you mean account stats?", ' help'],
+    [['help', 'run', 'x'], "help does not take 'x'", ' help'],
+    [['run', '--conifg', 'x'], 'run has no option --conifg; did you mean --config?', ' run'],
+    [['run', '-x'], 'run has no option -x', ' run'],
+    [['run', '--token=abc'], 'run has no option --token', ' run'],
+    [['run', 'config.yaml'], "run does not take 'config.yaml'", ' run'],
+    [['run', '--config'], "Option '-c, --config <value>' argument missing", ' run'],
+    [['check'], 'check needs FILE', ' check'],
+    [['check', 'a', 'b'], "check does not take 'b'", ' check'],
+    [['check', 'a', '--no-secrets=1'], "Option '--no-secrets' does not take an argument", ' check'],
+    [['check', 'a', '-o', 'xml'], "--output must be one of table, json, yaml, not 'xml'", ' check'],
+    [['metrics', '--markdown', '-o', 'json'], '--markdown and --output exclude each other', ' metrics'],
+    [['demo', '--seed', '-1'], "Option '--seed' argument is ambiguous", ' demo'],
+    [['demo', '--seed', '1.5'], "--seed must be an integer from 0 to 4294967295, not '1.5'", ' demo'],
+    [['demo', '--listen', 'x'], "--listen must be an address such as 127.0.0.1:8080, not 'x'", ' demo'],
+    [
+      ['emulator', '--listen', 'x:99999'],
+      "--listen must be an address such as 127.0.0.1:8080, not 'x:99999'",
+      ' emulator',
+    ],
+    [
+      ['emulator', '--header-prefix', 'a b'],
+      "--header-prefix takes letters, digits and hyphens, not 'a b'",
+      ' emulator',
+    ],
+    [
+      ['emulator', '--openapi', '--product', 'a/b'],
+      "--product takes lower-case letters, digits and underscores, not 'a/b'",
+      ' emulator',
+    ],
+    [['emulator', '--management', 'user'], '--management must be USER:PASSWORD', ' emulator'],
+    [['emulator', '--token', ''], '--token must not be empty', ' emulator'],
+    [['emulator', '--next-signing-key', ''], '--next-signing-key must not be empty', ' emulator'],
+  ])('%j', async (argv, message, topic) => {
+    const { code, stdout, stderr } = await opsd(argv);
+    expect(code).toBe(64);
+    expect(stdout).toBe('');
+    const [first, second] = stderr.split('\n');
+    expect(first?.replace(/^opsd: /, '')).toEqual(message);
+    expect(second).toBe(`See: opsd help${topic}`);
+  });
+});

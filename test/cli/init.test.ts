@@ -1,0 +1,218 @@
+/** `opsd init`, against the embedded service: what it finds, what it writes, and what it must never show. */
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadConfig } from '#config/load.ts';
+import { productCandidates, tryProducts } from '#cli/commands/wire-discovery.ts';
+import { systemClock } from '#foundation/platform/clock.ts';
+import { Secret } from '#foundation/platform/secret.ts';
+import { httpSink } from '../support/http-sink.ts';
+import { TEST_TOKEN } from '../support/service.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { testEmulator } from '../support/test-emulator.ts';
+import { opsd, terminal, type TerminalOptions } from './terminal.ts';
+
+const MANAGEMENT = ['--account-id', 'acc-1', '--username', 'user'];
+
+/** Runs `opsd init` into a new folder, and checks that it shows no secret. */
+async function init(args: readonly string[], options: TerminalOptions = {}, folder = tempDir()) {
+  const output = join(folder, 'opsd.yaml');
+  const ran = await opsd(['init', '--output', output, ...args], { clock: systemClock, ...options });
+  expect(ran.stdout + ran.stderr).not.toMatch(/test-token|s3cr3t/);
+  return { ...ran, folder, output };
+}
+
+function secretFile(text: string): string {
+  const file = join(tempDir(), 'secret');
+  writeFileSync(file, text, { mode: 0o600 });
+  return file;
+}
+
+function loaded(file: string) {
+  const result = loadConfig(file, { env: {} });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.config.accounts;
+}
+
+test('flags alone write a configuration that opsd check --connect accepts, and refer to the file of the token', async () => {
+  const { url } = await testEmulator();
+  const [token, password] = [secretFile(TEST_TOKEN), secretFile('password')];
+  const files = ['--token-file', token, '--password-file', password];
+  const done = await init(['--message-url', url, '--management-url', url, ...MANAGEMENT, ...files]);
+  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done.stdout).toBe(`\
+Message API: ${url}, token accepted
+Header prefix: Svc, not confirmed, because no failed run has the service’s headers
+Management API: ${url}, password accepted
+Product: msgsvc
+
+Written: ${done.output}
+Start the daemon: opsd run --config ${done.output}
+Then check it:    opsd doctor --config ${done.output}
+`);
+  expect(loaded(done.output)).toMatchObject([
+    {
+      name: 'production',
+      messageApi: { url, tokenFile: token },
+      managementApi: { url, accountId: 'acc-1', username: 'user', passwordFile: password },
+    },
+  ]);
+  const check = await opsd(['check', '--connect', done.output], { clock: systemClock });
+  expect(check).toMatchObject({ code: 0, stderr: '' });
+  expect(existsSync(join(done.folder, 'secrets'))).toBe(false);
+});
+
+test('on a terminal it asks for what is missing, and keeps secrets in files that only their owner can read', async () => {
+  const { url } = await testEmulator();
+  const done = await init([], { answers: [url, ` ${TEST_TOKEN} `, url, 'acc-1', 'user', 'password'] });
+  expect(done.code).toBe(0);
+  expect(done.stderr.split(/: /).map((question) => question.trim())).toEqual([
+    'URL of the message API (empty',
+    'without it)',
+    'Token',
+    'URL of the management API (empty',
+    'without it)',
+    'Id of the account',
+    'User',
+    'Password or API key',
+    '',
+  ]);
+  expect(loaded(done.output)).toMatchObject([{ messageApi: { url }, managementApi: { url } }]);
+  for (const [name, secret] of Object.entries({ token: TEST_TOKEN, password: 'password' })) {
+    const file = join(done.folder, 'secrets', `production-${name}`);
+    expect(readFileSync(file, 'utf8')).toBe(`${secret}\n`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  expect(statSync(join(done.folder, 'secrets')).mode & 0o777).toBe(0o700);
+  expect(readFileSync(done.output, 'utf8')).not.toContain(TEST_TOKEN);
+});
+
+test.each([
+  ['the environment', [], { env: { MSGSVC_TOKEN: TEST_TOKEN } }],
+  ['stdin', ['--token-file', '-'], { input: `${TEST_TOKEN}\n` }],
+])('a secret may come from %s', async (_source, args, options) => {
+  const { url } = await testEmulator();
+  const done = await init(['--message-url', url, '--account', 'eu', ...args], options);
+  expect(done.code).toBe(0);
+  expect(loaded(done.output)).toMatchObject([
+    { name: 'eu', messageApi: { tokenFile: join(done.folder, 'secrets/eu-token') } },
+  ]);
+});
+
+test('it finds the right token of several, the base of a copied URL, the header prefix, and the path', async () => {
+  const { url } = await testEmulator({ headerPrefix: 'Acme-Q', product: 'acme_q' });
+  const refused = 'http://127.0.0.1:9/run';
+  await fetch(`${url}/v2/trigger/${refused}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${TEST_TOKEN}`, 'Acme-Q-Retries': '0' },
+  });
+  await expect
+    .poll(async () => {
+      const answer = await fetch(`${url}/v2/workflows/dlq`, { headers: { Authorization: `Bearer ${TEST_TOKEN}` } });
+      return ((await answer.json()) as { messages: unknown[] }).messages.length;
+    })
+    .toBe(1);
+  const token = secretFile(`Bearer read-s3cr3t\n${TEST_TOKEN}\n`);
+  const args = ['--token-file', token, '--management-url', `${url}/v2/`, ...MANAGEMENT, '--product', 'acme_q'];
+  const done = await init(['--message-url', `${url}/v2/publish`, ...args], { env: { MSGSVC_PASSWORD: 'password' } });
+  expect(done.stdout).toContain(`Message API: ${url}, token 2 of the source accepted\n`);
+  expect(done.stdout).toContain('Header prefix: Acme-Q, found in the failed runs\n');
+  expect(done.code).toBe(0);
+  expect(loaded(done.output)).toMatchObject([
+    {
+      messageApi: { url, tokenFile: join(done.folder, 'secrets/production-token') },
+      managementApi: { url },
+      wire: { headerPrefix: 'Acme-Q', product: 'acme_q' },
+    },
+  ]);
+});
+
+test('the product is found by the names in the hosts of the account', async () => {
+  const { url } = await testEmulator({ product: 'acme_q' });
+  const { output } = await init(['--message-url', url], { env: { MSGSVC_TOKEN: TEST_TOKEN } });
+  void output;
+  const [plain] = loaded(
+    (await init(['--message-url', (await testEmulator()).url], { env: { MSGSVC_TOKEN: TEST_TOKEN } })).output,
+  );
+  const account = {
+    ...plain!,
+    messageApi: { ...plain!.messageApi!, url: 'https://eu-1.acme-q.example' },
+    managementApi: { url, accountId: 'acc-1', username: 'user', passwordFile: 'x' },
+  };
+  expect(productCandidates(account)).toEqual(['msgsvc', 'eu_1', 'acme_q']);
+  const { io } = terminal({ clock: systemClock });
+  const found = await tryProducts(account, Secret.of('password'), io);
+  expect(found).toMatchObject({ product: 'acme_q', attempt: { ok: true } });
+  const refused = await tryProducts(account, Secret.of('wrong'), io);
+  expect(refused).toMatchObject({ product: 'acme_q', attempt: { ok: false, code: 'unauthorized' } });
+});
+
+test.each([
+  ['a refused token', 'wrong-s3cr3t', 'the service answered 401'],
+  ['a wrong path', TEST_TOKEN, 'the service answered 404'],
+])('%s writes nothing, and says why', async (what, secret, said) => {
+  const { url } =
+    what === 'a wrong path'
+      ? await httpSink((_r, response) => void response.writeHead(404).end())
+      : await testEmulator();
+  const done = await init(['--message-url', url], { env: { MSGSVC_TOKEN: secret } });
+  expect(done).toMatchObject({ code: 1, stderr: 'opsd: nothing was written\n' });
+  expect(done.stdout).toContain(said);
+  expect(existsSync(done.output)).toBe(false);
+});
+
+test('it overwrites neither a configuration nor a secret, except with --force', async () => {
+  const sink = await httpSink();
+  const folder = tempDir();
+  writeFileSync(join(folder, 'opsd.yaml'), 'mine');
+  const env = { MSGSVC_TOKEN: TEST_TOKEN };
+  const refused = await init(['--message-url', sink.url], { env }, folder);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain('exists; nothing was changed');
+  expect(sink.requests).toEqual([]);
+  expect(readFileSync(refused.output, 'utf8')).toBe('mine');
+
+  const { url } = await testEmulator();
+  expect(await init(['--message-url', url, '--force'], { env }, folder)).toMatchObject({ code: 0 });
+  const other = await init(['--message-url', url, '--output', join(folder, 'other.yaml')], { env }, folder);
+  expect(other.stderr).toContain('secrets/production-token exists; nothing was changed');
+  expect(existsSync(join(folder, 'other.yaml'))).toBe(false);
+});
+
+test('a secret file that others can read gets a warning', async () => {
+  const { url } = await testEmulator();
+  const token = join(tempDir(), 'token');
+  writeFileSync(token, TEST_TOKEN);
+  // Regardless of the umask.
+  chmodSync(token, 0o644);
+  const { code, stderr } = await init(['--message-url', url, '--token-file', token]);
+  expect([code, stderr]).toEqual([0, `warning: other users can read ${token}; restrict it with chmod 600 ${token}\n`]);
+});
+
+test.each([
+  [[], '--message-url or --management-url is required: which API?'],
+  [['--message-url', 'http://x'], '--token-file is required, or MSGSVC_TOKEN in the environment'],
+  [['--management-url', 'http://x'], '--account-id is required'],
+  [['--username', 'x'], '--username requires --management-url'],
+  [['--token-file', '-', '--password-file', '-'], '--token-file - and --password-file - both read stdin'],
+])('without a terminal, %j is incomplete', async (args, said) => {
+  const { code, stderr } = await init(args);
+  expect(code).toBe(64);
+  expect(stderr).toContain(said);
+});
+
+test('the management API alone is enough, and a missing folder is created', async () => {
+  const { url } = await testEmulator();
+  const folder = join(tempDir(), 'new');
+  const password = secretFile('password');
+  const done = await init(['--management-url', url, ...MANAGEMENT, '--password-file', password], {}, folder);
+  expect(done.stdout).toContain('Message API: left out\n');
+  expect(done.code).toBe(0);
+  expect(loaded(done.output)).toMatchObject([{ managementApi: { url } }]);
+});
+
+test('an invalid answer is reported before any request', async () => {
+  const { code, stderr } = await init(['--message-url', 'ftp://x'], { env: { MSGSVC_TOKEN: 's3cr3t' } });
+  expect(code).toBe(1);
+  expect(stderr).toContain('the answers are not valid');
+});
