@@ -1,6 +1,6 @@
 import type { Subject } from '#automate/ledger/commands.ts';
 import { EXIT, type Command } from '../command.ts';
-import type { explain } from '#operate/contract/policies.ts';
+import type { postExplain } from '#operate/contract/policies.ts';
 import type { AnswerOf } from '#operate/contract/route.ts';
 import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
@@ -36,7 +36,7 @@ export const explainCommand: Command = {
   },
 };
 
-type ExplainedEntry = AnswerOf<typeof explain>;
+type ExplainedEntry = AnswerOf<typeof postExplain>;
 type Verdict = ExplainedEntry['policies'][number]['verdict'];
 
 const VERDICTS: Readonly<Record<Verdict, { readonly text: string; readonly style?: Style }>> = {

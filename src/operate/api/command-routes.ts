@@ -7,7 +7,7 @@ import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import { workflowTemplate } from '#observe/metrics/labels.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import * as control from '../contract/control.ts';
-import { explain } from '../contract/policies.ts';
+import { postExplain } from '../contract/policies.ts';
 import { HttpError } from '../http/reply.ts';
 import type { ApiContext, ApiRoute } from './api-deps.ts';
 import { fromStore } from './from-store.ts';
@@ -15,7 +15,7 @@ import { implement, refused } from './implement.ts';
 import { actionView } from './run-views.ts';
 
 export const COMMAND_ROUTES: readonly ApiRoute[] = [
-  implement(explain, async ({ deps, body, signal }) => {
+  implement(postExplain, async ({ deps, body, signal }) => {
     const explained = await deps.engine.explain(body.id, signal);
     if (!explained.ok) throw refused(explained);
     const { id, subject, policies, actions } = explained;

@@ -9,26 +9,26 @@ import { implement, refused, type Given } from './implement.ts';
 import { storedPlanView } from './stored-plans.ts';
 
 export const PLAN_ROUTES: readonly ApiRoute[] = [
-  implement(plans.makePlan, async (given) => {
+  implement(plans.postPlan, async (given) => {
     const body = await readValue(given.request, plans.PLAN_FORM);
     const isManual = typeof body === 'object' && body !== null && 'selection' in body;
     const made = await (isManual ? manualPlan(given, body) : policyPlan(given, body));
     if (!made.ok) throw refused(made);
     return made.plan;
   }),
-  implement(plans.cancelPlan, async ({ deps, body, by }) =>
+  implement(plans.postCancel, async ({ deps, body, by }) =>
     decided(await deps.engine.cancel(body.plan, { by, reason: body.reason })),
   ),
-  implement(plans.applyPlan, async ({ deps, body, by, signal }) => {
+  implement(plans.postApply, async ({ deps, body, by, signal }) => {
     const done = await deps.engine.apply(body.plan, personOf(body, by), signal);
     if (!done.ok) throw refused(done);
     const { outcome, matched, acted, backlog, detail, stopped } = done.result;
     return { plan: done.plan, result: { outcome, matched, acted, backlog, detail, stopped } };
   }),
-  implement(plans.approvePlan, async ({ deps, body, by }) =>
+  implement(plans.postApprove, async ({ deps, body, by }) =>
     decided(await deps.engine.approve(body.plan, personOf(body, by)), deps),
   ),
-  implement(plans.rejectPlan, async ({ deps, body, by }) =>
+  implement(plans.postReject, async ({ deps, body, by }) =>
     decided(await deps.engine.reject(body.plan, personOf(body, by)), deps),
   ),
 ];
@@ -43,7 +43,7 @@ function decided(result: Decided, deps?: Pick<ApiDeps, 'engine'>) {
   return { plan: storedPlanView(result.plan, deps?.engine.conditions()) };
 }
 
-type PlanRequest = Given<typeof plans.makePlan>;
+type PlanRequest = Given<typeof plans.postPlan>;
 
 function policyPlan({ deps, by, signal }: PlanRequest, body: unknown): Promise<Planned> {
   const { policy, ...options } = checkBody(body, plans.planBody, plans.PLAN_FORM);

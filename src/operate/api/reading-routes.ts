@@ -2,7 +2,7 @@
 import { unknownPolicy } from '#foundation/domain/suggest.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { AuditCursorError } from '#automate/ledger/audit-reading.ts';
-import { searchAudit, verifyAudit, type AuditVerification, type AuditView } from '../contract/audit.ts';
+import { getAudit, getAuditVerification, type AuditVerification, type AuditView } from '../contract/audit.ts';
 import { getPolicy, type PolicyDetail } from '../contract/policies.ts';
 import { getSpend, listCanaries, listFlowControl } from '../contract/readings.ts';
 import { pastOf } from '../http/query.ts';
@@ -24,8 +24,8 @@ export const READING_ROUTES: readonly ApiRoute[] = [
     const account = knownAccount(deps, query.account);
     return fromStore(() => readSpend(deps, { account, signal }));
   }),
-  implement(searchAudit, searchedAudit),
-  implement(verifyAudit, verifiedAudit),
+  implement(getAudit, searchedAudit),
+  implement(getAuditVerification, verifiedAudit),
   implement(getPolicy, requestedPolicy),
 ];
 
@@ -34,7 +34,7 @@ export async function searchedAudit({
   deps,
   query,
   signal,
-}: Pick<Given<typeof searchAudit>, 'deps' | 'query' | 'signal'>): Promise<AuditView> {
+}: Pick<Given<typeof getAudit>, 'deps' | 'query' | 'signal'>): Promise<AuditView> {
   const { q: text, since, ...rest } = query;
   const asked = { ...rest, text, since: since === undefined ? undefined : pastOf(since, deps.clock.now()) };
   return fromAudit(signal, () => readAudit(deps, asked, signal));

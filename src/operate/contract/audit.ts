@@ -50,7 +50,7 @@ export const getAuditHead = route('GET /api/v1/audit/head', {
   answer: s.object({ head: s.orNull(auditHead) }),
 });
 
-export const searchAudit = route('GET /api/v1/audit', {
+export const getAudit = route('GET /api/v1/audit', {
   id: 'searchAudit',
   summary: 'Records of the audit log, newest first',
   role: 'viewer',
@@ -74,9 +74,9 @@ export const searchAudit = route('GET /api/v1/audit', {
   }),
   errors: [503],
 });
-export type AuditView = s.Infer<typeof searchAudit.answer>;
+export type AuditView = s.Infer<typeof getAudit.answer>;
 
-export const verifyAudit = route('GET /api/v1/audit/verify', {
+export const getAuditVerification = route('GET /api/v1/audit/verify', {
   id: 'verifyAudit',
   summary: 'Verification of the audit log’s chain',
   role: 'viewer',

@@ -1,11 +1,11 @@
 /** All routes of the API, in the groups of its document. A generated client has one module for each group. */
-import { getAuditHead, searchAudit, verifyAudit } from './audit.ts';
+import { getAuditHead, getAudit, getAuditVerification } from './audit.ts';
 import { adoptState, backupState, callOperation, pauseEngine, reload, resetCounter, unpauseEngine } from './control.ts';
 import { getDeadLetter, searchDeadLetters } from './dead-letters.ts';
 import { acknowledgeIncident, getIncident, listIncidents } from './incidents.ts';
 import { getMessage, searchMessages } from './messages.ts';
-import { applyPlan, approvePlan, cancelPlan, getPlan, listPlans, makePlan, rejectPlan } from './plans.ts';
-import { explain, getAction, getPolicy, listActions, listPolicies, listRuns } from './policies.ts';
+import { postApply, postApprove, postCancel, getPlan, listPlans, postPlan, postReject } from './plans.ts';
+import { postExplain, getAction, getPolicy, listActions, listPolicies, listRuns } from './policies.ts';
 import { getSpend, listCanaries, listFlowControl } from './readings.ts';
 import { getConfiguration, getOpenApi, getStatus, listConditions, listLabels, listSources } from './status.ts';
 
@@ -33,7 +33,7 @@ export const GROUPS = [
   {
     name: 'plans',
     description: 'Plans, and decisions about them.',
-    routes: [listPlans, getPlan, makePlan, cancelPlan, applyPlan, approvePlan, rejectPlan],
+    routes: [listPlans, getPlan, postPlan, postCancel, postApply, postApprove, postReject],
   },
   {
     name: 'failures',
@@ -46,10 +46,10 @@ export const GROUPS = [
       getDeadLetter,
       searchMessages,
       getMessage,
-      explain,
+      postExplain,
     ],
   },
-  { name: 'audit', description: 'The audit log.', routes: [getAuditHead, searchAudit, verifyAudit] },
+  { name: 'audit', description: 'The audit log.', routes: [getAuditHead, getAudit, getAuditVerification] },
   {
     name: 'control',
     description: 'Pauses, the store, and reloads.',

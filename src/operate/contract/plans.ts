@@ -320,7 +320,7 @@ export const MANUAL_FORM =
   '{"selection": {"action": "resume", "ids": ["ID"], "label": ["TEXT"], …}, "reason": "TEXT", "account": "NAME", "overrule": {"settings": {"limits.maxPerRun": "50"}}}; account and overrule are optional, and one id or one filter is enough.';
 
 /** Reads the service and changes nothing. With `keep`, the plan is stored and can be applied. */
-export const makePlan = route('POST /api/v1/plan', {
+export const postPlan = route('POST /api/v1/plan', {
   id: 'makePlan',
   summary: 'Make a plan of a policy or of a selection; nothing is changed',
   role: 'operator',
@@ -332,7 +332,7 @@ export const makePlan = route('POST /api/v1/plan', {
 });
 
 /** The request in flight finishes. */
-export const cancelPlan = route('POST /api/v1/cancel', {
+export const postCancel = route('POST /api/v1/cancel', {
   id: 'cancelPlan',
   summary: 'Cancel a manual plan',
   role: 'operator',
@@ -351,7 +351,7 @@ const decision = {
 } as const;
 
 /** Runs until the caller disconnects. Responds with the shown plan, and the result of its run. */
-export const applyPlan = route('POST /api/v1/apply', {
+export const postApply = route('POST /api/v1/apply', {
   ...decision,
   id: 'applyPlan',
   summary: 'Apply a stored plan',
@@ -360,7 +360,7 @@ export const applyPlan = route('POST /api/v1/apply', {
   answer: s.object({ plan, result: runSummary }),
 });
 
-export const approvePlan = route('POST /api/v1/approve', {
+export const postApprove = route('POST /api/v1/approve', {
   ...decision,
   id: 'approvePlan',
   summary: 'Approve a pending plan',
@@ -368,7 +368,7 @@ export const approvePlan = route('POST /api/v1/approve', {
   answer: s.object({ plan: storedPlan }),
 });
 
-export const rejectPlan = route('POST /api/v1/reject', {
+export const postReject = route('POST /api/v1/reject', {
   ...decision,
   id: 'rejectPlan',
   summary: 'Reject a pending plan',

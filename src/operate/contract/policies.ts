@@ -196,7 +196,7 @@ const explanation = s.named(
 );
 
 /** Reads the service and changes nothing. */
-export const explain = route('POST /api/v1/explain', {
+export const postExplain = route('POST /api/v1/explain', {
   id: 'explain',
   summary: 'Verdict of each policy on an entry, a run or a message',
   role: 'viewer',

@@ -1,5 +1,5 @@
 /** Page of the audit log: search, and the verification of its chain. */
-import { searchAudit, type AuditRecordView, type AuditView } from '../contract/audit.ts';
+import { getAudit, type AuditRecordView, type AuditView } from '../contract/audit.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { searchedAudit, verifiedAudit } from '../api/reading-routes.ts';
 import type { Reply } from '../http/reply.ts';
@@ -23,7 +23,7 @@ import { html } from '../show/html.ts';
 
 export async function auditPage(context: PageContext): Promise<Reply> {
   const { query } = context;
-  const view = await searchedAudit({ ...context, query: readFilters(query, searchAudit) });
+  const view = await searchedAudit({ ...context, query: readFilters(query, getAudit) });
   return showPage(context, {
     title: 'Audit',
     section: '/audit',
