@@ -20,7 +20,7 @@ import {
 
 export function html(parts: TemplateStringsArray, ...values: readonly Cell[]): Html {
   let markup = parts[0]!;
-  for (const [index, value] of values.entries()) markup += render(value) + parts[index + 1]!;
+  for (let index = 0; index < values.length; index++) markup += render(values[index]) + parts[index + 1]!;
   return new Html(markup);
 }
 
@@ -204,39 +204,49 @@ function sectionHtml({ id, title, content, heading }: Section): Html {
  */
 function tableHtml({ caption, columns, rows, empty }: Table): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const heads = columns.map(headOf);
   return html`<table role="table">
     <caption>
       ${caption}
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        ${columns.map(
-          (column) =>
-            html`<th role="columnheader" scope="col" class="${classOf(column)}">${heading(column.title)}</th>`,
-        )}
+        ${heads.map(({ title, names }) => html`<th role="columnheader" scope="col" class="${names}">${title}</th>`)}
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${rows.map((row) => rowHtml(columns, row))}
+      ${rows.map((row) => rowHtml(heads, row))}
     </tbody>
   </table>`;
 }
 
-/** Title with a capital letter; names of fields stay as they are. */
-function heading(title: string): string {
-  return /[A-Z]/.test(title) ? title : title.slice(0, 1).toUpperCase() + title.slice(1);
+/** Markup of a column that each of its cells repeats. */
+interface HeadHtml {
+  readonly title: Html;
+  /** Classes of a cell, and of one without a value. */
+  readonly names: Html;
+  readonly namesOfNone: Html;
 }
 
-function rowHtml(columns: Table['columns'], { id, cells: given }: Table['rows'][number]): Html {
+function headOf({ title, align, wide, minor }: ColumnHead): HeadHtml {
+  const names = [align, wide && 'wide', minor && 'minor'].filter(Boolean);
+  // Names of fields stay as they are.
+  const shown = /[A-Z]/.test(title) ? title : title.slice(0, 1).toUpperCase() + title.slice(1);
+  return {
+    title: html`${shown}`,
+    names: constantMarkup(names.join(' ')),
+    namesOfNone: constantMarkup([...names, 'none'].join(' ')),
+  };
+}
+
+function rowHtml(heads: readonly HeadHtml[], { id, cells: given }: Table['rows'][number]): Html {
   const cells = given.map((cell, index) => {
-    const column = columns[index]!;
+    const { title, names, namesOfNone } = heads[index]!;
     const value: Cell = Array.isArray(cell) ? (cell as readonly Cell[]).map((one) => clipped(one)) : clipped(cell);
-    if (index === 0) return html`<th role="rowheader" scope="row" class="${classOf(column)}">${value}</th>`;
-    const missing = value === undefined || value === false;
-    const names = [classOf(column), missing && 'none'].filter(Boolean).join(' ');
-    return html`<td role="cell" class="${names}" data-label="${heading(column.title)}">
-      <div>${missing ? '–' : value}</div>
-    </td>`;
+    if (index === 0) return html`<th role="rowheader" scope="row" class="${names}">${value}</th>`;
+    if (value !== undefined && value !== false)
+      return html`<td role="cell" class="${names}" data-label="${title}"><div>${value}</div></td>`;
+    return html`<td role="cell" class="${namesOfNone}" data-label="${title}"><div>–</div></td>`;
   });
   return id === undefined
     ? html`<tr role="row">
@@ -245,10 +255,6 @@ function rowHtml(columns: Table['columns'], { id, cells: given }: Table['rows'][
     : html`<tr role="row" id="${id}">
         ${cells}
       </tr>`;
-}
-
-function classOf({ align, wide, minor }: Omit<ColumnHead, 'title'>): string {
-  return [align, wide && 'wide', minor && 'minor'].filter(Boolean).join(' ');
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
