@@ -60,10 +60,11 @@ const RUNS: readonly Run[] = [
   })),
 ];
 
-test.each(RUNS)('bench/$script prints its figures', async ({ script, sizes, prints }) => {
-  const [name, ...sections] = script.split(' ');
+test.each(RUNS)('the bench $script prints its figures', async ({ script, sizes, prints }) => {
+  const [name = '', ...sections] = script.split(' ');
+  const folder = name === 'emulator' ? 'emulator/bench' : 'bench';
   const env = Object.fromEntries(Object.entries(sizes).map(([key, value]) => [key, String(value)]));
-  const bench = start(process.execPath, ['--expose-gc', `bench/${name!}.ts`, ...sections], { env });
+  const bench = start(process.execPath, ['--expose-gc', `${folder}/${name}.ts`, ...sections], { env });
   expect(await bench.ended, bench.stderr()).toEqual({ code: 0, signal: null });
   for (const line of prints) expect(bench.stdout()).toMatch(line);
 });

@@ -161,7 +161,7 @@ test('from the commands alone: cause, number, first expiry, plan, verification',
   // Each run was delivered once more, not twice.
   await until({ what: 'the destination got all runs' }, () => night.delivered() === RUNS);
   await until({ what: 'the incident is resolved' }, async () =>
-    (await night.run('incidents', 'show', found.id)).out.includes('resolved, incident'),
+    /^State +resolved/m.test((await night.run('incidents', 'show', found.id)).out),
   );
   expect(await incidents()).toEqual([]);
   await night.stop();

@@ -7,7 +7,7 @@ import { planProgress } from './plan-progress.ts';
 
 /** @param conditions active conditions, for the hold of an approved plan */
 export function storedPlanView(stored: StoredPlan, conditions: readonly Condition[] = []): StoredPlanView {
-  const { plan, targets, ...decision } = stored;
+  const { plan, targets, revision: _revision, ...decision } = stored;
   const hold = decision.state === 'approved' ? conditions.find(({ key }) => key === `held/${plan.policy}`) : undefined;
   const { id, hash, policy, account, action, chosen, needsApproval, stopped, manual } = plan;
   return {
