@@ -82,13 +82,15 @@ function redactValue(value: unknown): unknown {
   }
   const { name, key, header } = value as Readonly<Record<string, unknown>>;
   const isNamed = [name, key, header].some((text) => typeof text === 'string' && isCredentialName(text));
-  return Object.fromEntries(
-    Object.entries(value).map(([field, inner]) => {
-      const { shown, isCredential } = fieldOf(field);
-      const isHidden = isCredential || (isNamed && /^values?$/i.test(field));
-      return [shown, isHidden ? hidden(inner) : redactValue(inner)];
-    }),
-  );
+  const fields: [name: string, value: unknown][] = [];
+  for (const [field, inner] of Object.entries(value)) {
+    // JSON has no undefined fields, and rows have many.
+    if (inner === undefined) continue;
+    const { shown, isCredential } = fieldOf(field);
+    const isHidden = isCredential || (isNamed && /^values?$/i.test(field));
+    fields.push([shown, isHidden ? hidden(inner) : redactValue(inner)]);
+  }
+  return Object.fromEntries(fields);
 }
 
 interface Field {
