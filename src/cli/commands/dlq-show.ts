@@ -1,8 +1,7 @@
 import { EXIT, textOption, type Command } from '../command.ts';
-import { exchange, pathWith } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
-import type { DeadLetterDocument } from '#operate/show/dead-letter.ts';
 import { sheetText } from '#operate/show/text.ts';
 import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts';
 
@@ -23,14 +22,12 @@ export const dlqShowCommand: Command = {
     const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
     if (daemon === undefined) return EXIT.failed;
     const account = textOption(call.values, 'account');
-    const body = call.values['body'] === true ? 'true' : undefined;
-    const path = pathWith(`/api/v1/dead-letters/${encodeURIComponent(call.positionals[0]!)}`, { account, body });
-    const data = await exchange(daemon, { method: 'GET', path });
+    const query = { account, body: call.values['body'] === true ? 'true' : undefined };
+    const data = await request(daemon, 'GET /api/v1/dead-letters/{id}', { id: call.positionals[0]!, query });
     if (format === 'table') {
       const { deadLetterSheet } = await import('#operate/show/dead-letter.ts');
-      const document = data as unknown as DeadLetterDocument;
-      const title = `Dead letter ${document.deadLetter.id}`;
-      call.io.stdout.write(sheetText(title, deadLetterSheet(document), textStyle(call.io)));
+      const title = `Dead letter ${data.deadLetter.id}`;
+      call.io.stdout.write(sheetText(title, deadLetterSheet(data), textStyle(call.io)));
     } else await writeData(call.io, format, data);
     return EXIT.ok;
   },

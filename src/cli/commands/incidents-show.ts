@@ -1,10 +1,9 @@
 import { sheetText } from '#operate/show/text.ts';
 import { EXIT, type Command } from '../command.ts';
-import { exchange } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
-import type { IncidentDetail } from '#operate/contract/incidents.ts';
 
 export const incidentsShowCommand: Command = {
   name: 'incidents show',
@@ -19,12 +18,11 @@ export const incidentsShowCommand: Command = {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
     if (daemon === undefined) return EXIT.failed;
-    const path = `/api/v1/incidents/${encodeURIComponent(call.positionals[0]!)}`;
     const { incidentSheet } = await import('#operate/show/incident.ts');
     return showOrWatch(call, async () => {
-      const data = await exchange(daemon, { method: 'GET', path });
+      const data = await request(daemon, 'GET /api/v1/incidents/{id}', { id: call.positionals[0]! });
       if (format !== 'table') return { text: await dataText(format, data) };
-      const { incident, at } = data as unknown as { incident: IncidentDetail; at: number };
+      const { incident, at } = data;
       const content = incidentSheet(incident, at, daemon.command);
       return { text: sheetText(incident.title, content, textStyle(call.io)) };
     });

@@ -1,14 +1,14 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
 import { EXIT, textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
 import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
-import { exchange, pathWith, type Query } from '../daemon-exchange.ts';
+import type { Query } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
 import { durationText, sheetText } from '#operate/show/text.ts';
-import type { MessageDetail } from '#operate/contract/messages.ts';
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
 
@@ -103,13 +103,12 @@ export const messagesShowCommand: Command = {
     const format = outputFormat(call.values);
     const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
     if (daemon === undefined) return EXIT.failed;
-    const id = encodeURIComponent(call.positionals[0]!);
-    const path = pathWith(`/api/v1/messages/${id}`, { account: textOption(call.values, 'account') });
+    const asked = { id: call.positionals[0]!, query: { account: textOption(call.values, 'account') } };
     const { messageSheet } = await import('#operate/show/message.ts');
     return showOrWatch(call, async () => {
-      const data = await exchange(daemon, { method: 'GET', path });
+      const data = await request(daemon, 'GET /api/v1/messages/{id}', asked);
       if (format !== 'table') return { text: await dataText(format, data) };
-      const { title, content } = messageSheet(data as unknown as MessageDetail);
+      const { title, content } = messageSheet(data);
       return { text: sheetText(title, content, textStyle(call.io)) };
     });
   },

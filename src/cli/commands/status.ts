@@ -1,15 +1,13 @@
 import { EXIT, type Command } from '../command.ts';
-import { exchange, pathWith, type DaemonCall } from '../daemon-exchange.ts';
+import type { DaemonCall } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
-import type { ScreenData } from './status-text.ts';
 
 /** Actions and incidents that the screen shows. */
 const ACTIONS = 5;
 const INCIDENTS = 5;
-const LISTS_IN_MEMORY = ['sources'];
-const LISTS = [...LISTS_IN_MEMORY, 'policies', 'plans?state=pending&state=approved', `actions?limit=${ACTIONS}`];
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
 export const statusCommand: Command = {
@@ -27,24 +25,27 @@ export const statusCommand: Command = {
     if (daemon === undefined) return EXIT.failed;
     const { statusText } = await import('./status-text.ts');
     return showOrWatch(call, async () => {
-      const status = await read(daemon, 'status');
-      const { level } = (status as unknown as ScreenData).verdict;
-      const unresolved = await read(daemon, pathWith('incidents', { state: UNRESOLVED, limit: INCIDENTS }));
-      const { incidents, total } = unresolved as { incidents: ScreenData['incidents']; total: number };
+      const status = await request(daemon, 'GET /api/v1/status');
+      const { level } = status.verdict;
+      const query = { state: UNRESOLVED, limit: INCIDENTS };
+      const { incidents, total } = await request(daemon, 'GET /api/v1/incidents', { query });
       const isFine = (level === 'ok' || level === 'info') && !incidents.some(({ state }) => state === 'open');
       const code = isFine ? EXIT.ok : EXIT.findings;
       if (format !== 'table') return { text: await dataText(format, status), code };
-      const lists: object[] = [{ policies: [], plans: [], actions: [] }];
-      for (const list of status['storeError'] === undefined ? LISTS : LISTS_IN_MEMORY) {
-        lists.push(await read(daemon, list));
-      }
-      const more = Math.max(0, total - incidents.length);
-      const data = Object.assign({}, status, ...lists, { incidents, moreIncidents: more }) as unknown as ScreenData;
+      const { sources } = await request(daemon, 'GET /api/v1/sources');
+      const lists = status.storeError === undefined ? await storedLists(daemon) : NOT_READ;
+      const moreIncidents = Math.max(0, total - incidents.length);
+      const data = { ...status, sources, ...lists, incidents, moreIncidents };
       return { text: statusText(data, { ...textStyle(call.io), command: daemon.command }), code };
     });
   },
 };
 
-function read(daemon: DaemonCall, path: string): Promise<Readonly<Record<string, unknown>>> {
-  return exchange(daemon, { method: 'GET', path: `/api/v1/${path}` });
+const NOT_READ = { policies: [], plans: [], actions: [] };
+
+async function storedLists(daemon: DaemonCall) {
+  const { policies } = await request(daemon, 'GET /api/v1/policies');
+  const { plans } = await request(daemon, 'GET /api/v1/plans', { query: { state: ['pending', 'approved'] } });
+  const { actions } = await request(daemon, 'GET /api/v1/actions', { query: { limit: ACTIONS } });
+  return { policies, plans, actions };
 }
