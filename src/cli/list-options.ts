@@ -20,6 +20,31 @@ export const SINCE_OPTION: OptionSpec = {
 
 export const UNTIL_OPTION: OptionSpec = { ...SINCE_OPTION, help: 'Only until this time: 1h, or 2026-11-21T11:00:00Z.' };
 
+/** Options of filters, with the service's names. `--url` is always the address of the daemon. */
+const FILTERS = {
+  label: 'label',
+  'workflow-url': 'workflowUrl',
+  'workflow-run-id': 'workflowRunId',
+  'flow-control-key': 'flowControlKey',
+  'failure-function-state': 'failureFunctionState',
+  'caller-ip': 'callerIp',
+  'message-id': 'messageId',
+  destination: 'url',
+  'topic-name': 'topicName',
+  'schedule-id': 'scheduleId',
+  'queue-name': 'queueName',
+  'response-status': 'responseStatus',
+  state: 'state',
+  cause: 'cause',
+} as const;
+export type FilterOption = keyof typeof FILTERS;
+
+/** Values of the given filters, by the service's names. */
+export function filtersOf(values: OptionValues): Readonly<Record<string, string | readonly string[]>> {
+  const given = Object.entries(FILTERS).filter(([option]) => values[option] !== undefined);
+  return Object.fromEntries(given.map(([option, name]) => [name, values[option] as string | readonly string[]]));
+}
+
 /** Option of a filter of the service, whose values are alternatives. */
 export const filterOption = (help: string, value = 'VALUE'): OptionSpec => ({
   type: 'string',

@@ -3,26 +3,18 @@ import { textOption, UsageError, type Command, type OptionValues } from '../comm
 import type { DeadLetterList, DeadLetterView } from '#operate/contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { runList } from '../list.ts';
-import { ACCOUNT_OPTION, filterOption, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
+import {
+  ACCOUNT_OPTION,
+  filterOption,
+  filtersOf,
+  LIST_OPTIONS,
+  SINCE_OPTION,
+  timeOption,
+  UNTIL_OPTION,
+} from '../list-options.ts';
 import { expiryText } from './incidents.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 import { ago } from './state-lines.ts';
-
-/** Options of filters, with the service's names. `--url` is the address of the daemon. */
-const FILTERS = {
-  label: 'label',
-  'workflow-url': 'workflowUrl',
-  'workflow-run-id': 'workflowRunId',
-  'flow-control-key': 'flowControlKey',
-  'failure-function-state': 'failureFunctionState',
-  'caller-ip': 'callerIp',
-  'message-id': 'messageId',
-  destination: 'url',
-  'topic-name': 'topicName',
-  'schedule-id': 'scheduleId',
-  'response-status': 'responseStatus',
-  cause: 'cause',
-} as const;
 
 export const dlqListCommand: Command = {
   name: 'dlq list',
@@ -86,12 +78,8 @@ function queryOf(values: OptionValues, now: number): Query {
   if (queue !== undefined && queue !== 'workflow' && queue !== 'message') {
     throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
   }
-  const filters = Object.entries(FILTERS).map(([option, name]) => [
-    name,
-    values[option] as readonly string[] | undefined,
-  ]);
   return {
-    ...(Object.fromEntries(filters) as Query),
+    ...filtersOf(values),
     queue,
     incident: textOption(values, 'incident'),
     account: textOption(values, 'account'),

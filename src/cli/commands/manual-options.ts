@@ -3,25 +3,8 @@ import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
 import { textOption, UsageError, type Call, type OptionSpec, type OptionValues } from '../command.ts';
 import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
-import { ACCOUNT_OPTION, filterOption, timeOption } from '../list-options.ts';
+import { ACCOUNT_OPTION, filterOption, filtersOf, timeOption, type FilterOption } from '../list-options.ts';
 import { OUTPUT_OPTION } from '../output.ts';
-
-/** Options of filters, with the service's names of the filters. `--url` is always the address of the daemon. */
-const FILTERS = {
-  label: 'label',
-  'workflow-url': 'workflowUrl',
-  'workflow-run-id': 'workflowRunId',
-  'flow-control-key': 'flowControlKey',
-  'failure-function-state': 'failureFunctionState',
-  'caller-ip': 'callerIp',
-  destination: 'url',
-  'topic-name': 'topicName',
-  'schedule-id': 'scheduleId',
-  'queue-name': 'queueName',
-  'response-status': 'responseStatus',
-} as const;
-
-type Filter = keyof typeof FILTERS;
 
 const RUN_FILTER_OPTIONS = {
   label: filterOption('Entries with this label.'),
@@ -30,7 +13,7 @@ const RUN_FILTER_OPTIONS = {
   'flow-control-key': filterOption('Entries with this flow-control key.'),
   'failure-function-state': filterOption('Runs whose failure function is in this state.'),
   'caller-ip': filterOption('Entries that came from this address.'),
-} as const satisfies Partial<Record<Filter, OptionSpec>>;
+} as const satisfies Partial<Record<FilterOption, OptionSpec>>;
 
 const MESSAGE_FILTER_OPTIONS = {
   label: filterOption('Messages with this label.'),
@@ -38,7 +21,7 @@ const MESSAGE_FILTER_OPTIONS = {
   'topic-name': filterOption('Messages of this URL Group.'),
   'schedule-id': filterOption('Messages of this schedule.'),
   'response-status': filterOption('Messages whose last attempt had this status.'),
-} as const satisfies Partial<Record<Filter, OptionSpec>>;
+} as const satisfies Partial<Record<FilterOption, OptionSpec>>;
 
 const TIME_OPTIONS = {
   since: { type: 'string', value: 'TIME', help: 'Failed since this time: 2h, or 2026-11-21T10:00:00Z.' },
@@ -94,26 +77,18 @@ export function selectionOf(call: Call, action: ManualAction): Selection {
   const toDate = timeOption(values, 'to-date', now);
   if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
   const queue = queueOf(values);
+  const { responseStatus: texts, ...filters } = filtersOf(values);
   const selection = {
     action,
     ...(account !== undefined && { account }),
     ...(queue !== undefined && { queue }),
     ...(positionals.length > 0 && { ids: [...new Set(positionals)] }),
-    ...filtersOf(values),
+    ...filters,
+    ...(texts !== undefined && { responseStatus: [texts].flat().map(statusOf) }),
     ...((since ?? from) !== undefined && { fromDate: since ?? from }),
     ...(toDate !== undefined && { toDate }),
   };
   return selection;
-}
-
-function filtersOf(values: OptionValues): Readonly<Record<string, readonly (string | number)[]>> {
-  const given = (Object.keys(FILTERS) as Filter[]).flatMap((name) => {
-    const value = values[name];
-    return Array.isArray(value) && value.length > 0 ? [[name, value as readonly string[]] as const] : [];
-  });
-  return Object.fromEntries(
-    given.map(([name, texts]) => [FILTERS[name], name === 'response-status' ? texts.map(statusOf) : texts]),
-  );
 }
 
 function statusOf(text: string): number {
@@ -128,20 +103,21 @@ function queueOf(values: OptionValues): 'workflow' | 'message' | undefined {
   throw new UsageError(`--queue must be workflow or message, not '${queue}'`);
 }
 
-const RUNS_ONLY: readonly Filter[] = [
+const RUNS_ONLY: readonly FilterOption[] = [
   'workflow-url',
   'workflow-run-id',
   'failure-function-state',
   'flow-control-key',
   'caller-ip',
 ];
-const MESSAGES_ONLY: readonly Filter[] = ['destination', 'topic-name', 'schedule-id', 'response-status'];
+const MESSAGES_ONLY: readonly FilterOption[] = ['destination', 'topic-name', 'schedule-id', 'response-status'];
 
 /** Action that --queue, or a filter that only one queue has, decides; undefined if only the daemon knows it. */
 export function deleteActionOf({ values, positionals }: Call): 'delete' | 'delete-messages' | undefined {
   const queue = queueOf(values);
   if (queue !== undefined) return queue === 'workflow' ? 'delete' : 'delete-messages';
-  const has = (names: readonly Filter[]): Filter | undefined => names.find((name) => values[name] !== undefined);
+  const has = (names: readonly FilterOption[]): FilterOption | undefined =>
+    names.find((name) => values[name] !== undefined);
   const [runs, messages] = [has(RUNS_ONLY), has(MESSAGES_ONLY)];
   if (runs !== undefined && messages !== undefined) {
     throw new UsageError(

@@ -5,22 +5,12 @@ import type { Query } from '../daemon-exchange.ts';
 import { request } from '../daemon-request.ts';
 import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
 import { runList } from '../list.ts';
-import { ACCOUNT_OPTION, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
+import { ACCOUNT_OPTION, filtersOf, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
 import { showOrWatch, WATCH_OPTION } from '../watch.ts';
 import { durationText, sheetText } from '#operate/show/text.ts';
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
-
-/** Options of filters, with the service's names. `url` would be the address of the daemon. */
-const FILTERS = {
-  'message-id': 'messageId',
-  state: 'state',
-  destination: 'url',
-  'topic-name': 'topicName',
-  'schedule-id': 'scheduleId',
-  'queue-name': 'queueName',
-} as const;
 
 export const messagesListCommand: Command = {
   name: 'messages list',
@@ -75,11 +65,9 @@ function queryOf({ io, values }: Call): Query {
   const now = io.clock.now();
   const [since, from] = [timeOption(values, 'since', now), timeOption(values, 'from-date', now)];
   if (since !== undefined && from !== undefined) throw new UsageError('--since and --from-date are the same; use one');
-  const label = values['label'];
   return {
     account: textOption(values, 'account'),
-    ...Object.fromEntries(Object.entries(FILTERS).map(([option, name]) => [name, textOption(values, option)])),
-    label: Array.isArray(label) ? (label as readonly string[]) : undefined,
+    ...filtersOf(values),
     fromDate: since ?? from,
     toDate: timeOption(values, 'to-date', now),
   };
