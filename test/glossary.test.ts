@@ -11,7 +11,7 @@ import { allKeys } from '#config/schema-walk.ts';
 import { configSettings } from '#config/settings.ts';
 import { ACTION_TYPES, POLICY_MODES, RUN_OUTCOMES, TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { METRIC_NAMES, labelNamesOf } from '#observe/catalog/catalog.ts';
-import { STORED_STATES } from '#operate/contract/plans.ts';
+import { STORED_STATES } from '#automate/ledger/plans.ts';
 import { COMMANDS } from '#cli/index.ts';
 import { MIGRATIONS } from '#storage/schema.ts';
 

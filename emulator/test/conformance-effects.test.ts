@@ -6,7 +6,7 @@ import { ACCOUNT, START, world } from './world.ts';
 
 const MINUTE = 60_000;
 
-/** Starts a service with two entries in either DLQ, of which the first ones have every property that filters select. */
+/** Starts a service with two entries in either DLQ. The first entries have every property that filters select. */
 async function filled() {
   const sink = await httpSink((request, response) => {
     response.sendDate = false;

@@ -1,8 +1,7 @@
 /** Completion: its candidates, and the script of each shell as the shell runs it. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { onTestFinished } from 'vitest';
+import { describe, expect, test, onTestFinished } from 'vitest';
 import { ALL_COMMANDS } from '#cli/help.ts';
 import { incident, incidents, ledger, RESUME_BILLING, serving, storedPlan, world } from '../operate/http/world.ts';
 import { httpSink } from '../support/http-sink.ts';

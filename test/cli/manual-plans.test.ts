@@ -1,9 +1,8 @@
 /** Commands that make, follow and cancel manual plans, against a real server. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ManualRequest } from '#automate/ledger/commands.ts';
+import type { ManualRequest, Refusal } from '#automate/ledger/commands.ts';
 import type { ActionOutcome } from '#automate/ledger/intents.ts';
-import type { Refusal } from '#automate/ledger/commands.ts';
 import type { Plan, RunOutcome } from '#foundation/domain/plan.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -7,10 +7,9 @@ import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore } from '#storage/sqlite.ts';
-import { proposal } from '../operate/http/world.ts';
+import { proposal, plan } from '../operate/http/world.ts';
 import { LEDGERS } from '../support/postgres/test-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { plan } from '../operate/http/world.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30);
 const DAY_MS = 86_400_000;

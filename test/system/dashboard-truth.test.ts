@@ -3,8 +3,7 @@
  * withheld is not 0, no limit is not a full bar, and two daemons are not twice as much.
  */
 import { expect, test } from 'vitest';
-import { always, of, verdictOf } from '../support/panel-truth.ts';
-import type { PanelCase } from '../support/panel-truth.ts';
+import { always, of, verdictOf, type PanelCase } from '../support/panel-truth.ts';
 import { installed } from '../support/program.ts';
 
 const MAIL = 'destination="mail"';

@@ -3,8 +3,7 @@
  * promtool.
  */
 import { expect, test } from 'vitest';
-import { always, of, verdictOf } from '../support/panel-truth.ts';
-import type { PanelCase } from '../support/panel-truth.ts';
+import { always, of, verdictOf, type PanelCase } from '../support/panel-truth.ts';
 import { installed } from '../support/program.ts';
 
 const MAIL = 'destination="mail"';

@@ -1,9 +1,8 @@
 /** Faults of the service's deliveries: what the destination gets, what the log reports, and what the callback says. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createHash } from 'node:crypto';
-import type { DeliveryFaultRule } from '#emulator/types/public.ts';
+import type { DeliveryFaultRule, DeliveryFault, Emulator } from '#emulator/types/public.ts';
 import type { EmulatorOptions } from '#emulator/emulator-options.ts';
-import type { DeliveryFault, Emulator } from '#emulator/types/public.ts';
 import { startEmulator } from '#emulator/testing/start.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { httpSink, type HttpSink } from '../../../test/support/http-sink.ts';

@@ -1,6 +1,18 @@
 /** Plans that are stored for approval. */
 import type { IdentifiedPlan, Plan } from '#foundation/domain/plan.ts';
 
+/** `draft`: kept by an operator. `pending`: pending approval. `cancelled`: a manual plan that an operator ended. */
+export const STORED_STATES = [
+  'draft',
+  'pending',
+  'approved',
+  'rejected',
+  'applied',
+  'cancelled',
+  'replaced',
+  'expired',
+] as const;
+
 /**
  * Plan that an operator kept or that is pending approval. Its id is its own: a decided plan stays decided, and its
  * content gets another plan. An approval is bound to the content by the hash, expires, and is used once.
@@ -13,8 +25,7 @@ export interface StoredPlan {
   readonly targets: readonly string[];
   readonly savedAt: number;
   readonly expiresAt: number;
-  /** `draft`: kept by an operator. `pending`: pending approval. `cancelled`: a manual plan that an operator ended. */
-  readonly state: 'draft' | 'pending' | 'approved' | 'rejected' | 'applied' | 'cancelled' | 'replaced' | 'expired';
+  readonly state: (typeof STORED_STATES)[number];
   /** Operator who made it; absent if a run made it. */
   readonly madeBy?: string;
   /** Operator or `engine` of the last decision, its time, and its reason. The reason of a draft is its author's. */

@@ -3,6 +3,8 @@
  * It starts with few entries, waits for their outcomes, and grows or halts. guardrails/campaign.ts has the rules.
  */
 
+export const CAMPAIGN_STATES = ['ready', 'settling', 'halted', 'audit', 'ended'] as const;
+
 export interface Campaign {
   /** `POLICY/sequence`, unique in a store. */
   readonly id: string;
@@ -13,7 +15,7 @@ export interface Campaign {
    * `ready`: the next step can start. `settling`: a step was sent and is not judged. `halted`: the breaker is open
    * until `until`. `audit`: fell back after three consecutive halts, until an operator lifts it. `ended`: drained.
    */
-  readonly state: 'ready' | 'settling' | 'halted' | 'audit' | 'ended';
+  readonly state: (typeof CAMPAIGN_STATES)[number];
   /** Number of the current step, else of the next one. 1 for the first step. */
   readonly step: number;
   /** Maximum entries of that step. */

@@ -177,7 +177,8 @@ export const TRIGGER_KINDS = [
 export type Trigger = { readonly kind: 'schedule' | 'campaign' | 'hand' } | EventTrigger;
 
 /** `held`: a guard holds the whole run, possibly temporarily. `aborted`: the reading cannot be trusted. */
-export type PlanState = 'nothing_to_do' | 'changes' | 'held' | 'aborted';
+export const PLAN_STATES = ['nothing_to_do', 'changes', 'held', 'aborted'] as const;
+export type PlanState = (typeof PLAN_STATES)[number];
 
 export interface Plan {
   /**

@@ -10,9 +10,8 @@ import { fromLedger, storeUnavailable } from './from-store.ts';
 import { implement, implementWhole } from './implement.ts';
 import { actionView } from './run-views.ts';
 import { readStatus, sourceViews } from './status.ts';
-import { runViews } from './stored-status.ts';
+import { runViews, type Status } from './stored-status.ts';
 import { readPlan, storedPlanView } from './stored-plans.ts';
-import type { Status } from './stored-status.ts';
 
 export const STATUS_ROUTES: readonly ApiRoute[] = [
   implement(status.getStatus, async ({ deps, signal }) => {

@@ -5,8 +5,14 @@ import type { CanaryState } from '#foundation/domain/canary.ts';
 import { canaryAnchor, isFailing } from './canaries.ts';
 import { counted, formatAge, formatCount, formatSpan, formatTime } from './format.ts';
 import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
-import { VERDICT_LEVELS, type Problem, type Verdict, type VerdictLevel } from '../contract/status.ts';
-import type { ReconciliationView, SourceView } from '../contract/status.ts';
+import {
+  VERDICT_LEVELS,
+  type Problem,
+  type Verdict,
+  type VerdictLevel,
+  type ReconciliationView,
+  type SourceView,
+} from '../contract/status.ts';
 import type { Status } from './stored-status.ts';
 import type { PolicyView } from '../contract/policies.ts';
 

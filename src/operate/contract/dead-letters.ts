@@ -137,7 +137,7 @@ export const getDeadLetter = route('GET /api/v1/dead-letters/{id}', {
       .describe('True reads body and headers with one request.'),
   }),
   answer: s.object({
-    at: s.time('Time of the response.'),
+    at: s.at,
     deadLetter,
     actions: s.listOf(action),
     sample: s.opt(sample),

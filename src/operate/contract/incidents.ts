@@ -1,5 +1,6 @@
 /** Incidents. Field names are stable. Times are epoch milliseconds. */
 import { z } from 'zod';
+import { CAMPAIGN_STATES } from '#foundation/domain/campaign.ts';
 import type { FailureRate } from '#foundation/domain/failure-rate.ts';
 import { DEAD_LETTER_QUEUES, INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { ACTION_TYPES, POLICY_MODES } from '#foundation/domain/plan.ts';
@@ -7,7 +8,7 @@ import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import { deadLetter, queueStatus } from './dead-letters.ts';
 import { choiceField, cursorParameter, limitParameter, nameField, reasonField, textParameter } from './parameters.ts';
-import { CAMPAIGN_STATES, storedFields } from './plans.ts';
+import { storedFields } from './plans.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 import { denialFields } from './status.ts';
@@ -157,7 +158,7 @@ export const getIncident = route('GET /api/v1/incidents/{id}', {
   id: 'getIncident',
   summary: 'One incident with everything about it',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), incident: incidentDetail }),
+  answer: s.object({ at: s.at, incident: incidentDetail }),
   errors: [404],
 });
 

@@ -177,7 +177,7 @@ export const searchMessages = route('GET /api/v1/messages', {
 });
 export type MessagesView = s.Infer<typeof searchMessages.answer>;
 
-const answerFields = { at: s.time('Time of the response.'), account: s.text() };
+const answerFields = { at: s.at, account: s.text() };
 
 export const getMessage = route('GET /api/v1/messages/{id}', {
   id: 'getMessage',

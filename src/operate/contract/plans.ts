@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   ACTION_TYPES,
+  PLAN_STATES,
   POLICY_MODES,
   RUN_OUTCOMES,
   TRIGGER_KINDS,
@@ -12,6 +13,8 @@ import {
 import { TRENDS } from '#foundation/domain/hold.ts';
 import { MANUAL_ACTIONS } from '#foundation/domain/selection.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
+import { STORED_STATES } from '#automate/ledger/plans.ts';
+import { CAMPAIGN_STATES } from '#foundation/domain/campaign.ts';
 import { choiceField, limitParameter, nameField, reasonField, textParameter } from './parameters.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
@@ -36,21 +39,6 @@ const runSummary = s.named(
     stopped: s.opt(denial),
   }),
 );
-
-export const CAMPAIGN_STATES = ['ready', 'settling', 'halted', 'audit', 'ended'] as const;
-const PLAN_STATES = ['nothing_to_do', 'changes', 'held', 'aborted'] as const;
-
-/** `draft`: made by a command. `pending`: pending approval. */
-export const STORED_STATES = [
-  'draft',
-  'pending',
-  'approved',
-  'rejected',
-  'applied',
-  'cancelled',
-  'replaced',
-  'expired',
-] as const;
 
 const proposal = s.named('Proposal', s.anyObject('Action that a policy proposes. Its fields depend on the action.'));
 
@@ -240,7 +228,7 @@ export const listPlans = route('GET /api/v1/plans', {
       .default(['draft', 'pending', 'approved'])
       .describe('States of the plans.'),
   }),
-  answer: s.object({ at: s.time('Time of the response.'), plans: s.listOf(storedPlan) }),
+  answer: s.object({ at: s.at, plans: s.listOf(storedPlan) }),
   errors: [503],
 });
 
@@ -248,7 +236,7 @@ export const getPlan = route('GET /api/v1/plans/{id}', {
   id: 'getPlan',
   summary: 'One stored plan with its actions',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), plan: storedDetail }),
+  answer: s.object({ at: s.at, plan: storedDetail }),
   errors: [404, 503],
 });
 

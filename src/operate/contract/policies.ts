@@ -1,11 +1,11 @@
 /** Policies, their runs and actions. Field names are stable. */
 import { z } from 'zod';
-import type { Campaign } from '#foundation/domain/campaign.ts';
+import { CAMPAIGN_STATES, type Campaign } from '#foundation/domain/campaign.ts';
 import { ACTION_TYPES, POLICY_MODES, RUN_OUTCOMES, TRIGGER_KINDS } from '#foundation/domain/plan.ts';
 import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
 import type { Explanation, Subject } from '#automate/ledger/commands.ts';
 import { limitParameter, nameField, textParameter } from './parameters.ts';
-import { CAMPAIGN_STATES, runCounts, storedPlan } from './plans.ts';
+import { runCounts, storedPlan } from './plans.ts';
 import { route } from './route.ts';
 import * as s from './schema.ts';
 import { condition, denial, denialFields, pause } from './status.ts';
@@ -117,7 +117,7 @@ export const listPolicies = route('GET /api/v1/policies', {
   id: 'listPolicies',
   summary: 'Policies',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), policies: s.listOf(policy) }),
+  answer: s.object({ at: s.at, policies: s.listOf(policy) }),
   errors: [503],
 });
 
@@ -150,7 +150,7 @@ export const listRuns = route('GET /api/v1/runs', {
   summary: 'Runs of policies, newest first',
   role: 'viewer',
   query: runsQuery,
-  answer: s.object({ at: s.time('Time of the response.'), runs: s.listOf(run) }),
+  answer: s.object({ at: s.at, runs: s.listOf(run) }),
   errors: [503],
 });
 
@@ -159,7 +159,7 @@ export const listActions = route('GET /api/v1/actions', {
   summary: 'Actions, newest first',
   role: 'viewer',
   query: actionsQuery,
-  answer: s.object({ at: s.time('Time of the response.'), actions: s.listOf(action) }),
+  answer: s.object({ at: s.at, actions: s.listOf(action) }),
   errors: [503],
 });
 
@@ -168,7 +168,7 @@ export const getAction = route('GET /api/v1/actions/{id}', {
   summary: 'One action with its proposal',
   role: 'viewer',
   answer: s.object({
-    at: s.time('Time of the response.'),
+    at: s.at,
     action: s.anyObject('An Action, and its `proposal`.'),
   }),
   errors: [404, 503],

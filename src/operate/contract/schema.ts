@@ -132,5 +132,7 @@ export const oneOf = <S extends readonly Schema[]>(
   ...schemas: S
 ): Schema<Either<Infer<S[number]>, KeyOf<Infer<S[number]>>>> => ({ anyOf: schemas });
 
+export const at = time('Time of the response.');
+
 /** Cursor of a list. */
 export const cursor = opt(text('Continues the list; absent at its end.'));

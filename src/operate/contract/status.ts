@@ -202,7 +202,7 @@ const conditionLists = { conditions: s.listOf(condition), pauses: s.listOf(pause
 
 /** Fields of the status that have no address of their own. */
 const statusFields = {
-  at: s.time('Time of the response.'),
+  at: s.at,
   version: s.text(),
   startedAt: s.time(),
   healthy: s.flag('True if the scheduler is running.'),
@@ -240,14 +240,14 @@ export const listSources = route('GET /api/v1/sources', {
   id: 'listSources',
   summary: 'Readings of each account, and their results',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), sources: s.listOf(source) }),
+  answer: s.object({ at: s.at, sources: s.listOf(source) }),
 });
 
 export const listConditions = route('GET /api/v1/conditions', {
   id: 'listConditions',
   summary: 'Active conditions, and pauses',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), ...conditionLists }),
+  answer: s.object({ at: s.at, ...conditionLists }),
   errors: [503],
 });
 
@@ -255,7 +255,7 @@ export const listLabels = route('GET /api/v1/labels', {
   id: 'listLabels',
   summary: 'Use of the slots for label values',
   role: 'viewer',
-  answer: s.object({ at: s.time('Time of the response.'), labels: s.listOf(label) }),
+  answer: s.object({ at: s.at, labels: s.listOf(label) }),
 });
 
 export const getConfiguration = route('GET /api/v1/configuration', {

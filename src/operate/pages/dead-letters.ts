@@ -1,5 +1,5 @@
 /** Page of the dead letters of both queues: filters, and a selection that becomes a plan. */
-import { searchDeadLetters } from '../contract/dead-letters.ts';
+import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../contract/dead-letters.ts';
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
@@ -14,7 +14,6 @@ import { deadLetterPath, incidentPath } from '../show/paths.ts';
 import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import { reasonInput } from './page-parts.ts';
-import type { DeadLetterList, DeadLetterView } from '../contract/dead-letters.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

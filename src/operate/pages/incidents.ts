@@ -1,5 +1,5 @@
 /** Page of the incidents, and their table, which the first page has too. */
-import { listIncidents } from '../contract/incidents.ts';
+import { listIncidents, type IncidentList, type IncidentView } from '../contract/incidents.ts';
 import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
@@ -10,7 +10,6 @@ import { firstFailure, incidentState, knownCount, rate } from '../show/incident.
 import { incidentPath } from '../show/paths.ts';
 import { type Cell, moment, number, section, sub, table, wide } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
-import type { IncidentList, IncidentView } from '../contract/incidents.ts';
 
 export async function incidentsPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

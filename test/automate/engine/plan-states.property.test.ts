@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { planProgress } from '#operate/api/plan-progress.ts';
-import { STORED_STATES } from '#operate/contract/plans.ts';
+import { STORED_STATES } from '#automate/ledger/plans.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
 
 type State = StoredPlan['state'];

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Campaign } from '#foundation/domain/campaign.ts';
-import type { Growth, StepResults } from '#automate/guardrails/campaign.ts';
-import { arrivals, destination, ramp } from '#automate/guardrails/group-guards.ts';
 import {
+  type Growth,
+  type StepResults,
   begin,
   breaker,
   drained,
@@ -15,6 +15,7 @@ import {
   retryHorizon,
   sent,
 } from '#automate/guardrails/campaign.ts';
+import { arrivals, destination, ramp } from '#automate/guardrails/group-guards.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const MINUTE = 60_000;

@@ -1,8 +1,8 @@
+/** Form of filters. They are in the address of the page, so that it can be shared. */
 import type { ContractRoute, QueryOf } from '../../contract/route.ts';
 import { readQuery } from '../../http/query.ts';
 import type { Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
-/** Form of filters. They are in the address of the page, so that it can be shared. */
 
 /** Parameters of a page for the view behind it: without empty fields, and without those of the page itself. */
 export function filtersOf(query: URLSearchParams): URLSearchParams {
