@@ -64,18 +64,32 @@ function composeAccount({ url, token, tokenFile, ...account }: AccountSettings):
     : { ...account, messageApi: { url, token, tokenFile } };
 }
 
-/** Keys of paths in settings, and of the mappings from free keys to texts, which are no paths. */
+/** Keys of settings that are paths. */
 const PATH_KEY = /File$|^dir$/;
-const FREE_KEYS: readonly string[] = ['headers', 'labels', 'users'];
+/** Places of mappings from names that an author chooses to texts, which are no paths. */
+const FREE_TEXTS = [
+  'server.users',
+  'telemetry.traces.otlp.headers',
+  'notifications.webhook.headers',
+  'notifications.alertmanager.headers',
+  'notifications.alertmanager.labels',
+  'notifications.owners.*.webhook.headers',
+].map((place) => place.split('.'));
+
+function isFree(place: readonly string[]): boolean {
+  return FREE_TEXTS.some(
+    (free) => free.length === place.length && free.every((key, index) => key === '*' || key === place[index]),
+  );
+}
 
 /** Returns settings whose paths of files and folders are absolute. */
-function absolutePaths<T>(settings: T, absolute: (path: string) => string): T {
-  if (Array.isArray(settings)) return settings.map((item: unknown) => absolutePaths(item, absolute)) as T;
-  if (typeof settings !== 'object' || settings === null) return settings;
+function absolutePaths<T>(settings: T, absolute: (path: string) => string, place: readonly string[] = []): T {
+  if (Array.isArray(settings)) return settings.map((item: unknown) => absolutePaths(item, absolute, place)) as T;
+  if (typeof settings !== 'object' || settings === null || isFree(place)) return settings;
   return Object.fromEntries(
     Object.entries(settings).map(([key, value]: [string, unknown]) => {
-      if (FREE_KEYS.includes(key)) return [key, value];
-      return [key, PATH_KEY.test(key) && typeof value === 'string' ? absolute(value) : absolutePaths(value, absolute)];
+      const isPath = PATH_KEY.test(key) && typeof value === 'string';
+      return [key, isPath ? absolute(value) : absolutePaths(value, absolute, [...place, key])];
     }),
   ) as T;
 }

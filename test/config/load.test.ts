@@ -126,6 +126,15 @@ accounts:
     expect(config.accounts[1]?.messageApi).toEqual({ url: 'https://a.example', tokenFile: '/etc/opsd/token' });
   });
 
+  test.each(['users', 'headers', 'labels', 'callbacks'])('paths below the name %s are absolute as well', (name) => {
+    const config = good(`${EMBEDDED}
+hooks: { alertmanager: { ${name}: { tokenFile: ./token } } }
+notifications: { owners: { ${name}: { webhook: { url: "http://a.example", tokenFile: ./other } } } }
+`);
+    expect(config.hooks.alertmanager[name]).toMatchObject({ tokenFile: '/etc/opsd/token' });
+    expect(config.notifications.owners[name]).toMatchObject({ webhook: { tokenFile: '/etc/opsd/other' } });
+  });
+
   test('variables are replaced in values, and parsed as numbers only where one is expected', () => {
     const text = `
 accounts:
