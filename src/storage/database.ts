@@ -105,8 +105,9 @@ export function* run(sql: string, ...values: readonly Value[]): Work<number> {
 }
 
 /**
- * Runs a statement once for each item, with the values that `valuesOf` returns. An `INSERT` has one `VALUES` list with a `?` for each column, because
- * PostgreSQL gets many rows in one statement. Its rows have different keys if it has an `ON CONFLICT … DO UPDATE`.
+ * Runs a statement once for each item, with the values that `valuesOf` returns. An `INSERT` has one `VALUES` list with a
+ * `?` for each column, because PostgreSQL gets many rows in one statement. Its rows have different keys if it has an
+ * `ON CONFLICT … DO UPDATE`.
  *
  * @returns the number of changed rows
  */
