@@ -1,4 +1,4 @@
-/** Campaigns: the steps in which a policy repairs a group. Pure. */
+/** Campaigns: a policy repairs a group in steps. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
 import { policyLink } from './paths.ts';
 import {

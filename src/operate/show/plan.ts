@@ -1,4 +1,4 @@
-/** What a plan says: what was read, which limits hold it, and its actions. Pure. */
+/** A plan as people read it: the reading, the limits that hold it, and its actions. Pure. */
 import { counted, formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import {
