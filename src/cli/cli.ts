@@ -3,7 +3,7 @@ import { ownCommand } from '#foundation/domain/own-command.ts';
 import { redact } from '#foundation/domain/redact.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { parseArguments } from './arguments.ts';
-import { CommandError, EXIT, UsageError, type CliIo, type CliPrograms } from './command.ts';
+import { CommandError, EXIT, ReportedError, UsageError, type CliIo, type CliPrograms } from './command.ts';
 import { helpOf, namedCommand, topicOf } from './help.ts';
 
 export type { CliIo, CliPrograms } from './command.ts';
@@ -60,6 +60,7 @@ function explain(error: unknown, topic: readonly string[], io: CliIo): number {
     io.stderr.write(`opsd: ${redact(error.message)}\nSee: ${see}\n`);
     return EXIT.usage;
   }
+  if (error instanceof ReportedError) return EXIT.failed;
   if (io.signal.aborted && error === io.signal.reason) {
     io.stderr.write(`opsd: ${errorMessage(error)}\n`);
     return EXIT.failed;

@@ -113,6 +113,9 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
+/** Failure whose reason is on stderr already. */
+export class ReportedError extends Error {}
+
 export function textOption(values: OptionValues, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;

@@ -14,7 +14,7 @@ import {
   type NameSource,
   type OptionValues,
 } from './command.ts';
-import { exchange, isRecord, type DaemonCall } from './daemon-exchange.ts';
+import { exchange, isRecord } from './daemon-exchange.ts';
 import { findDaemon } from './daemon-option.ts';
 import { ALL_COMMANDS, namedCommand } from './help.ts';
 
@@ -96,8 +96,7 @@ async function namesOf(source: NameSource, context: Context & Pick<Call, 'values
   using _timer = clock.after(LONGEST_MS, () => late.abort());
   const silent = { ...context.io, stderr: { write: () => true }, signal: AbortSignal.any([signal, late.signal]) };
   await using parts = new AsyncDisposableStack();
-  const daemon: DaemonCall | undefined = await findDaemon({ ...context, io: silent, parts, positionals: [] });
-  if (daemon === undefined) return [];
+  const daemon = await findDaemon({ ...context, io: silent, parts, positionals: [] });
   const { path, list, field } = SOURCES[source];
   const rows = (await exchange(daemon, { method: 'GET', path }))[list];
   return (Array.isArray(rows) ? rows.filter(isRecord) : []).map((row) => String(row[field]));

@@ -1,7 +1,7 @@
 /** Configuration of a command, with its problems. */
 import { existsSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
-import { textOption, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
+import { ReportedError, textOption, type Call, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
 import { usesColor } from './output.ts';
 
 export const CONFIG_OPTION: OptionSpec = {
@@ -30,4 +30,14 @@ export async function readConfig(
   if (!loaded.ok && !existsSync(path))
     io.stderr.write('  help: set the configuration with --config FILE or OPSD_CONFIG\n');
   return loaded.ok ? loaded.config : undefined;
+}
+
+/** Reads the configuration. @throws {ReportedError} if it is invalid */
+export async function neededConfig(
+  { io, values }: Pick<Call, 'io' | 'values'>,
+  options: { readonly secrets: boolean },
+): Promise<Config> {
+  const config = await readConfig(io, configPath(values, io.env), options);
+  if (config === undefined) throw new ReportedError();
+  return config;
 }

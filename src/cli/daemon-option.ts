@@ -1,7 +1,15 @@
 /** Choice of the running daemon: by its socket, by its configuration, or by its address. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
-import { CommandError, textOption, UsageError, type Call, type DirectNeeds, type OptionSpec } from './command.ts';
+import {
+  CommandError,
+  ReportedError,
+  textOption,
+  UsageError,
+  type Call,
+  type DirectNeeds,
+  type OptionSpec,
+} from './command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import { ownCommand, type OwnCommand } from '#foundation/domain/own-command.ts';
 import { clientCertificate, type ClientCertificate } from './client-certificate.ts';
@@ -60,12 +68,13 @@ export function commandOf({ io, values }: Pick<Call, 'io' | 'values'>): OwnComma
 }
 
 /**
- * Place of the daemon; undefined if it is unknown, which was reported on stderr.
+ * Place of the daemon.
  *
  * @param needs parts of a daemon that this command starts itself if none runs for the named configuration; absent if the
  *   command requires a running daemon
+ * @throws {ReportedError} if the place is unknown
  */
-export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<DaemonCall | undefined> {
+export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<DaemonCall> {
   const { io, values } = call;
   const { signal } = io;
   const command = commandOf(call);
@@ -86,9 +95,7 @@ export async function findDaemon(call: Call, needs?: DirectNeeds): Promise<Daemo
   if (astray !== undefined) {
     throw new UsageError(`--${astray} requires --url; the socket needs no credentials`);
   }
-  const place = await findPlace(call, needs !== undefined);
-  if (place === undefined) return undefined;
-  const { socketPath, config } = place;
+  const { socketPath, config } = await findPlace(call, needs !== undefined);
   const named = (['socket', 'config'] as const).find((name) => given.includes(name));
   const daemon = { socketPath, signal, command, ...(named !== undefined && { named }) };
   if (needs === undefined || config === undefined) return daemon;
@@ -103,16 +110,17 @@ interface Place {
   readonly config?: Config;
 }
 
-/**
- * Path of the socket. Undefined if the configuration is invalid, which was reported on stderr, and no socket exists at
- * its path.
- */
-export async function findSocket(call: Call): Promise<string | undefined> {
-  return (await findPlace(call, false))?.socketPath;
+/** Running daemon, by its socket only. @throws {ReportedError} if its place is unknown */
+export async function findLocalDaemon(call: Call): Promise<DaemonCall> {
+  const { socketPath } = await findPlace(call, false);
+  return { socketPath, signal: call.io.signal, command: commandOf(call) };
 }
 
-/** @param mayStart true if the command starts a daemon, which needs the whole configuration, if none runs */
-async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place | undefined> {
+/**
+ * @param mayStart true if the command starts a daemon, which needs the whole configuration, if none runs
+ * @throws {ReportedError} if the configuration is invalid, and no socket exists at its path
+ */
+async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place> {
   const given = textOption(values, 'socket');
   if (given !== undefined) return { socketPath: given };
   const file = configPath(values, io.env);
@@ -128,12 +136,12 @@ async function findPlace({ io, values }: Call, mayStart: boolean): Promise<Place
     io.stderr.write(
       '  help: no request was sent; name the running daemon by its socket, next to its store: --socket PATH\n',
     );
-    return undefined;
+    throw new ReportedError();
   }
   // A daemon that still runs with the previous configuration must stay controllable.
   if (!existsSync(socketPath)) {
     io.stderr.write('  help: name a running daemon by its socket, next to its store: --socket PATH\n');
-    return undefined;
+    throw new ReportedError();
   }
   io.stderr.write(`This configuration is invalid; sending the request to the daemon at ${socketPath} anyway.\n`);
   return { socketPath };

@@ -36,7 +36,6 @@ export async function runList<Row, Data>(call: Call, listing: Listing<Row, Data>
   const format = outputFormat(call.values, LIST_FORMATS);
   const limit = limitOption(call.values);
   const daemon = await findDaemon(call, { writes: false, collectors: listing.collectors });
-  if (daemon === undefined) return EXIT.failed;
   return showOrWatch(call, async () => {
     const answer = await readPages(call.io, daemon, listing, limit);
     return shown(call.io, format, answer, listing, limit);

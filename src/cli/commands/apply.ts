@@ -2,20 +2,20 @@ import { counted, runNumbersText } from '#foundation/domain/counted.ts';
 import type { RunOutcome } from '#foundation/domain/plan.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { RunSummary } from '#automate/ledger/commands.ts';
-import { CommandError, EXIT, textOption, type Command } from '../command.ts';
+import { CommandError, EXIT, textOption } from '../command.ts';
 import { confirm, REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import type { StoredPlanDetail } from '#operate/contract/plans.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
-import { checkOpen } from './kept-plan.ts';
-import { OUTPUT_OPTION, outputFormat, printable, textStyle, writeData } from '../output.ts';
+import { showKept } from './kept-plan.ts';
+import { printable } from '../output.ts';
 import { actText } from './plan-acts.ts';
 
-export const applyCommand: Command = {
+export const applyCommand = daemonCommand({
   name: 'apply',
   summary: 'Apply the actions of a plan that are still valid now.',
   operands: { usage: 'PLAN', min: 1, max: 1, names: 'plan' },
-  options: { reason: REASON_OPTION, yes: YES_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+  options: { reason: REASON_OPTION, yes: YES_OPTION },
   details:
     'PLAN is the id that opsd plan printed. The daemon lists everything again and checks all guards: a plan can only\n' +
     'shrink. One step of it runs now, once. If approval is required, this also approves the whole plan: later runs do\n' +
@@ -23,25 +23,21 @@ export const applyCommand: Command = {
     'after the request in flight. Exit code: 0 if it acted, 3 if a guard held it, 4 if a guard aborted or halted it,\n' +
     '5 if nothing was left to do, 1 on an error.',
   examples: ['opsd apply 9f3c2a', "opsd apply 9f3c2a --yes --reason 'the destination is repaired'"],
-  async run(call) {
-    const format = outputFormat(call.values);
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
-    const { planText } = await import('./plan-text.ts');
-
-    const { plan: kept } = await request(daemon, 'GET /api/v1/plans/{id}', { id: call.positionals[0]! }, 'plan');
-    checkOpen('apply', kept, daemon.command);
-    call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
+  async answer(call, findDaemon) {
+    const daemon = await findDaemon();
+    const kept = await showKept(call, daemon, 'apply');
     if (kept.covers === 0)
       throw new CommandError(`plan ${printable(kept.id)} has no action, so there is nothing to apply`);
     await confirm(call, `${questionText(kept)}${allowanceText(kept)}?`);
     const body = { plan: kept.id, reason: textOption(call.values, 'reason')?.trim() || undefined };
     const { result } = await request(daemon, 'POST /api/v1/apply', { body }, 'result');
-    if (format === 'table') call.io.stdout.write(resultText(kept, result, daemon.command));
-    else await writeData(call.io, format, { plan: kept.id, policy: kept.plan.policy, result });
-    return EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed;
+    return {
+      data: { plan: kept.id, policy: kept.plan.policy, result },
+      text: resultText(kept, result, daemon.command),
+      code: EXIT_OF_OUTCOME[result.outcome] ?? EXIT.failed,
+    };
   },
-};
+});
 
 /** Question before a plan is applied. A held plan may be applied as far as the guards allow it now. */
 function questionText({ plan, covers }: StoredPlanDetail): string {

@@ -1,4 +1,4 @@
-import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
 import { RESUME_OPTIONS, selectionOf } from './manual-options.ts';
@@ -23,7 +23,6 @@ export const dlqResumeCommand: Command = {
     if (incident === undefined) return runManualPlan(call, selectionOf(call, 'resume'));
     refuseOthers(call);
     const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
     const { selection } = (await request(daemon, 'GET /api/v1/incidents/{id}', { id: incident }, 'incident')).incident;
     if (selection === undefined) throw new CommandError(`incident ${incident} has no failed run that could be resumed`);
     return runManualPlan(call, selection);

@@ -1,32 +1,28 @@
 import type { Config } from '#config/config.ts';
-import { EXIT, textOption, type Call, type CliIo, type Command } from '../command.ts';
-import { DAEMON_OPTIONS } from '../daemon-option.ts';
-import { OUTPUT_OPTION, outputFormat, painter, textStyle, writeData, type TextStyle } from '../output.ts';
+import { EXIT, textOption, type Call, type CliIo } from '../command.ts';
+import { daemonCommand } from '../daemon-command.ts';
+import { painter, textStyle, type TextStyle } from '../output.ts';
 import type { Check } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
 import { wrapped } from './state-lines.ts';
 
-export const doctorCommand: Command = {
+export const doctorCommand = daemonCommand({
   name: 'doctor',
   summary: 'Check addresses, credentials, clock, names, webhooks, Prometheus and the store, each with its fix.',
   options: {
     prometheus: { type: 'string', value: 'URL', help: 'Also check that this Prometheus scrapes the daemon.' },
-    ...DAEMON_OPTIONS,
-    output: OUTPUT_OPTION,
   },
   details:
     'Works with and without a running daemon; with --url it checks only that daemon. It sends GET and HEAD requests, and\n' +
     'changes nothing. Exit code: 0 if all is well, 3 if there are findings.',
   examples: ['opsd doctor --config opsd.yaml', 'opsd doctor --prometheus http://127.0.0.1:9090 -o json'],
-  async run(call) {
-    const format = outputFormat(call.values);
+  async answer(call) {
     const checks = await allChecks(call);
     const findings = checks.filter(({ state }) => state === 'finding').length;
-    if (format === 'table') call.io.stdout.write(checksText(checks, textStyle(call.io)));
-    else await writeData(call.io, format, { findings, checks });
-    return findings === 0 ? EXIT.ok : EXIT.findings;
+    const text = () => checksText(checks, textStyle(call.io));
+    return { data: { findings, checks }, text, code: findings === 0 ? EXIT.ok : EXIT.findings };
   },
-};
+});
 
 async function allChecks(call: Call): Promise<readonly Check[]> {
   const { io, values } = call;

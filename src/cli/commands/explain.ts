@@ -1,40 +1,25 @@
 import type { Subject } from '#automate/ledger/commands.ts';
-import { EXIT, type Command } from '../command.ts';
 import type { postExplain } from '#operate/contract/policies.ts';
 import type { AnswerOf } from '#operate/contract/route.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
-import {
-  OUTPUT_OPTION,
-  outputFormat,
-  painter,
-  printable,
-  textTable,
-  usesColor,
-  writeData,
-  type Style,
-} from '../output.ts';
+import { painter, printable, textTable, usesColor, type Style } from '../output.ts';
 
-export const explainCommand: Command = {
+export const explainCommand = daemonCommand({
   name: 'explain',
   summary: 'Explain the policies’ verdicts on an entry, a run or a message, and list earlier actions on it.',
   operands: { usage: 'ID', min: 1, max: 1 },
-  options: { ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
   details:
     'ID is a dlqId, or the id of a run or a message. The daemon reads the service and evaluates each policy of the account.\n' +
     'It changes nothing. Exit code: 1 if the id is unknown.',
   examples: ['opsd explain dlq-8812', 'opsd explain wfr_4711 -o json'],
-  async run(call) {
-    const format = outputFormat(call.values);
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
+  async answer(call, findDaemon) {
+    const daemon = await findDaemon();
     const body = { id: call.positionals[0]! };
-    const explained = await request(daemon, 'POST /api/v1/explain', { body }, 'policies', 'actions');
-    if (format === 'table') call.io.stdout.write(explainText(explained, usesColor(call.io.stdout, call.io.env)));
-    else await writeData(call.io, format, explained);
-    return EXIT.ok;
+    const data = await request(daemon, 'POST /api/v1/explain', { body }, 'policies', 'actions');
+    return { data, text: explainText(data, usesColor(call.io.stdout, call.io.env)) };
   },
-};
+});
 
 type ExplainedEntry = AnswerOf<typeof postExplain>;
 type Verdict = ExplainedEntry['policies'][number]['verdict'];

@@ -1,10 +1,23 @@
-/** State check of a stored plan, before the plan is shown for a decision. */
-import { CommandError } from '../command.ts';
+/** Stored plan, shown for a decision that is still possible. */
+import { CommandError, type Call } from '../command.ts';
+import type { DaemonCall } from '../daemon-exchange.ts';
+import { request } from '../daemon-request.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { StoredPlanDetail } from '#operate/contract/plans.ts';
-import { printable } from '../output.ts';
+import { printable, textStyle } from '../output.ts';
 
-const OPEN: Readonly<Record<'apply' | 'approve' | 'reject', readonly string[]>> = {
+type Decision = 'apply' | 'approve' | 'reject';
+
+/** Shows the plan that the first operand names. @throws {CommandError} if the decision is not possible */
+export async function showKept(call: Call, daemon: DaemonCall, decision: Decision): Promise<StoredPlanDetail> {
+  const { planText } = await import('./plan-text.ts');
+  const { plan: kept } = await request(daemon, 'GET /api/v1/plans/{id}', { id: call.positionals[0]! }, 'plan');
+  checkOpen(decision, kept, daemon.command);
+  call.io.stderr.write(planText(kept.plan, { ...textStyle(call.io, 'stderr'), isAsked: true }));
+  return kept;
+}
+
+const OPEN: Readonly<Record<Decision, readonly string[]>> = {
   apply: ['draft', 'pending', 'approved'],
   approve: ['pending', 'draft'],
   reject: ['pending', 'draft', 'approved'],
@@ -24,7 +37,7 @@ function again({ policy, manual }: StoredPlanDetail['plan']): string {
 }
 
 /** @throws {CommandError} with the plan's state and the next step */
-export function checkOpen(decision: keyof typeof OPEN, kept: StoredPlanDetail, command: OwnCommand): void {
+function checkOpen(decision: Decision, kept: StoredPlanDetail, command: OwnCommand): void {
   const { id, state, plan, replacedBy } = kept;
   if (OPEN[decision].includes(state)) return;
   if (replacedBy !== undefined) {

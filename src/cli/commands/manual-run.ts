@@ -28,7 +28,6 @@ export async function runManualPlan(call: Call, ...selections: readonly [Selecti
   const reason = neededReason(call, 'why are you doing this?');
   const settings = settingsOf(call.values);
   const daemon = await findDaemon(call);
-  if (daemon === undefined) return EXIT.failed;
   const { planText } = await import('./plan-text.ts');
   const overrule = Object.keys(settings).length > 0 ? { settings } : undefined;
   const plan = await planOfFirst(selections, { reason, overrule }, daemon);

@@ -1,13 +1,13 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
-import { EXIT, textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
+import { textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
 import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { request } from '../daemon-request.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, filtersOf, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
-import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
-import { showOrWatch, WATCH_OPTION } from '../watch.ts';
+import { textStyle } from '../output.ts';
+import { WATCH_OPTION } from '../watch.ts';
 import { durationText, sheetText } from '#operate/show/text.ts';
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
@@ -73,31 +73,24 @@ function queryOf({ io, values }: Call): Query {
   };
 }
 
-export const messagesShowCommand: Command = {
+export const messagesShowCommand = daemonCommand({
   name: 'messages show',
   summary: 'Show the timeline of one message or workflow run: waits, attempts, callbacks, actions.',
   operands: { usage: 'ID', min: 1, max: 1 },
   options: {
     account: { ...ACCOUNT_OPTION, help: 'Account of the id; default: all are searched.' },
     watch: WATCH_OPTION,
-    ...DAEMON_OPTIONS,
-    output: OUTPUT_OPTION,
   },
+  needs: { writes: false, collectors: ['workflowDlq'] },
   details:
     'ID is a message, a failed workflow run, or an entry of either DLQ. The daemon reads the log of the service, and adds\n' +
     'what its own ledger knows. Exit code: 1 if the id is unknown.',
   examples: ['opsd messages show msg_7YoJxFpwkEy5zBp378JgvD6YBDPBEqkBPje', 'opsd messages show wfr_k2f -o json'],
-  async run(call) {
-    const format = outputFormat(call.values);
-    const daemon = await findDaemon(call, { writes: false, collectors: ['workflowDlq'] });
-    if (daemon === undefined) return EXIT.failed;
+  async answer(call, findDaemon) {
     const asked = { id: call.positionals[0]!, query: { account: textOption(call.values, 'account') } };
+    const data = await request(await findDaemon(), 'GET /api/v1/messages/{id}', asked);
     const { messageSheet } = await import('#operate/show/message.ts');
-    return showOrWatch(call, async () => {
-      const data = await request(daemon, 'GET /api/v1/messages/{id}', asked);
-      if (format !== 'table') return { text: await dataText(format, data) };
-      const { title, content } = messageSheet(data);
-      return { text: sheetText(title, content, textStyle(call.io)) };
-    });
+    const { title, content } = messageSheet(data);
+    return { data, text: () => sheetText(title, content, textStyle(call.io)) };
   },
-};
+});

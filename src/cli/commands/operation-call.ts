@@ -39,7 +39,6 @@ export async function runOperation(call: Call, { operation, keys, view = PLAIN_V
     await confirm(call, `Send ${operation.name}?`);
   }
   const daemon = await findDaemon(call, { writes: isWrite, collectors: [] });
-  if (daemon === undefined) return EXIT.failed;
   await show(await send(call, { operation, keys, daemon }), { call, format, view });
   return EXIT.ok;
 }

@@ -1,37 +1,29 @@
-import { EXIT, textOption, type Command } from '../command.ts';
+import { textOption } from '../command.ts';
 import { neededReason, REASON_OPTION } from '../confirm.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
+import { printable } from '../output.ts';
 
-export const pauseCommand: Command = {
+export const pauseCommand = daemonCommand({
   name: 'pause',
   summary: 'Pause all policies, or one: no more requests are sent.',
   options: {
     policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only this policy; default: all policies.' },
     reason: REASON_OPTION,
-    ...DAEMON_OPTIONS,
-    output: OUTPUT_OPTION,
   },
   details:
     'Takes effect without confirmation. The daemon checks it before every request, so at most the request in flight is\n' +
     'sent. It lasts across restarts until opsd unpause. Metrics and pages continue. If no daemon responds: create the\n' +
     'file of engine.killSwitchFile, or stop the daemon.',
   examples: ["opsd pause --reason 'checkout is odd'", "opsd pause --policy resume-billing --reason 'checkout is odd'"],
-  async run(call) {
-    const format = outputFormat(call.values);
+  async answer(call, findDaemon) {
     const reason = neededReason(call, 'why are you pausing?');
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
+    const daemon = await findDaemon();
     const policy = textOption(call.values, 'policy');
-    const { paused } = await request(daemon, 'POST /api/v1/pause', { body: { reason, policy } }, 'paused');
-    if (format !== 'table') {
-      await writeData(call.io, format, { paused });
-      return EXIT.ok;
-    }
+    const data = await request(daemon, 'POST /api/v1/pause', { body: { reason, policy } }, 'paused');
+    const { paused } = data;
     const what = paused === 'engine' ? 'All policies are' : `Policy ${printable(paused.replace(/^policy\//, ''))} is`;
     const option = paused === 'engine' ? '' : ` --policy ${printable(policy ?? '')}`;
-    call.io.stdout.write(`${what} paused. To lift it: ${daemon.command(`unpause${option} --reason TEXT`)}\n`);
-    return EXIT.ok;
+    return { data, text: `${what} paused. To lift it: ${daemon.command(`unpause${option} --reason TEXT`)}\n` };
   },
-};
+});

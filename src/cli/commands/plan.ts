@@ -1,12 +1,13 @@
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { PlanRequest } from '#automate/ledger/commands.ts';
-import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { REASON_OPTION } from '../confirm.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { PLAN_FIELDS, request } from '../daemon-request.ts';
-import { commandOf, DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
-import { OUTPUT_OPTION, outputFormat, textStyle, writeData } from '../output.ts';
+import { commandOf } from '../daemon-option.ts';
+import { textStyle } from '../output.ts';
 
-export const planCommand: Command = {
+export const planCommand = daemonCommand({
   name: 'plan',
   summary: 'Show what policies would do now, without doing it.',
   operands: { usage: '[POLICY…]', min: 0, max: Infinity, names: 'policy' },
@@ -20,8 +21,6 @@ export const planCommand: Command = {
       help: 'Limit to overrule, such as limits.maxPerHour=6000; may be repeated.',
     },
     reason: { ...REASON_OPTION, help: 'Reason for overruling limits, recorded in the audit log.' },
-    ...DAEMON_OPTIONS,
-    output: OUTPUT_OPTION,
   },
   details:
     'The running daemon makes the plan; without a policy, one for each policy. It changes nothing and stores nothing.\n' +
@@ -33,11 +32,9 @@ export const planCommand: Command = {
     'opsd plan resume-billing --keep',
     "opsd plan resume-billing --once --set limits.maxPerHour=6000 --reason 'repaired' --keep",
   ],
-  async run(call) {
-    const format = outputFormat(call.values);
+  async answer(call, findDaemon) {
     const options = { keep: call.values['keep'] === true, ...overruleOf(call) };
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
+    const daemon = await findDaemon();
     const names = new Set(call.positionals);
     if (names.size === 0) {
       const { policies } = await request(daemon, 'GET /api/v1/policies', {}, 'policies');
@@ -49,10 +46,19 @@ export const planCommand: Command = {
       const body = { policy: name, ...options };
       plans.push(await request(daemon, 'POST /api/v1/plan', { body }, ...PLAN_FIELDS));
     }
-    await show(call, format, plans);
-    return Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state]));
+    return {
+      data: { plans },
+      text: () => plansText(plans, call),
+      ...(plans.length === 0 && { note: 'The daemon has no policies.\n' }),
+      code: Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state])),
+    };
   },
-};
+});
+
+async function plansText(plans: readonly Plan[], call: Call): Promise<string> {
+  const { planText } = await import('./plan-text.ts');
+  return plans.map((plan) => planText(plan, { ...textStyle(call.io), command: commandOf(call) })).join('\n');
+}
 
 const EXIT_OF_STATE: Readonly<Record<Plan['state'], number>> = {
   nothing_to_do: EXIT.ok,
@@ -89,15 +95,4 @@ export function settingsOf(values: Call['values']): Readonly<Record<string, stri
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError(`--set ${twice} is given twice`);
   return Object.fromEntries(settings);
-}
-
-async function show(call: Call, format: 'table' | 'json' | 'yaml', plans: readonly Plan[]): Promise<void> {
-  const { io } = call;
-  if (format !== 'table') return writeData(io, format, { plans });
-  if (plans.length === 0) {
-    io.stderr.write('The daemon has no policies.\n');
-    return;
-  }
-  const { planText } = await import('./plan-text.ts');
-  io.stdout.write(plans.map((plan) => planText(plan, { ...textStyle(io), command: commandOf(call) })).join('\n'));
 }

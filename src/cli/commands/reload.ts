@@ -25,7 +25,6 @@ export const reloadCommand: Command = {
   examples: ['opsd reload', 'opsd reload --config /etc/opsd/config.yaml'],
   async run(call) {
     const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
     const { changed, webConfig, hash } = await ask(daemon, call);
     if (changed) await runsWith(hash, daemon, call);
     let said = 'The configuration has not changed.';

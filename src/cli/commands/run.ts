@@ -1,5 +1,5 @@
-import { EXIT, type Command } from '../command.ts';
-import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+import type { Command } from '../command.ts';
+import { CONFIG_OPTION, configPath, neededConfig } from '../config-file.ts';
 
 export const runCommand: Command = {
   name: 'run',
@@ -10,9 +10,8 @@ export const runCommand: Command = {
     'of its files reload the configuration; an invalid one changes nothing. Logs go to stderr, as JSON\n' +
     'if stderr is not a terminal. Secrets come from files or the environment, never from arguments.',
   examples: ['opsd run --config opsd.yaml', 'OPSD_MODE=audit opsd run --config opsd.yaml'],
-  async run({ io, programs, values }) {
-    const path = configPath(values, io.env);
-    const config = await readConfig(io, path, { secrets: true });
-    return config === undefined ? EXIT.failed : programs.run({ config, path });
+  async run(call) {
+    const config = await neededConfig(call, { secrets: true });
+    return call.programs.run({ config, path: configPath(call.values, call.io.env) });
   },
 };

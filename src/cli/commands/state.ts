@@ -2,8 +2,9 @@ import { request } from '../daemon-request.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
 import { resolve } from 'node:path';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
-import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
-import { commandOf, findSocket, SOCKET_OPTION } from '../daemon-option.ts';
+import { CONFIG_OPTION, neededConfig } from '../config-file.ts';
+import { neededReason } from '../confirm.ts';
+import { commandOf, findLocalDaemon, SOCKET_OPTION } from '../daemon-option.ts';
 import { printable } from '../output.ts';
 
 export const stateCommand: Command = {
@@ -58,9 +59,7 @@ export const stateCommand: Command = {
 };
 
 async function backup(call: Call, file: string): Promise<number> {
-  const socketPath = await findSocket(call);
-  if (socketPath === undefined) return EXIT.failed;
-  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const daemon = await findLocalDaemon(call);
   const { bytes } = await request(daemon, 'POST /api/v1/state/backup', { body: { file: resolve(file) } }, 'bytes');
   call.io.stdout.write(`${resolve(file)}: ${formatCount(bytes)} bytes.\n`);
   return EXIT.ok;
@@ -69,9 +68,7 @@ async function backup(call: Call, file: string): Promise<number> {
 async function restore({ io, values }: Call, file: string): Promise<number> {
   if (textOption(values, 'socket') !== undefined)
     throw new UsageError('state restore works on the file, not on a daemon; remove --socket');
-  const config = await readConfig(io, configPath(values, io.env), { secrets: false });
-  if (config === undefined) return EXIT.failed;
-  const { localPath: path, storage } = config;
+  const { localPath: path, storage } = await neededConfig({ io, values }, { secrets: false });
   if (storage.postgres !== undefined) {
     throw new CommandError(
       'state restore replaces an SQLite file, and storage.postgres is configured: restore the database with its own ' +
@@ -89,10 +86,8 @@ async function restore({ io, values }: Call, file: string): Promise<number> {
 }
 
 async function adopt(call: Call): Promise<number> {
-  const reason = reasonOf(call, 'why may this store act?');
-  const socketPath = await findSocket(call);
-  if (socketPath === undefined) return EXIT.failed;
-  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const reason = neededReason(call, 'why may this store act?');
+  const daemon = await findLocalDaemon(call);
   const { adopted } = await request(daemon, 'POST /api/v1/state/adopt', { body: { reason } });
   call.io.stdout.write(
     adopted === null ? 'The store needs no adoption.\n' : `Adopted. The store was not trusted: ${adopted}.\n`,
@@ -111,10 +106,8 @@ async function resetCounter(call: Call, metric: string | undefined): Promise<num
       return [name, value];
     }),
   );
-  const reason = reasonOf(call, 'why is the counter wrong?');
-  const socketPath = await findSocket(call);
-  if (socketPath === undefined) return EXIT.failed;
-  const daemon = { socketPath, signal: call.io.signal, command: commandOf(call) };
+  const reason = neededReason(call, 'why is the counter wrong?');
+  const daemon = await findLocalDaemon(call);
   const body = { account, metric, labels, reason };
   const { reset } = await request(daemon, 'POST /api/v1/state/reset-counter', { body }, 'reset');
   for (const { labels: shown, value } of reset) {
@@ -123,12 +116,6 @@ async function resetCounter(call: Call, metric: string | undefined): Promise<num
   }
   if (reset.length > 0) return EXIT.ok;
   throw new CommandError(`account ${account} has no counter ${metric} with these labels; nothing was reset`);
-}
-
-function reasonOf(call: Call, question: string): string {
-  const reason = textOption(call.values, 'reason')?.trim() ?? '';
-  if (reason === '') throw new UsageError(`--reason is required: ${question}`);
-  return reason;
 }
 
 function neededFile(command: string, file: string | undefined): string {

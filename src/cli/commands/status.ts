@@ -1,45 +1,42 @@
-import { EXIT, type Command } from '../command.ts';
+import { EXIT } from '../command.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import type { DaemonCall } from '../daemon-exchange.ts';
 import { request } from '../daemon-request.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
-import { dataText, OUTPUT_OPTION, outputFormat, textStyle } from '../output.ts';
-import { showOrWatch, WATCH_OPTION } from '../watch.ts';
+import { textStyle } from '../output.ts';
+import { WATCH_OPTION } from '../watch.ts';
 
 /** Actions and incidents that the screen shows. */
 const ACTIONS = 5;
 const INCIDENTS = 5;
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
-export const statusCommand: Command = {
+export const statusCommand = daemonCommand({
   name: 'status',
   summary: 'Show the state of the daemon: problems, incidents, pending plans, pauses, and what the policies do.',
-  options: { watch: WATCH_OPTION, ...DAEMON_OPTIONS, output: OUTPUT_OPTION },
+  options: { watch: WATCH_OPTION },
   details:
     'The beginning of the status page, on the terminal. JSON and YAML are the response of GET /api/v1/status.\n' +
     'Exit code: 0 if all is well, 3 if there are problems or open incidents or the daemon is starting, 1 if it does not\n' +
     'respond.',
   examples: ['opsd status --watch', 'opsd status -o json --url https://opsd.example.com:10777'],
-  async run(call) {
-    const format = outputFormat(call.values);
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
-    const { statusText } = await import('./status-text.ts');
-    return showOrWatch(call, async () => {
-      const status = await request(daemon, 'GET /api/v1/status');
-      const { level } = status.verdict;
-      const query = { state: UNRESOLVED, limit: INCIDENTS };
-      const { incidents, total } = await request(daemon, 'GET /api/v1/incidents', { query });
-      const isFine = (level === 'ok' || level === 'info') && !incidents.some(({ state }) => state === 'open');
-      const code = isFine ? EXIT.ok : EXIT.findings;
-      if (format !== 'table') return { text: await dataText(format, status), code };
+  async answer(call, findDaemon) {
+    const daemon = await findDaemon();
+    const status = await request(daemon, 'GET /api/v1/status');
+    const { level } = status.verdict;
+    const query = { state: UNRESOLVED, limit: INCIDENTS };
+    const { incidents, total } = await request(daemon, 'GET /api/v1/incidents', { query });
+    const isFine = (level === 'ok' || level === 'info') && !incidents.some(({ state }) => state === 'open');
+    const text = async (): Promise<string> => {
+      const { statusText } = await import('./status-text.ts');
       const { sources } = await request(daemon, 'GET /api/v1/sources');
       const lists = status.storeError === undefined ? await storedLists(daemon) : NOT_READ;
       const moreIncidents = Math.max(0, total - incidents.length);
       const data = { ...status, sources, ...lists, incidents, moreIncidents };
-      return { text: statusText(data, { ...textStyle(call.io), command: daemon.command }), code };
-    });
+      return statusText(data, { ...textStyle(call.io), command: daemon.command });
+    };
+    return { data: status, text, code: isFine ? EXIT.ok : EXIT.findings };
   },
-};
+});
 
 const NOT_READ = { policies: [], plans: [], actions: [] };
 

@@ -3,7 +3,7 @@ import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
-import { CONFIG_OPTION, configPath, readConfig } from '../config-file.ts';
+import { CONFIG_OPTION, neededConfig } from '../config-file.ts';
 import { commandOf } from '../daemon-option.ts';
 import type { FailedRun } from '#service/failed-run.ts';
 import { OUTPUT_OPTION, outputFormat, printable, usesColor, writeData } from '../output.ts';
@@ -37,8 +37,7 @@ type Format = ReturnType<typeof outputFormat>;
 
 async function printId(call: Call, id: string, format: Format): Promise<number> {
   const account =
-    textOption(call.values, 'account') ?? (await configuredAccount(call, { secrets: false }))?.account.name;
-  if (account === undefined) return EXIT.failed;
+    textOption(call.values, 'account') ?? (await configuredAccount(call, { secrets: false })).account.name;
   const { spanIdOf, traceIdOf, workflowTraceIdOf } = await import('#observe/tracing/trace-ids.ts');
   const isRun = call.values['workflow'] === true;
   const traceId = isRun ? workflowTraceIdOf(account, id) : traceIdOf(account, id);
@@ -50,9 +49,7 @@ async function printId(call: Call, id: string, format: Format): Promise<number> 
 
 async function show(call: Call, id: string, format: Format): Promise<number> {
   const { io } = call;
-  const configured = await configuredAccount(call, { secrets: true });
-  if (configured === undefined) return EXIT.failed;
-  const { config, account } = configured;
+  const { config, account } = await configuredAccount(call, { secrets: true });
   const { traceFromLog } = await import('#observe/tracing/log-trace.ts');
   const { readerOf } = await import('#service/message-log.ts');
   const { withMessageApi } = await import('./message-log.ts');
@@ -128,13 +125,13 @@ function readable(span: Span): object {
   };
 }
 
-/** Account of the call; undefined if the configuration is invalid, which was reported. */
+/** Account of the call. @throws {ReportedError} if the configuration is invalid */
 async function configuredAccount(
-  { io, values }: Call,
+  call: Call,
   options: { readonly secrets: boolean },
-): Promise<{ readonly config: Config; readonly account: Account } | undefined> {
-  const config = await readConfig(io, configPath(values, io.env), options);
-  if (config === undefined) return undefined;
+): Promise<{ readonly config: Config; readonly account: Account }> {
+  const { values } = call;
+  const config = await neededConfig(call, options);
   const given = textOption(values, 'account');
   const account = given === undefined ? config.accounts[0] : config.accounts.find(({ name }) => name === given);
   const names = config.accounts.map(({ name }) => name).join(', ');

@@ -1,13 +1,13 @@
-import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { AnswerOf } from '#operate/contract/route.ts';
 import type { unpauseEngine } from '#operate/contract/control.ts';
+import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
-import { DAEMON_OPTIONS, findDaemon } from '../daemon-option.ts';
-import { OUTPUT_OPTION, outputFormat, printable, writeData } from '../output.ts';
+import { printable } from '../output.ts';
 
-export const unpauseCommand: Command = {
+export const unpauseCommand = daemonCommand({
   name: 'unpause',
   summary: 'Lift pauses, and the halts of groups.',
   options: {
@@ -15,8 +15,6 @@ export const unpauseCommand: Command = {
     group: { type: 'string', value: 'GROUP', help: 'Only this halted group of the policy.' },
     reason: REASON_OPTION,
     yes: YES_OPTION,
-    ...DAEMON_OPTIONS,
-    output: OUTPUT_OPTION,
   },
   details:
     'Without a policy, lifts every pause. With a policy, lifts its own pause, and its halted groups restart with one entry.\n' +
@@ -27,24 +25,20 @@ export const unpauseCommand: Command = {
     "opsd unpause --reason 'checkout is repaired'",
     "opsd unpause --policy resume-billing --reason 'checkout is repaired'",
   ],
-  async run(call) {
-    const format = outputFormat(call.values);
+  async answer(call, findDaemon) {
     const reason = neededReason(call, 'why may it act again?');
     const policy = textOption(call.values, 'policy');
     const group = textOption(call.values, 'group');
     if (group !== undefined && policy === undefined)
       throw new UsageError('--group requires --policy, the policy of the group');
-    const daemon = await findDaemon(call);
-    if (daemon === undefined) return EXIT.failed;
+    const daemon = await findDaemon();
     const body = { reason, policy, group };
     say(call, body, (await request(daemon, 'GET /api/v1/conditions', {}, 'pauses')).pauses);
     await confirm(call, 'Resume actions?');
-    const result = await request(daemon, 'POST /api/v1/unpause', { body }, 'lifted');
-    if (format === 'table') call.io.stdout.write(liftedText(result));
-    else await writeData(call.io, format, result);
-    return result.stillPaused === undefined ? EXIT.ok : EXIT.held;
+    const data = await request(daemon, 'POST /api/v1/unpause', { body }, 'lifted');
+    return { data, text: liftedText(data), code: data.stillPaused === undefined ? EXIT.ok : EXIT.held };
   },
-};
+});
 
 function say(
   { io }: Call,
