@@ -19,35 +19,6 @@ const LOADED_WHEN_USED = [
 /** Node's own modules that a start does not use, and that others do not load. */
 const OF_NODE_LOADED_WHEN_USED = ['dns/promises', 'fs/promises', 'worker_threads'];
 
-/** Uses of Node's modules by packages that a start does not need: the same, but loaded by the call. */
-const CALLS_OF_PACKAGES = [
-  {
-    file: /(?:sonic-boom|thread-stream)\/index\.js$/,
-    written: "const assert = require('assert')",
-    bundled: "const assert = (...given) => require('assert')(...given)",
-  },
-  {
-    file: /thread-stream\/index\.js$/,
-    written: "const { Worker } = require('worker_threads')",
-    bundled: "const Worker = function (...given) { return new (require('worker_threads').Worker)(...given) }",
-  },
-  {
-    file: /pino\/lib\/tools\.js$/,
-    written: "const { isMainThread } = require('worker_threads')",
-    bundled: '',
-  },
-  {
-    file: /pino\/lib\/tools\.js$/,
-    written: '!opts.sync && isMainThread',
-    bundled: "!opts.sync && require('worker_threads').isMainThread",
-  },
-  {
-    file: /prom-client\/lib\/pushgateway\.js$/,
-    written: "const https = require('https')",
-    bundled: "const https = { request: (...given) => require('https').request(...given) }",
-  },
-];
-
 export interface Bundle {
   /** Absolute paths of the files of `node_modules` in the bundle. */
   readonly packageFiles: readonly string[];
@@ -61,7 +32,7 @@ export async function writeBundle(folder: string): Promise<Bundle> {
     platform: 'node',
     // The package of the emulator imports it by this name. A copy of the checkout can share the packages of another one.
     resolve: { alias: { 'msgsvc-foundation': join(ROOT, 'src/foundation') } },
-    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), loadedByCalls(), ownOfProcess()],
+    plugins: [filesBeside(), fixedVersion(), loadedWhenUsed(), ownOfProcess()],
     onLog(level, log, handle) {
       if (level === 'warn') throw new Error(`the bundle is not as intended: ${log.message}`);
       handle(level, log);
@@ -137,25 +108,6 @@ function loadedWhenUsed(): Plugin {
       const changed = code.replaceAll(required, 'let $1_; const $1 = () => ($1_ ??= $2);').replaceAll(used, '($1()).');
       // The lines are the same.
       return { code: changed, map: null };
-    },
-  };
-}
-
-function loadedByCalls(): Plugin {
-  return {
-    name: 'loaded-by-calls',
-    transform: {
-      filter: { id: CALLS_OF_PACKAGES.map(({ file }) => file) },
-      handler(code, id) {
-        let changed = code;
-        for (const { file, written, bundled } of CALLS_OF_PACKAGES) {
-          if (!file.test(id)) continue;
-          if (changed.split(written).length !== 2) throw new Error(`not exactly once in ${id}: ${written}`);
-          changed = changed.replace(written, bundled);
-        }
-        // The lines are the same.
-        return { code: changed, map: null };
-      },
     },
   };
 }
