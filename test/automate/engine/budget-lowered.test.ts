@@ -13,6 +13,7 @@ import { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { policyOf } from '../../support/policies.ts';
+import { stepsOf } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, REQUEST, type World, world } from './world.ts';
 
 const DAY = 24 * HOUR;
@@ -254,21 +255,14 @@ describe('a possibly outdated amount', () => {
   });
 });
 
-type Step =
-  | { readonly do: 'raise' | 'lose' | 'other_account' | 'console' }
-  | { readonly do: 'assert'; readonly zone: number }
-  | { readonly do: 'wait'; readonly hours: number };
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('raise' as const) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('lose' as const, 'other_account' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('console' as const) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('assert' as const), zone: fc.integer({ min: -12, max: 14 }) }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), hours: fc.nat(60) }) },
-);
+const step = stepsOf({
+  raise: 10,
+  lose: 4,
+  other_account: 4,
+  console: 2,
+  assert: [6, { zone: fc.integer({ min: -12, max: 14 }) }],
+  wait: [6, { hours: fc.nat(60) }],
+});
 
 test('no budget is lowered, whatever is lost, if every console edit is asserted with its day', async () => {
   let raised = 0;

@@ -9,41 +9,27 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { EventBus } from '#foundation/events/events.ts';
 import { VerifiedClock } from '#foundation/events/verified-clock.ts';
 import { policyOf } from '../../support/policies.ts';
+import { stepsOf } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, REQUEST, START, world, WITHOUT_RAMP, policyOf as resumes } from './world.ts';
 
 const DAY = 24 * HOUR;
 const SECOND = 1_000;
 
-type Step =
-  | { readonly do: 'jump' | 'wait'; readonly ms: number }
-  | { readonly do: 'answer' | 'run' | 'restart' }
-  | { readonly do: 'set'; readonly off: number };
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('run' as const) }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('answer' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      ms: fc.oneof(fc.nat(2 * HOUR), fc.constantFrom(SECOND, MINUTE, HOUR, DAY, 20 * DAY)),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('jump' as const),
-      ms: fc.oneof(
-        fc.integer({ min: -2 * MINUTE, max: 2 * MINUTE }),
-        fc.integer({ min: -62 * DAY, max: 62 * DAY }),
-        fc.constantFrom(HOUR, -HOUR, DAY, -DAY, 31 * DAY),
-      ),
-    }),
-  },
-  // Sets the local clock to the correct time, within the tolerance.
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('set' as const), off: fc.integer({ min: -59, max: 59 }) }) },
+const jump = fc.oneof(
+  fc.integer({ min: -2 * MINUTE, max: 2 * MINUTE }),
+  fc.integer({ min: -62 * DAY, max: 62 * DAY }),
+  fc.constantFrom(HOUR, -HOUR, DAY, -DAY, 31 * DAY),
 );
+const step = stepsOf({
+  run: 4,
+  answer: 4,
+  restart: 1,
+  wait: [3, { ms: fc.oneof(fc.nat(2 * HOUR), fc.constantFrom(SECOND, MINUTE, HOUR, DAY, 20 * DAY)) }],
+  jump: [3, { ms: jump }],
+  // Sets the local clock to the correct time, within the tolerance.
+  set: [3, { off: fc.integer({ min: -59, max: 59 }) }],
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /** A world whose local clock jumps. The service's time is real elapsed time. */
 function jumping(options: Parameters<typeof world>[0]) {

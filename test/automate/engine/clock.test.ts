@@ -2,13 +2,12 @@
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, run, sentIds, SETTLE, world } from './world.ts';
+import { HOUR, MINUTE, NEVER, run, sentIds, SETTLE, world, settleAfter } from './world.ts';
 
 const DAY = 24 * HOUR;
 
 test('a run sends one read first when the service has not responded yet', async () => {
-  const w = world();
-  w.dlq.add();
+  const w = world({ entries: 1 });
   w.facts = { clockSkewMs: () => (w.dlq.listings.length > 0 ? 0 : undefined) };
   await run(w);
   expect(w.dlq.listings[0]).toEqual({ count: 1 });
@@ -34,8 +33,7 @@ test.each([
 });
 
 test('a run ends when the clock jumps between two requests', async () => {
-  const w = world();
-  for (let i = 0; i < 3; i++) w.dlq.add();
+  const w = world({ entries: 3 });
   w.facts = { clockSkewMs: () => (w.dlq.sent.length > 0 ? DAY : 0) };
   await run(w);
   expect(sentIds(w)).toHaveLength(1);
@@ -43,24 +41,21 @@ test('a run ends when the clock jumps between two requests', async () => {
 });
 
 test('a clock jump during a request does not shorten the wait for its outcome', async () => {
-  const w = world();
-  w.dlq.add();
+  const w = world({ entries: 1 });
   w.dlq.answers = ['never_arrived'];
   w.dlq.onResume = () => w.clock.jump(-DAY);
   await run(w);
   w.clock.jump(DAY);
   await w.engine.settle(NEVER);
   expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
-  await w.clock.advance(SETTLE);
-  await w.engine.settle(NEVER);
+  await settleAfter(w, SETTLE);
   expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
 });
 
 test.each([-31 * DAY, 31 * DAY])(
   'a restart with a clock that is %i ms off neither shortens nor extends the wait for a lost action',
   async (off) => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     const crashed = Promise.withResolvers<void>();
     w.dlq.onResume = async () => {
       crashed.resolve();
@@ -73,18 +68,15 @@ test.each([-31 * DAY, 31 * DAY])(
     await w.engine.recover(NEVER);
     w.clock.jump(-off);
     w.facts = {};
-    await w.clock.advance(SETTLE - 1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE - 1);
     expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'unknown' }]);
-    await w.clock.advance(1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 1);
     expect(await w.ledger.recentActions(1)).toMatchObject([{ outcome: 'confirmed_not_applied' }]);
   },
 );
 
 test('a changed clock causes no verdict on a step and no halt of a campaign', async () => {
-  const w = world({ guards: GUARDS });
-  for (let i = 0; i < 3; i++) w.dlq.add();
+  const w = world({ guards: GUARDS, entries: 3 });
   w.dlq.answers = ['never_arrived'];
   await run(w);
   w.clock.jump(DAY);
@@ -94,8 +86,7 @@ test('a changed clock causes no verdict on a step and no halt of a campaign', as
 });
 
 test('a plan is not saved during a clock change: it could be applied for too long', async () => {
-  const w = world();
-  w.dlq.add();
+  const w = world({ entries: 1 });
   w.facts = { clockSkewMs: () => DAY };
   const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
   expect(planned).toMatchObject({ ok: true, plan: { matched: 1, stopped: { guard: 'clock' } } });

@@ -15,6 +15,7 @@ import {
   type World,
   world,
   type WorldOptions,
+  settleAfter,
 } from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked at it' };
@@ -82,8 +83,7 @@ describe('approval', () => {
   });
 
   test('lasts over the steps of a campaign', async () => {
-    const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ policy: { mode: 'approve' }, guards: GUARDS, entries: 4 });
     await run(w);
     await w.engine.approve(await pendingId(w), ME);
     const left = async () => (await w.ledger.storedPlans(['approved'], w.clock.now())).map((stored) => stored.left);
@@ -91,8 +91,7 @@ describe('approval', () => {
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001']);
     expect(await left()).toEqual([3]);
-    await w.clock.advance(6 * MINUTE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 6 * MINUTE);
     expect(w.soon).toEqual(['resume-billing', 'resume-billing']);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
@@ -401,8 +400,7 @@ describe('pauses', () => {
   });
 
   test('lifting a group’s halt allows one canary at once', async () => {
-    const w = world({ guards: GUARDS });
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = world({ guards: GUARDS, entries: 3 });
     await run(w);
     w.dlq.failAgain(0);
     w.observe();
@@ -427,8 +425,7 @@ test('a plan writes nothing, whatever it finds', async () => {
 
 describe('an engine that replaces another in the same process', () => {
   test('keeps a pause that could not be written', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.restart({ ledger: failing(w.ledger, 'pause') });
     await w.engine.pause({ reason: 'freeze', by: 'tom' });
     w.restart({ unwrittenPauses: w.engine.unwrittenPauses() });
@@ -440,8 +437,7 @@ describe('an engine that replaces another in the same process', () => {
   });
 
   test('sends no actions while the policies are unknown, and reports the reason', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     let why: string | undefined = 'a typo';
     w.restart({ auditOnly: () => why });
     await run(w);

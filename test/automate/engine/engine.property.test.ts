@@ -5,99 +5,37 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ResumeAnswer } from '../../support/fake-dlq.ts';
+import { answersOf, crash, isCommon, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
 
-const ANSWERS: readonly ResumeAnswer[] = [
-  'good',
-  'lost',
-  'late',
-  'never_arrived',
-  'refused',
-  'rate_limited',
-  'no_run',
-  'forbidden',
-];
-
-type Step =
-  | { readonly do: 'run'; readonly answers: readonly ResumeAnswer[] }
-  | { readonly do: 'crash'; readonly after: number; readonly arrives: boolean }
-  | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'settle' | 'observe' | 'restart' | 'add' }
-  | { readonly do: 'return'; readonly index: number; readonly renamed: boolean };
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 5,
-    arbitrary: fc.record({ do: fc.constant('run' as const), answers: fc.array(fc.constantFrom(...ANSWERS)) }),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('crash' as const), after: fc.nat(3), arrives: fc.boolean() }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(MINUTE, SETTLE, 20 * MINUTE, HOUR) }),
-  },
-  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('settle', 'observe', 'restart', 'add') }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('return' as const), index: fc.nat(20), renamed: fc.boolean() }),
-  },
-);
+const ANSWERS = answersOf('good', 'lost', 'late', 'never_arrived', 'refused', 'rate_limited', 'no_run', 'forbidden');
+const step = stepsOf({
+  run: [20, { answers: ANSWERS }],
+  crash: [8, { after: fc.nat(3), arrives: fc.boolean() }],
+  wait: [12, { ms: fc.constantFrom(MINUTE, SETTLE, 20 * MINUTE, HOUR) }],
+  settle: 5,
+  observe: 5,
+  restart: 5,
+  add: 5,
+  return: [8, { index: fc.nat(20), renamed: fc.boolean() }],
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const PER_HOUR = 6;
 
 /** With the minute of a late request the lag stays within the settle time, which covers exactly such lags. */
 const LAG = fc.constantFrom(0, MINUTE, SETTLE - MINUTE - 1);
 
-async function perform(w: World, action: Step, returned: Set<number>): Promise<void> {
+async function perform(w: World, action: Step, returned: Set<number>): Promise<unknown> {
+  if (isCommon(action)) return takeStep(w, action, returned);
   switch (action.do) {
     case 'run':
       w.dlq.answers = [...action.answers];
-      await w.engine.run('resume-billing', NEVER);
-      break;
-    case 'crash': {
-      // The process ends during a request. The request may or may not arrive.
-      let left = action.after;
-      const crashed = Promise.withResolvers<void>();
-      w.dlq.answers = [];
-      w.dlq.onResume = async (dlqId, overrides) => {
-        if (left-- > 0) return;
-        if (action.arrives) w.dlq.arrive(dlqId, overrides);
-        crashed.resolve();
-        await new Promise<never>(() => undefined);
-      };
-      await Promise.race([w.engine.run('resume-billing', NEVER), crashed.promise]);
-      w.dlq.onResume = () => undefined;
-      w.restart();
-      await w.engine.recover(NEVER);
-      break;
-    }
-    case 'wait':
-      await w.clock.advance(action.ms);
-      break;
-    case 'settle':
-      await w.engine.settle(NEVER);
-      break;
-    case 'observe':
-      w.observe();
-      break;
-    case 'restart':
-      w.restart();
-      await w.engine.recover(NEVER);
-      break;
+      return w.engine.run('resume-billing', NEVER);
+    case 'crash':
+      return crash(w, () => w.engine.run('resume-billing', NEVER), action);
     case 'add':
-      w.dlq.add();
-      break;
-    case 'return': {
-      const resumed = w.dlq.sent[action.index];
-      const back = resumed?.newRunId !== undefined && !returned.has(action.index);
-      if (!back) break;
-      returned.add(action.index);
-      w.dlq.failAgain(action.index, action.renamed ? { workflowRunId: `wfr-renamed-${action.index}` } : {});
-      break;
-    }
+      return w.dlq.add();
   }
 }
 

@@ -23,6 +23,7 @@ import {
   world,
   type World,
   type WorldOptions,
+  settleAfter,
 } from './world.ts';
 
 describe('a run in enforce', () => {
@@ -87,16 +88,14 @@ describe('a run in enforce', () => {
   });
 
   test('processes an entry that is listed twice once', async () => {
-    const w = world();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ entries: 4 });
     w.dlq.repeatRows = true;
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
   });
 
   test('resumes one run once, though two of its entries are listed', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await run(w);
     await w.clock.advance(HOUR);
     w.dlq.failAgain(0);
@@ -119,8 +118,7 @@ describe('a run in enforce', () => {
   });
 
   test('stays within the limit of a run, and reports the rest', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 2 } } });
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = world({ policy: { limits: { maxPerRun: 2 } }, entries: 5 });
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 5, acted: 2, backlog: 3 });
     await run(w);
@@ -136,8 +134,7 @@ describe('modes', () => {
     ['audit', undefined, 'would_act', 1],
     ['approve', 'approval', 'pending_approval', 1],
   ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
-    const w = world({ policy: { mode } });
-    w.dlq.add();
+    const w = world({ policy: { mode }, entries: 1 });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
     expect(w.dlq.listings).toHaveLength(listings);
@@ -147,8 +144,7 @@ describe('modes', () => {
   });
 
   test('the lowest mode of policy, engine and environment applies, and the run names its source', async () => {
-    const byEngine = world({ engine: { mode: 'audit' } });
-    byEngine.dlq.add();
+    const byEngine = world({ engine: { mode: 'audit' }, entries: 1 });
     await run(byEngine);
     expect(byEngine.dlq.sent).toEqual([]);
     expect(byEngine.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'mode' } });
@@ -242,8 +238,7 @@ describe('a plan', () => {
   });
 
   test('while paused shows what the run would do, and that it is held', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.pause = 'file PAUSE';
     expect(await planOf(w)).toMatchObject({
       state: 'held',
@@ -254,8 +249,7 @@ describe('a plan', () => {
   });
 
   test('during a run affects neither', async () => {
-    const w = world();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ entries: 4 });
     const plans: Promise<unknown>[] = [];
     w.dlq.onResume = () => void plans.push(planOf(w));
     await run(w);
@@ -284,9 +278,7 @@ describe('an unreliable listing leads to zero actions', () => {
   ] as [string, string, string, (w: ReturnType<typeof world>) => unknown][])(
     '%s: %s',
     async (_what, guard, outcome, spoil) => {
-      const w = world();
-      for (let i = 0; i < 8; i++) w.dlq.add();
-      w.dlq.add({ labels: ['somebody-else'] });
+      const w = world({ entries: [{}, {}, {}, {}, {}, {}, {}, {}, { labels: ['somebody-else'] }] });
       spoil(w);
       await run(w);
       expect(w.dlq.sent).toEqual([]);
@@ -313,8 +305,7 @@ describe('an unreliable listing leads to zero actions', () => {
 
 describe('attempts', () => {
   test('are counted by run id and by stamp, across new names, with growing waits, up to the limit', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     const waits = [10 * MINUTE, HOUR];
     await run(w);
     for (const [index, wait] of waits.entries()) {
@@ -348,9 +339,7 @@ describe('attempts', () => {
   });
 
   test('are not counted for rejections, but rejected entries wait and others pass', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 1 } } });
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ policy: { limits: { maxPerRun: 1 } }, entries: 2 });
     w.dlq.answers = ['refused'];
     await run(w);
     expect((await w.ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(0);
@@ -418,8 +407,7 @@ describe('caps', () => {
   test('of a store that must be adopted all count as used, and run and plan name this reason', async () => {
     const real = memoryLedger();
     const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
-    const w = world({ policies: [policyOf()], ledger });
-    w.dlq.add();
+    const w = world({ policies: [policyOf()], ledger, entries: 1 });
     await run(w);
     const reason = 'all caps count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends this state';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', measured: reason } });
@@ -433,8 +421,7 @@ describe('caps', () => {
   test('hold over sliding windows, the smallest of policy and engine, across policies', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
     const policy = policyOf({ limits: { maxPerHour: 3 } });
-    const w = world({ policies: [policy, other], engine: { caps: { perHour: 4 } } });
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = world({ policies: [policy, other], engine: { caps: { perHour: 4 } }, entries: 5 });
     for (let i = 0; i < 5; i++) w.dlq.add({ labels: ['other'] });
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 3, backlog: 2 });
@@ -454,8 +441,7 @@ describe('caps', () => {
 
   test('are reserved in the intent: one that another run uses in the meantime ends the run', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
-    const w = world({ policies: [policyOf(), other], engine: { caps: { perHour: 3 } } });
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = world({ policies: [policyOf(), other], engine: { caps: { perHour: 3 } }, entries: 3 });
     for (let i = 0; i < 2; i++) w.dlq.add({ labels: ['other'] });
     let beside: Promise<unknown> | undefined;
     w.dlq.onResume = async () => {
@@ -469,8 +455,7 @@ describe('caps', () => {
   });
 
   test('are returned by a rejection and kept by an unknown outcome', async () => {
-    const w = world();
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = world({ entries: 3 });
     w.dlq.answers = ['refused', 'never_arrived', 'good'];
     await run(w);
     expect((await w.ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(2);
@@ -485,8 +470,7 @@ describe('conditions that end a run', () => {
     ['a lease that ends too soon for a request', ['lease'], 1, 'lease', 'rejected'],
     ['three error responses in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
   ] as const)('%s', async (_what, answers, sent, guard, outcome) => {
-    const w = world();
-    for (let i = 0; i < 6; i++) w.dlq.add();
+    const w = world({ entries: 6 });
     w.dlq.answers = ['good', ...answers];
     await run(w);
     expect(w.dlq.sent).toHaveLength(1 + sent);
@@ -495,8 +479,7 @@ describe('conditions that end a run', () => {
   });
 
   test('an unreadable store is a pause, not a crash', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     const broken = () => {
       throw new Error('disk I/O error');
     };
@@ -523,9 +506,7 @@ describe('conditions that end a run', () => {
 
   test('a service that resumes more than requested pauses the whole engine', async () => {
     const other = policyOf({ name: 'other', select: { resource: 'workflow-dlq', anyLabel: ['other'] } });
-    const w = world({ policies: [policyOf(), other] });
-    for (let i = 0; i < 3; i++) w.dlq.add();
-    w.dlq.add({ labels: ['other'] });
+    const w = world({ policies: [policyOf(), other], entries: [{}, {}, {}, { labels: ['other'] }] });
     w.dlq.answers = ['two_runs'];
     await run(w);
     await run(w, NEVER, 'other');
@@ -552,8 +533,7 @@ describe('conditions that end a run', () => {
   });
 
   test('the kill switch, before anything is read and before the next request', async () => {
-    const w = world();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ entries: 4 });
     w.pause = 'file PAUSE';
     await run(w);
     expect(w.dlq.listings).toEqual([]);
@@ -567,8 +547,7 @@ describe('conditions that end a run', () => {
 
   test('a precondition, before anything is read and before the next request', async () => {
     const preconditions = [{ name: 'no incident', expr: '!alertFiring("BillingDown")' }];
-    const w = world({ policy: { preconditions } });
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ policy: { preconditions }, entries: 4 });
     let isFiring = false;
     w.facts = { preconditions: () => ({ alertFiring: () => isFiring }) as unknown as PreconditionFacts };
     w.dlq.onResume = (dlqId) => void (isFiring = dlqId === 'dlq-002');
@@ -580,8 +559,7 @@ describe('conditions that end a run', () => {
   });
 
   test('a kill switch that cannot be read', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.pause = () => {
       throw new Error('EACCES');
     };
@@ -591,8 +569,7 @@ describe('conditions that end a run', () => {
   });
 
   test('a stop: the request in progress is finished and its outcome written, the rest is skipped', async () => {
-    const w = world();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ entries: 4 });
     const stop = new AbortController();
     w.dlq.onResume = (dlqId) => void (dlqId === 'dlq-002' && stop.abort(new Error('SIGTERM')));
     await run(w, stop.signal);
@@ -609,8 +586,7 @@ describe('conditions that end a run', () => {
   test('a stop before a run acts is not a hold, and ends none', async () => {
     const stop = new AbortController();
     const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses');
-    const w = world({ ledger });
-    w.dlq.add();
+    const w = world({ ledger, entries: 1 });
     const running = run(w, stop.signal);
     await expect.poll(() => waiting.length).toBe(1);
     stop.abort(new Error('SIGTERM'));
@@ -624,16 +600,14 @@ describe('conditions that end a run', () => {
   });
 
   test('a listing that exceeds its time is a hold', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await run(w, AbortSignal.abort(new TimeoutError('no result within 10m')));
     expect(w.lastRun()).toMatchObject({ outcome: 'incomplete', stopped: { guard: 'incomplete_read' } });
     expect(w.engine.conditions()).toMatchObject([{ key: 'held/resume-billing' }]);
   });
 
   test('an unwritable ledger: nothing is sent without an intent', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.restart({ ledger: failing(w.ledger, 'reserve') });
     await run(w);
     expect(w.dlq.sent).toEqual([]);
@@ -648,9 +622,7 @@ describe('conditions that end a run', () => {
 
 describe('unknown outcomes', () => {
   test('a lost response is never sent again, and resolved by reading once the request must have arrived', async () => {
-    const w = world();
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ entries: 2 });
     w.dlq.answers = ['lost', 'never_arrived'];
     await run(w);
     await w.clock.advance(HOUR);
@@ -669,20 +641,17 @@ describe('unknown outcomes', () => {
   });
 
   test('are not judged before the settle time, nor by an incomplete listing', async () => {
-    const w = world();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = world({ entries: 4 });
     w.dlq.answers = ['never_arrived'];
     await run(w);
-    await w.clock.advance(SETTLE - 1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE - 1);
     expect((await w.ledger.openActions()).filter((action) => action.outcome === 'unknown')).toHaveLength(1);
     await w.clock.advance(1);
     w.dlq.failOnPage = 0;
     await w.engine.settle(NEVER);
     w.dlq.failOnPage = undefined;
     w.dlq.droppedRows = 1;
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     expect((await w.ledger.openActions()).filter((action) => action.outcome === 'unknown')).toHaveLength(1);
     w.dlq.droppedRows = 0;
     await w.clock.advance(SETTLE);
@@ -693,8 +662,7 @@ describe('unknown outcomes', () => {
   });
 
   test('an action that failed again by the log is recorded at once, before any listing', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await run(w);
     const { proposal } = (await w.ledger.recentActions(1))[0]!;
     const listings = w.dlq.listings.length;
@@ -717,14 +685,12 @@ describe('unknown outcomes', () => {
     w.dlq.answers = ['lost'];
     await run(w);
     w.dlq.failAgain(0);
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
   });
 
   test('a changed clock does not end the wait for a lost response', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.dlq.answers = ['never_arrived'];
     await run(w);
     await w.clock.advance(SETTLE);
@@ -737,8 +703,7 @@ describe('unknown outcomes', () => {
   });
 
   test('a response that names no run is unknown', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.dlq.answers = ['no_run'];
     await run(w);
     expect((await w.ledger.recentActions(1))[0]).toMatchObject({
@@ -748,9 +713,7 @@ describe('unknown outcomes', () => {
   });
 
   test('a crash between intent and outcome: recovery sends nothing, and the entry waits for proof', async () => {
-    const w = world();
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ entries: 2 });
     const crash = new Promise<never>(() => undefined);
     w.dlq.onResume = () => crash;
     void run(w);
@@ -761,40 +724,32 @@ describe('unknown outcomes', () => {
     expect(w.events).toContainEqual({ type: 'engine.recovered', unknown: 1 });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-002']);
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-002', 'dlq-001']);
   });
 
   test('an unwritten outcome becomes unknown, and is not sent again', async () => {
-    const w = world();
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ entries: 2 });
     w.restart({ ledger: failing(w.ledger, 'recordOutcome') });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001']);
     expect(w.lastRun()).toMatchObject({ outcome: 'failed', backlog: 1, stopped: { guard: 'ledger' } });
     w.restart();
     await w.engine.settle(NEVER);
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('confirmed_applied');
   });
 });
 
 describe('settling', () => {
   test('an action is verified when its entry is gone and not back, by a listing that is late enough', async () => {
-    const w = world();
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ entries: 2 });
     await run(w);
-    await w.clock.advance(SETTLE - 1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE - 1);
     expect(w.dlq.listings).toHaveLength(1);
     expect(await outcomes(w)).toEqual(['accepted', 'accepted']);
-    await w.clock.advance(1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 1);
     expect(await outcomes(w)).toEqual(['verified', 'verified']);
     expect(w.dlq.listings).toHaveLength(2);
     await w.engine.settle(NEVER);
@@ -802,8 +757,7 @@ describe('settling', () => {
   });
 
   test('a reading of the board before an action proves nothing', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.observe();
     await run(w);
     await w.clock.advance(SETTLE);
@@ -813,27 +767,22 @@ describe('settling', () => {
   });
 
   test('an account is listed at most once per interval to learn the outcomes of actions', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 1 } }, deps: { listEveryMs: SETTLE } });
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = world({ policy: { limits: { maxPerRun: 1 } }, deps: { listEveryMs: SETTLE }, entries: 3 });
     for (let i = 0; i < 3; i++) {
       await run(w);
       await w.clock.advance(MINUTE);
     }
     const before = w.dlq.listings.length;
     for (let i = 0; i < 4; i++) {
-      await w.clock.advance(MINUTE);
-      await w.engine.settle(NEVER);
+      await settleAfter(w, MINUTE);
     }
     expect(w.dlq.listings).toHaveLength(before + 1);
   });
 
   test('an action failed again when its run is listed again, by run id or by stamp', async () => {
-    const w = world();
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ entries: 2 });
     await run(w);
-    await w.clock.advance(MINUTE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, MINUTE);
     expect(await outcomes(w)).toEqual(['accepted', 'accepted']);
     w.dlq.failAgain(0, { labels: [] });
     w.dlq.failAgain(1, { workflowRunId: 'wfr-renamed' });
@@ -855,18 +804,15 @@ describe('settling', () => {
   });
 
   test('an action failed again when its run is in the listing, though the board has not seen it', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await run(w);
     w.dlq.failAgain(0);
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
   });
 
   test('an action failed again when its run has been resumed again since', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await run(w);
     await w.clock.advance(10 * MINUTE);
     w.dlq.failAgain(0);

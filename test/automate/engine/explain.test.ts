@@ -38,10 +38,7 @@ describe('what each policy would do', () => {
   });
 
   test('names the group’s own hold, not that of another', async () => {
-    const w = world({ guards: GUARDS });
-    w.dlq.add({ workflowUrl: 'https://down.example.com/w' });
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ guards: GUARDS, entries: [{ workflowUrl: 'https://down.example.com/w' }, {}, {}] });
     const down = (host: string) => (host === 'down.example.com' ? { delivered: 0, all: 40 } : undefined);
     w.facts = { deliveries: (_account, host) => down(host) };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'later', denial: { guard: 'destination' } });
@@ -58,8 +55,7 @@ describe('what each policy would do', () => {
     [{ failedWithin: '30m' }, 'failedWithin: it failed at 2025-11-20T11:00:00.001Z'],
     [{ failedBefore: '2h' }, 'failedBefore: it failed at 2025-11-20T11:00:00.001Z'],
   ])('names the filter of select that denies an entry: %j', async (select, reason) => {
-    const w = world({ policy: { select: { resource: 'workflow-dlq', ...select } } });
-    w.dlq.add();
+    const w = world({ policy: { select: { resource: 'workflow-dlq', ...select } }, entries: 1 });
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'left_out', denial: { guard: 'select', reason } });
   });
 
@@ -68,16 +64,13 @@ describe('what each policy would do', () => {
     [{ mode: 'off' }, { guard: 'mode', measured: 'the mode is off' }],
     [{ mode: 'approve' }, { guard: 'approval', measured: 'the plan waits for approval by an operator' }],
   ])('does not claim to act where it would send nothing: %j', async (policy, denial) => {
-    const w = world({ policy, guards: GUARDS });
-    w.dlq.add();
-    w.dlq.add();
+    const w = world({ policy, guards: GUARDS, entries: 2 });
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
     expect(await verdictOn(w, 'dlq-002')).toMatchObject({ verdict: 'stopped', denial });
   });
 
   test('names the guard that holds the plan before the missing approval, and the mode before both', async () => {
-    const w = world({ policy: { mode: 'approve' }, guards: GUARDS });
-    w.dlq.add();
+    const w = world({ policy: { mode: 'approve' }, guards: GUARDS, entries: 1 });
     w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ denial: { guard: 'destination' } });
     w.restart({ ceiling: 'audit' });
@@ -85,8 +78,7 @@ describe('what each policy would do', () => {
   });
 
   test('counts approved actions', async () => {
-    const w = world({ policy: { mode: 'approve' } });
-    w.dlq.add();
+    const w = world({ policy: { mode: 'approve' }, entries: 1 });
     await run(w);
     const [pending] = await w.ledger.storedPlans(['pending'], w.clock.now());
     await w.engine.approve(pending!.plan.id, ME);
@@ -94,25 +86,21 @@ describe('what each policy would do', () => {
   });
 
   test('is stopped while the policy is paused', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     await w.engine.pause({ ...ME, reason: 'odd' });
     const denial = { guard: 'kill_switch', measured: 'odd', remedy: '`opsd unpause --reason TEXT` lifts it' };
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial });
   });
 
   test('is stopped by the guard that keeps the run from reading, whatever the reading shows', async () => {
-    const w = world({ guards: GUARDS });
-    w.dlq.add();
-    w.dlq.add({ workflowUrl: '' });
+    const w = world({ guards: GUARDS, entries: [{}, { workflowUrl: '' }] });
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ denial: { guard: 'implausible_data' } });
     await w.engine.pause({ ...ME, reason: 'odd' });
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'stopped', denial: { guard: 'kill_switch' } });
   });
 
   test('evaluates only the policies of its account', async () => {
-    const w = world({ policies: [policyOf(), policyOf({ name: 'elsewhere', account: 'staging' })] });
-    w.dlq.add();
+    const w = world({ policies: [policyOf(), policyOf({ name: 'elsewhere', account: 'staging' })], entries: 1 });
     expect((await explained(w, 'dlq-001')).policies.map(({ policy }) => policy)).toEqual(['resume-billing']);
   });
 });
@@ -142,8 +130,7 @@ describe('a message', () => {
   });
 
   test('of a failed run is explained as the run', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.dlq.log.push({ time: START - MINUTE, messageId: 'msg-7', labels: [] });
     w.dlq.log.push({ time: START - MINUTE, messageId: 'msg-8', labels: [], workflowRunId: 'wfr-1' });
     expect(await explained(w, 'msg-8')).toMatchObject({
@@ -159,8 +146,7 @@ describe('a message', () => {
 
 describe('an unknown id', () => {
   test('is rejected', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     const said = await w.engine.explain('nosuch', NEVER);
     expect(said).toMatchObject({ ok: false, code: 'unknown_id' });
     expect(!said.ok && said.message).toMatch(/^The id nosuch is unknown: .* \(accounts: production\)\.$/);
@@ -179,8 +165,7 @@ describe('an unknown id', () => {
 });
 
 test('a held plan lists the entries that wait, the first 50', async () => {
-  const w = world();
-  for (let i = 0; i < 60; i++) w.dlq.add();
+  const w = world({ entries: 60 });
   w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
   const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: false }, NEVER);
   if (!planned.ok) throw new Error(planned.message);

@@ -11,8 +11,7 @@ const POLICY = 'resume-billing';
 
 test('a pause between the guards and the intent keeps the request from being sent', async () => {
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'reserve');
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   const ended = run(w);
   await expect.poll(() => waiting.length).toBe(1);
   await w.engine.pause({ ...KIM, policy: POLICY });
@@ -113,8 +112,7 @@ test('a lost raise is not repeated if an operator sets the budget while its guar
 
 test('settling does not give up an action between its intent and its request', async () => {
   const { port: ledger, waiting, release } = heldResults(memoryLedger(), 'reserve', () => true);
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   const ended = run(w);
   await expect.poll(() => waiting.length).toBe(1);
   await w.engine.settle(NEVER);
@@ -128,8 +126,7 @@ test('settling does not give up an action between its intent and its request', a
 test('settling does not replace an outcome that is recorded while it reads the open actions', async () => {
   let isSettling = false;
   const { port: ledger, waiting, release } = heldResults(memoryLedger(), 'openActions', () => isSettling);
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   const answered = Promise.withResolvers<void>();
   w.dlq.onResume = () => answered.promise;
   const ended = run(w);
@@ -171,8 +168,7 @@ test('a campaign that changes between the plan and its step sends nothing', asyn
 test('a step that begins while the campaign is judged is judged only after its last request', async () => {
   let isJudging = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'changeCampaign', () => isJudging);
-  const w = world({ ledger, guards: GUARDS, policy: { ramp: { start: 3 } } });
-  for (let n = 0; n < 2; n++) w.dlq.add();
+  const w = world({ ledger, guards: GUARDS, policy: { ramp: { start: 3 } }, entries: 2 });
   w.dlq.onResume = () => new Promise<never>(() => undefined);
   void run(w);
   await expect.poll(async () => (await w.ledger.openActions()).length).toBe(1);
@@ -197,8 +193,7 @@ test('a step that begins while the campaign is judged is judged only after its l
 test('a halt that is lifted while it is announced leaves no condition', async () => {
   let isJudging = false;
   const { port: ledger, waiting, release } = heldResults(memoryLedger(), 'changeCampaign', () => isJudging);
-  const w = world({ ledger, guards: GUARDS });
-  w.dlq.add();
+  const w = world({ ledger, guards: GUARDS, entries: 1 });
   await run(w);
   await w.clock.advance(HOUR);
   w.dlq.entries.delete(sentIds(w)[0]!);

@@ -24,9 +24,7 @@ test('a pause that cannot be stored, because its engine was replaced in the mean
 test('a stop during the reading of the pauses keeps the next request from being sent', async () => {
   const stopping = new AbortController();
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => w.dlq.sent.length === 1);
-  const w = world({ ledger });
-  w.dlq.add();
-  w.dlq.add();
+  const w = world({ ledger, entries: 2 });
   const ended = run(w, stopping.signal);
   await expect.poll(() => waiting.length).toBe(1);
   stopping.abort(new Error('the daemon stops'));
@@ -44,8 +42,7 @@ test('a run whose turn comes after a stop does not take place', async () => {
     return false;
   });
   const { port: ledger, waiting, release } = heldBack(counted.port, 'finishRun');
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   const runs = Array.from({ length: 3 }, () => run(w, stopping.signal));
   await expect.poll(() => waiting.length).toBe(1);
   stopping.abort(new Error('the daemon stops'));
@@ -60,8 +57,7 @@ test('a run whose turn comes after a stop does not take place', async () => {
 test('a run that is stopped during its decision does not take place', async () => {
   const stopping = new AbortController();
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'campaigns');
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   const ended = run(w, stopping.signal);
   await expect.poll(() => waiting.length).toBe(1);
   stopping.abort(new Error('the daemon stops'));
@@ -104,8 +100,7 @@ test('settling reads nothing about an account after a stop', async () => {
     reads += 1;
     return false;
   });
-  const w = world({ ledger });
-  w.dlq.add();
+  const w = world({ ledger, entries: 1 });
   await run(w);
   reads = 0;
   await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
@@ -127,8 +122,7 @@ test('the statuses of all policies read the pauses once', async () => {
 test('a pause of a manual plan that is applied during a review is not lifted by the review', async () => {
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => isReviewing);
   let isReviewing = false;
-  const w = world({ ledger, policies: [] });
-  w.dlq.add();
+  const w = world({ ledger, policies: [], entries: 1 });
   const selection = { action: 'resume', label: ['billing'] } as const;
   const made = await w.engine.planManually({ by: 'ann', reason: 'outage over', selection }, NEVER);
   if (!made.ok) throw new Error(made.message);
@@ -150,8 +144,7 @@ async function pendingIds(w: World): Promise<readonly string[]> {
 test('of operators who decide on a plan at the same time, a rejection counts, and all get the decision', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
-  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
-  w.dlq.add();
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
   await run(w);
   const [id] = await pendingIds(w);
   isHeld = true;
@@ -171,8 +164,7 @@ test('of operators who decide on a plan at the same time, a rejection counts, an
 test('an approval that is taken back during a run stops its next request', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'reserve', () => isHeld);
-  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })] });
-  w.dlq.add();
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
   await run(w);
   const [id] = await pendingIds(w);
   await w.engine.approve(id!, KIM);
@@ -255,8 +247,7 @@ test('a hold that a run starts during a review is not resolved by the review', a
   let reads = -Infinity;
   // The reviews of manual plans and of pauses read the pauses first.
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'pauses', () => ++reads === 3);
-  const w = world({ ledger, policy: { every: '1d' } });
-  w.dlq.add();
+  const w = world({ ledger, policy: { every: '1d' }, entries: 1 });
   await w.engine.pause(KIM);
   await run(w);
   await w.engine.unpause(KIM);

@@ -7,14 +7,14 @@ import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { allowedOf } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
-import type { ResumeAnswer } from '../../support/fake-dlq.ts';
+import { answersOf, crash, isCommon, settleAndRun, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, START, world, type World } from './world.ts';
 
 const LABELS = ['billing', 'shop', 'no-auto'] as const;
 const URLS = ['https://a.example.com/one', 'https://b.example.com/two'] as const;
 const KEYS = ['k1', 'k2'] as const;
 const ADDRESSES = ['10.0.0.1', '10.0.0.2'] as const;
-const ANSWERS: readonly ResumeAnswer[] = ['good', 'lost', 'never_arrived', 'refused', 'rate_limited'];
+const ANSWERS = answersOf('good', 'lost', 'never_arrived', 'refused', 'rate_limited');
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 const some = <T>(values: readonly T[]) =>
@@ -65,44 +65,29 @@ test('the same selection as a policy chooses the same entries', async () => {
   );
 });
 
-type Step =
-  | { readonly do: 'plan'; readonly selection: Selection | readonly number[] }
-  | { readonly do: 'apply' | 'cancel'; readonly index: number }
-  | { readonly do: 'answers'; readonly answers: readonly ResumeAnswer[] }
-  | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'settle' | 'restart' | 'policy' }
-  | { readonly do: 'add'; readonly entry: object }
-  | { readonly do: 'return'; readonly index: number }
-  | { readonly do: 'crash'; readonly index: number; readonly arrives: boolean };
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 2,
-    arbitrary: filters.map((one) => ({ do: 'plan' as const, selection: { action: 'resume' as const, ...one } })),
-  },
-  {
-    weight: 2,
-    arbitrary: fc.uniqueArray(fc.nat(9), { minLength: 1 }).map((selection) => ({ do: 'plan' as const, selection })),
-  },
-  { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('apply', 'apply', 'apply', 'cancel'), index: fc.nat(4) }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ do: fc.constant('answers' as const), answers: fc.array(fc.constantFrom(...ANSWERS)) }),
-  },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(MINUTE, SETTLE, HOUR) }) },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('settle', 'settle', 'settle', 'restart', 'policy') }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('add' as const), entry: entry.map(given) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('return' as const), index: fc.nat(9) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('crash' as const), index: fc.nat(4), arrives: fc.boolean() }) },
+const selections = fc.oneof<fc.Arbitrary<Selection | readonly number[]>[]>(
+  filters.map((one) => ({ action: 'resume', ...one })),
+  fc.uniqueArray(fc.nat(9), { minLength: 1 }),
 );
-
-async function settle(w: World): Promise<void> {
-  w.soon.length = 0;
-  await w.engine.settle(NEVER);
-  for (const policy of w.soon.splice(0)) await w.engine.run(policy, NEVER, { kind: 'campaign' });
-}
+const index = fc.nat(4);
+const step = stepsOf({
+  plan: [8, { selection: selections }],
+  apply: [8, { index }],
+  cancel: [2, { index }],
+  answers: [4, { answers: ANSWERS }],
+  wait: [6, { ms: fc.constantFrom(MINUTE, SETTLE, HOUR) }],
+  settle: 8,
+  restart: 2,
+  policy: 2,
+  add: [2, { entry: entry.map(given) }],
+  return: [2, { index: fc.nat(9) }],
+  crash: [4, { index, arrives: fc.boolean() }],
+});
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 async function perform(w: World, action: Step, plans: string[], returned: Set<number>): Promise<void> {
+  if (action.do === 'settle') return settleAndRun(w);
+  if (isCommon(action)) return takeStep(w, action, returned);
   switch (action.do) {
     case 'plan': {
       const ids = [...w.dlq.entries.keys()];
@@ -121,39 +106,17 @@ async function perform(w: World, action: Step, plans: string[], returned: Set<nu
       if (plans[action.index] !== undefined) await w.engine.cancel(plans[action.index]!, { by: 'ann', reason: 'no' });
       return;
     case 'crash': {
-      const crashed = Promise.withResolvers<void>();
-      w.dlq.onResume = async (dlqId, overrides) => {
-        if (action.arrives) w.dlq.arrive(dlqId, overrides);
-        crashed.resolve();
-        await new Promise<never>(() => undefined);
-      };
       const id = plans[action.index];
-      if (id !== undefined) await Promise.race([w.engine.apply(id, { by: 'ann' }, NEVER), crashed.promise]);
-      w.dlq.onResume = () => undefined;
-      w.restart();
-      return w.engine.recover(NEVER);
+      return crash(w, async () => id && w.engine.apply(id, { by: 'ann' }, NEVER), action);
     }
     case 'answers':
       w.dlq.answers = [...action.answers];
       return;
-    case 'wait':
-      return w.clock.advance(action.ms);
-    case 'settle':
-      return settle(w);
-    case 'restart':
-      w.restart();
-      return w.engine.recover(NEVER);
     case 'policy':
       return void (await w.engine.run('resume-billing', NEVER));
     case 'add':
       w.dlq.add(action.entry);
       return;
-    case 'return': {
-      const sent = w.dlq.sent[action.index];
-      if (sent?.newRunId === undefined || returned.has(action.index)) return;
-      returned.add(action.index);
-      w.dlq.failAgain(action.index);
-    }
   }
 }
 

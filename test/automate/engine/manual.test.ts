@@ -61,9 +61,7 @@ const stateOf = async (w: World, { id }: IdentifiedPlan): Promise<string | undef
 
 describe('a selection becomes a plan', () => {
   test('with origin, operator, reason and selection, saved and not applied', async () => {
-    const w = quiet();
-    w.dlq.add();
-    w.dlq.add({ labels: ['other'] });
+    const w = quiet({ entries: [{}, { labels: ['other'] }] });
     const plan = await make(w);
     expect(plan).toMatchObject({
       policy: `manual:${plan.id}`,
@@ -98,8 +96,7 @@ describe('a selection becomes a plan', () => {
     ['times in the wrong order', { label: ['a'], fromDate: 2, toDate: 1 }, 'fromDate is after toDate'],
     ['another account', { label: ['a'], account: 'x' }, 'there is no account x; accounts: production'],
   ])('but not with %s', async (_what, selection, why) => {
-    const w = quiet();
-    w.dlq.add();
+    const w = quiet({ entries: 1 });
     const said = await refusal(w, { selection: { action: 'resume', ...selection } });
     expect(said.toLowerCase()).toContain(`bad_selection: ${why}`.toLowerCase().slice(0, 14));
     expect(said.toLowerCase()).toContain(why.toLowerCase());
@@ -141,8 +138,7 @@ describe('a selection becomes a plan', () => {
   });
 
   test('unless a filter was ignored by the service', async () => {
-    const w = quiet();
-    w.dlq.add({ labels: ['other'] });
+    const w = quiet({ entries: [{ labels: ['other'] }] });
     w.dlq.ignoreFilters = true;
     expect(await make(w)).toMatchObject({ state: 'aborted', stopped: { guard: 'filter_mismatch' } });
     const runs = { action: 'resume', workflowRunId: ['wfr-9'] } as const;
@@ -153,8 +149,7 @@ describe('a selection becomes a plan', () => {
   });
 
   test('with overruled limits, as for a policy', async () => {
-    const w = quiet();
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = quiet({ entries: 5 });
     const plan = await make(w, { overrule: { 'ramp.start': '4' } });
     expect(plan.chosen).toHaveLength(4);
     expect(plan.overruled).toEqual({ settings: { 'ramp.start': '4' }, reason: 'outage over' });
@@ -164,8 +159,7 @@ describe('a selection becomes a plan', () => {
 
 describe('an applied plan of resumes', () => {
   test('continues step by step until nothing is left, without another approval', async () => {
-    const w = quiet();
-    for (let i = 0; i < 6; i++) w.dlq.add();
+    const w = quiet({ entries: 6 });
     const plan = await make(w);
     const applied = await w.engine.apply(plan.id, ME, NEVER);
     expect(applied).toMatchObject({ ok: true, result: { outcome: 'acted', acted: 1 } });
@@ -183,8 +177,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('has the result of its first run, whatever was overruled', async () => {
-    const w = quiet();
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = quiet({ entries: 3 });
     const plan = await make(w, { overrule: { 'ramp.settle': '30s' } });
     expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ result: { outcome: 'acted', acted: 1 } });
     expect(w.soon).toEqual([]);
@@ -193,8 +186,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('continues after a restart, and for longer than a plan is shown', async () => {
-    const w = quiet();
-    for (let i = 0; i < 6; i++) w.dlq.add();
+    const w = quiet({ entries: 6 });
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     await w.clock.advance(3 * HOUR);
@@ -207,8 +199,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('never acts on entries that came after it, nor on runs that failed again', async () => {
-    const w = quiet();
-    for (let i = 0; i < 4; i++) w.dlq.add();
+    const w = quiet({ entries: 4 });
     const plan = await make(w);
     const { targets } = (await w.ledger.storedPlan(plan.id, START))!;
     await w.engine.apply(plan.id, ME, NEVER);
@@ -222,8 +213,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('halts as a policy does, names plan and operator, and ends its conditions', async () => {
-    const w = quiet();
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = quiet({ entries: 3 });
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     w.dlq.failAgain(0);
@@ -244,8 +234,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is held by the kill switch and pauses, and continues afterwards', async () => {
-    const w = quiet();
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = quiet({ entries: 3 });
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
@@ -257,8 +246,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is not finished while an entry waits for another request', async () => {
-    const w = quiet();
-    w.dlq.add();
+    const w = quiet({ entries: 1 });
     w.dlq.answers = ['refused'];
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
@@ -270,8 +258,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is not finished while an outcome is unknown, and sends a lost request again after proof', async () => {
-    const w = quiet();
-    w.dlq.add();
+    const w = quiet({ entries: 1 });
     w.dlq.answers = ['never_arrived'];
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
@@ -285,8 +272,7 @@ describe('an applied plan of resumes', () => {
     const records: AuditEntry[] = [];
     const audit = memoryAudit();
     const append = (entry: AuditEntry) => (records.push(entry), audit.append(entry));
-    const w = quiet({ ledger: memoryLedger('here', { ...audit, append }) });
-    w.dlq.add();
+    const w = quiet({ ledger: memoryLedger('here', { ...audit, append }), entries: 1 });
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     await w.engine.cancel(plan.id, { by: 'eve', reason: 'wrong' });
@@ -301,8 +287,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('that is approved while its destination fails starts by itself', async () => {
-    const w = quiet();
-    w.dlq.add();
+    const w = quiet({ entries: 1 });
     w.facts.deliveries = () => ({ delivered: 0, all: 100 });
     const plan = await make(w);
     expect(plan.state).toBe('held');
@@ -320,8 +305,7 @@ describe('an applied plan of resumes', () => {
     ['OPSD_MODE', { deps: { ceiling: 'audit' as const } }, 'OPSD_MODE is audit'],
     ['account', { deps: { accounts: new Map([['production', { mode: 'audit' as const }]]) } }, 'the mode of account'],
   ])('obeys the ceiling of %s', async (_what, options, why) => {
-    const w = quiet(options);
-    w.dlq.add();
+    const w = quiet({ ...options, entries: 1 });
     const plan = await make(w);
     expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({
       ok: false,
@@ -332,8 +316,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('and a policy act on an entry once', async () => {
-    const w = world({ guards: GUARDS, deps: { archiveDir: tempDir() } });
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = world({ guards: GUARDS, deps: { archiveDir: tempDir() }, entries: 5 });
     const plan = await make(w, { overrule: { 'ramp.start': '3' } });
     await Promise.all([w.engine.apply(plan.id, ME, NEVER), w.engine.run('resume-billing', NEVER)]);
     await follow(w, 60);
@@ -342,9 +325,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('leaves protected labels and runs whose failure function ran', async () => {
-    const w = quiet();
-    w.dlq.add({ labels: ['billing', 'no-auto'] });
-    w.dlq.add({ failureFunctionState: 'CALLBACK_SUCCESS' });
+    const w = quiet({ entries: [{ labels: ['billing', 'no-auto'] }, { failureFunctionState: 'CALLBACK_SUCCESS' }] });
     const plan = await make(w);
     expect(plan).toMatchObject({ matched: 2, chosen: [], backlog: 0 });
     expect(plan.skipped.map(({ guard }) => guard).toSorted()).toEqual(['failure_function', 'protected']);
@@ -353,8 +334,7 @@ describe('an applied plan of resumes', () => {
 
 describe('cancel', () => {
   test('sends nothing after the request in flight, and is audited', async () => {
-    const w = quiet();
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = quiet({ entries: 5 });
     const plan = await make(w, { overrule: { 'ramp.start': '5' } });
     w.dlq.onResume = async () => {
       if (w.dlq.sent.length === 1) expect(await w.engine.cancel(plan.id, ME)).toMatchObject({ ok: true });
@@ -375,8 +355,7 @@ describe('cancel', () => {
   });
 
   test('ends a draft, and refuses the plan of a policy', async () => {
-    const w = world({ guards: GUARDS });
-    w.dlq.add();
+    const w = world({ guards: GUARDS, entries: 1 });
     const draft = await make(w);
     expect(await w.engine.cancel(draft.id, ME)).toMatchObject({ ok: true, plan: { state: 'cancelled' } });
     expect(await w.engine.apply(draft.id, ME, NEVER)).toMatchObject({ ok: false, code: 'decided' });
@@ -386,8 +365,7 @@ describe('cancel', () => {
   });
 
   test('lifts the pause of the plan, and no other', async () => {
-    const w = quiet();
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = quiet({ entries: 3 });
     const plan = await make(w);
     await w.engine.apply(plan.id, ME, NEVER);
     await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });

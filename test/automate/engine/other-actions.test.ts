@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
-import { deadLetter, HOUR, MINUTE, NEVER, outcomes, type World, world } from './world.ts';
+import { deadLetter, HOUR, MINUTE, NEVER, outcomes, type World, world, settleAfter } from './world.ts';
 
 const DAY = 24 * HOUR;
 
@@ -78,8 +78,7 @@ describe('a prune', () => {
     w.dlq.answers = ['good', 'lost'];
     await w.engine.run('prune', NEVER);
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', stopped: { guard: 'cool_down' } });
-    await w.clock.advance(HOUR);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, HOUR);
     expect(await outcomes(w)).toEqual(['verified', 'unresolvable']);
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
@@ -151,8 +150,7 @@ describe('a delete of messages', () => {
     await w.engine.run('delete-dead', NEVER);
     expect(w.dlq.pruned).toHaveLength(2);
     // Repeating the delete of the same id has no further effect.
-    await w.clock.advance(6 * MINUTE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 6 * MINUTE);
     expect(w.dlq.pruned).toEqual([['m-1'], ['m-4'], ['m-1']]);
     expect(await outcomes(w)).toEqual(['confirmed_applied', 'verified']);
     // Deleted entries are not read again. A repeated callback deletes nothing twice.
@@ -260,8 +258,7 @@ describe('a delete of runs', () => {
       action: { archive: { dir: '/nonexistent', require: false }, grace: '72h' },
       limits: { probation: { runs: 1 } },
     });
-    const w = world({ policies: [policy], guards: GUARDS });
-    w.dlq.add({ responseStatus: 404 });
+    const w = world({ policies: [policy], guards: GUARDS, entries: [{ responseStatus: 404 }] });
     const second = w.dlq.add({ responseStatus: 404 });
     await w.engine.run('delete-hopeless', NEVER);
     await w.clock.advance(DAY);
@@ -273,8 +270,7 @@ describe('a delete of runs', () => {
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'probation' } });
     await w.engine.run('delete-hopeless', NEVER);
     expect(w.dlq.deleted).toEqual(['dlq-001']);
-    await w.clock.advance(6 * MINUTE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 6 * MINUTE);
     expect(await outcomes(w)).toEqual(['verified']);
   });
 });
@@ -419,8 +415,7 @@ describe('a raise of the budget', () => {
     await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
     expect(w.dlq.budgets).toEqual([120]);
     expect(await outcomes(w)).toEqual(['unknown']);
-    await w.clock.advance(HOUR);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, HOUR);
     expect(w.dlq.budgets).toEqual([120]);
     expect(await outcomes(w)).toEqual(['unresolvable']);
   });

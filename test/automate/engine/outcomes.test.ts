@@ -104,9 +104,7 @@ test('the numbers of a run add up, and their text names the rest', () => {
 
 describe('a run says', () => {
   test('on how many entries it would act in audit, with the number that a plan matches', async () => {
-    const w = world({ policy: { mode: 'audit' } });
-    for (let i = 0; i < 3; i++) w.dlq.add();
-    w.dlq.add({ labels: ['billing', 'no-auto'] });
+    const w = world({ policy: { mode: 'audit' }, entries: [{}, {}, {}, { labels: ['billing', 'no-auto'] }] });
     const planned = await w.engine.plan('resume-billing', { by: 'ann', keep: false }, NEVER);
     await w.engine.run('resume-billing', NEVER);
     const [last] = await w.ledger.lastRuns();
@@ -116,16 +114,14 @@ describe('a run says', () => {
   });
 
   test('that a guard denies the only entry, whose label cannot be sent', async () => {
-    const w = world();
-    w.dlq.add({ labels: ['billing', 'ü'] });
+    const w = world({ entries: [{ labels: ['billing', 'ü'] }] });
     await w.engine.run('resume-billing', NEVER);
     expect(w.lastRun()).toMatchObject({ outcome: 'denied', matched: 1, acted: 0, backlog: 0 });
     expect((await w.ledger.lastRuns())[0]!.detail).toBe('denied: 1 attempts');
   });
 
   test('nothing about the number of matches during a pause', async () => {
-    const w = world();
-    w.dlq.add();
+    const w = world({ entries: 1 });
     w.pause = '/etc/PAUSE exists';
     await w.engine.run('resume-billing', NEVER);
     const [last] = await w.ledger.lastRuns();
@@ -152,8 +148,7 @@ describe('an earlier policy', () => {
 });
 
 test('a manual plan says that the default where does not apply', async () => {
-  const w = world();
-  w.dlq.add({ responseStatus: 422 });
+  const w = world({ entries: [{ responseStatus: 422 }] });
   const selection = { action: 'resume' as const, ids: ['dlq-001'] };
   const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
   expect(made).toMatchObject({

@@ -8,6 +8,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { planProgress } from '#operate/api/plan-progress.ts';
 import { STORED_STATES } from '#automate/ledger/plans.ts';
+import { isCommon, settleAndRun, stepsOf, takeStep } from './random-steps.ts';
 import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
 
 type State = StoredPlan['state'];
@@ -29,45 +30,34 @@ const BY = { by: 'tom' } as const;
 const POLICY = 'resume-billing';
 
 const index = fc.nat(2);
-const step = fc.oneof(
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('keep', 'show', 'run', 'run', 'manual', 'explain') }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({ do: fc.constantFrom('approve', 'approve', 'apply', 'apply', 'reject', 'cancel'), index }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      do: fc.constantFrom(
-        'settle',
-        'settle',
-        'settle',
-        'restart',
-        'pause',
-        'unpause',
-        'unpause',
-        'fail',
-        'heal',
-        'heal',
-      ),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('add', 'remove', 'swap', 'again'), index }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('wait'), ms: fc.constantFrom(MINUTE, SETTLE, SETTLE, HOUR, 5 * HOUR) }),
-  },
-);
+const step = stepsOf({
+  keep: 6,
+  show: 6,
+  run: 12,
+  manual: 6,
+  explain: 6,
+  approve: [12, { index }],
+  apply: [12, { index }],
+  reject: [6, { index }],
+  cancel: [6, { index }],
+  settle: 9,
+  restart: 3,
+  pause: 3,
+  unpause: 6,
+  fail: 3,
+  heal: 6,
+  add: [3, { index }],
+  remove: [3, { index }],
+  swap: 3,
+  again: 3,
+  wait: [18, { ms: fc.constantFrom(MINUTE, SETTLE, SETTLE, HOUR, 5 * HOUR) }],
+});
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-
-async function settle(w: World): Promise<void> {
-  w.soon.length = 0;
-  await w.engine.settle(NEVER);
-  for (const policy of w.soon.splice(0)) await w.engine.run(policy, NEVER, { kind: 'campaign' });
-}
 
 async function perform(w: World, one: Step, plans: readonly StoredPlan[]): Promise<unknown> {
   const id = 'index' in one ? (plans[one.index]?.plan.id ?? 'none') : 'none';
+  if (one.do === 'settle') return settleAndRun(w);
+  if (isCommon(one)) return takeStep(w, one);
   switch (one.do) {
     case 'keep':
     case 'show':
@@ -88,11 +78,6 @@ async function perform(w: World, one: Step, plans: readonly StoredPlan[]): Promi
       return w.engine.apply(id, BY, NEVER);
     case 'cancel':
       return w.engine.cancel(id, { ...BY, reason: 'enough' });
-    case 'settle':
-      return settle(w);
-    case 'restart':
-      w.restart();
-      return w.engine.recover(NEVER);
     case 'pause':
     case 'unpause':
       return w.engine[one.do]({ ...BY, reason: 'to look' });
@@ -101,7 +86,7 @@ async function perform(w: World, one: Step, plans: readonly StoredPlan[]): Promi
       w.facts = { deliveries: () => ({ delivered: one.do === 'heal' ? 100 : 0, all: 100 }) };
       return undefined;
     case 'remove':
-      return w.dlq.entries.delete([...w.dlq.entries.keys()]['index' in one ? one.index : 0] ?? '');
+      return w.dlq.entries.delete([...w.dlq.entries.keys()][one.index] ?? '');
     case 'swap':
       w.dlq.entries.clear();
       return w.dlq.add();
@@ -109,9 +94,7 @@ async function perform(w: World, one: Step, plans: readonly StoredPlan[]): Promi
       if (w.dlq.sent.length > 0) w.dlq.failAgain(w.dlq.sent.length - 1);
       return undefined;
     case 'add':
-      return w.dlq.add({ labels: 'index' in one && one.index % 2 === 1 ? ['shop'] : ['billing'] });
-    case 'wait':
-      return w.clock.advance('ms' in one ? one.ms : MINUTE);
+      return w.dlq.add({ labels: one.index % 2 === 1 ? ['shop'] : ['billing'] });
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world } from './world.ts';
+import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world, settleAfter } from './world.ts';
 
 test('report the room of windows: each cap once, by its scope', async () => {
   const policies = [
@@ -8,8 +8,7 @@ test('report the room of windows: each cap once, by its scope', async () => {
     policyOf({ name: 'two', limits: { maxPerHour: 50, maxPerDay: 60 } }),
     policyOf({ name: 'none', mode: 'off' }),
   ];
-  const w = world({ policies, engine: { caps: { perHour: 500, perDay: 900 } } });
-  for (let i = 0; i < 3; i++) w.dlq.add();
+  const w = world({ policies, engine: { caps: { perHour: 500, perDay: 900 } }, entries: 3 });
   await run(w, undefined, 'one');
   const left = async (): Promise<Record<string, number>> =>
     Object.fromEntries(
@@ -42,8 +41,7 @@ test('report unsettled actions, and whether this process may act', async () => {
 });
 
 test('report how long a plan has waited for approval', async () => {
-  const w = world({ policy: { mode: 'approve' } });
-  w.dlq.add();
+  const w = world({ policy: { mode: 'approve' }, entries: 1 });
   await run(w);
   await w.clock.advance(MINUTE);
   await run(w);
@@ -74,16 +72,14 @@ test('a lasting unknown outcome raises one notification, however often it is che
   await run(w, NEVER, 'raise');
   const outcomes = () => w.events.flatMap((event) => (event.type === 'action.outcome' ? [event.outcome] : []));
   for (let i = 0; i < 2; i++) {
-    await w.clock.advance(SETTLE);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, SETTLE);
     expect(w.dlq.budgets).toHaveLength(i + 2);
     expect(outcomes()).toEqual(i === 0 ? ['unknown'] : ['unknown', 'confirmed_applied']);
   }
 });
 
 test.each(['abort', 'approve'] as const)('a run that the tripwire stops is remembered as such: %s', async (onTrip) => {
-  const w = world({ policy: { limits: { maxMatched: 1, onTrip } } });
-  w.dlq.add();
+  const w = world({ policy: { limits: { maxMatched: 1, onTrip } }, entries: 1 });
   await run(w);
   expect([...(await w.ledger.lastStops('tripwire', 0)).keys()]).toEqual([]);
   for (let i = 0; i < 2; i++) w.dlq.add();

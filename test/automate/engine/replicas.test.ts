@@ -19,6 +19,7 @@ import {
   world,
   type World,
   type WorldOptions,
+  settleAfter,
 } from './world.ts';
 
 const POLICY = 'resume-billing';
@@ -114,8 +115,7 @@ describe('other accounts', () => {
     }
     w.dlq.add();
     for (let turn = 0; turn < 3; turn += 1) {
-      await w.clock.advance(MINUTE);
-      await w.engine.settle(NEVER);
+      await settleAfter(w, MINUTE);
       for (const policy of w.soon.splice(0)) await w.engine.run(policy, NEVER, w.soonFor.shift());
     }
     expect(w.runs()).toEqual(['acted']);
@@ -167,8 +167,7 @@ describe('pauses', () => {
       if (isFull) throw new Error('disk full');
       await ledger.pause(given);
     };
-    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, pause }) } });
-    w.dlq.add();
+    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, pause }) }, entries: 1 });
     await w.engine.pause({ reason: 'stop', by: 'ann' });
     await w.engine.settle(NEVER);
     await run(w);
@@ -205,8 +204,7 @@ describe('a lease that is lost', () => {
   test('before a run: nothing is sent, and no one is notified of the other owner’s work', async () => {
     const ledger = memoryLedger();
     const lost = { leaseLost: async () => LOST, beginRun: () => Promise.reject(new Error('fenced')) };
-    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...lost }) } });
-    w.dlq.add();
+    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...lost }) }, entries: 1 });
     await run(w);
     expect(w.runs()).toEqual(['skipped']);
     expect(sentIds(w)).toEqual([]);
@@ -228,8 +226,7 @@ describe('a lease that is lost', () => {
         throw new Error('fenced');
       },
     };
-    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...fenced }) } });
-    w.dlq.add();
+    const w = replica({ ledger: { ...ledger, within: () => ({ ...ledger, ...fenced }) }, entries: 1 });
     await run(w);
     expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'lease', measured: LOST } });
     expect(w.events.some(({ type }) => type === 'store.failed')).toBe(false);
@@ -238,8 +235,7 @@ describe('a lease that is lost', () => {
 
 test('a manual plan that another replica cancels sends nothing more', async () => {
   const ledger = memoryLedger();
-  const w = replica({ ledger, policies: [], deps: { archiveDir: tempDir() } });
-  for (let n = 0; n < 3; n += 1) w.dlq.add();
+  const w = replica({ ledger, policies: [], deps: { archiveDir: tempDir() }, entries: 3 });
   const selection = { action: 'resume', label: ['billing'] } as const;
   const made = await w.engine.planManually({ by: 'ann', reason: 'go', selection }, NEVER);
   if (!made.ok) throw new Error(made.message);
@@ -300,8 +296,7 @@ describe('times of another replica', () => {
     if (!reserved.ok) throw new Error(reserved.reason);
     await ledger.recordOutcome(reserved.intent.id, 'production', { at: START - MINUTE + 1, outcome: 'unknown' });
     const settleAt = async (ms: number): Promise<string | undefined> => {
-      await w.clock.advance(START - MINUTE + 1 + ms - w.clock.now());
-      await w.engine.settle(NEVER);
+      await settleAfter(w, START - MINUTE + 1 + ms - w.clock.now());
       return outcomeOf(ledger, reserved.intent.id);
     };
     expect(await settleAt(after - 1)).toBe('unknown');

@@ -25,8 +25,7 @@ test('outcomes that do not match the plan are an error, and say every figure', a
 });
 
 test('a policy whose outcomes do not match its plan is paused until an operator has checked it', async () => {
-  const w = world();
-  w.dlq.add();
+  const w = world({ entries: 1 });
   w.restart({
     ledger: {
       ...w.ledger,

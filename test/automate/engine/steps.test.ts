@@ -3,11 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { retryHorizon } from '#automate/guardrails/campaign.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World } from './world.ts';
+import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World, settleAfter } from './world.ts';
 
 test('a step is judged when it is complete, though its first entries are known to have failed before', async () => {
-  const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS });
-  for (let i = 0; i < 3; i++) w.dlq.add();
+  const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS, entries: 3 });
   w.facts = { resumeEnded: (_account, _message, end) => end === 'failed' };
   w.dlq.onResume = async (dlqId) => {
     if (dlqId === 'dlq-003') await w.engine.settle(NEVER);
@@ -26,13 +25,11 @@ test.each([
   ['enforce', [], ['dlq-001']],
   ['approve', ['resume-billing'], ['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']],
 ])('a policy with approval in %s continues by itself up to the approved scope', async (mode, soon, ids) => {
-  const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS });
-  for (let i = 0; i < 4; i++) w.dlq.add();
+  const w = world({ policy: { mode, on: { hand: true } }, guards: GUARDS, entries: 4 });
   const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
   if (planned.ok) await w.engine.apply(planned.plan.id!, { by: 'tom' }, NEVER);
   w.dlq.add();
-  await w.clock.advance(6 * MINUTE);
-  await w.engine.settle(NEVER);
+  await settleAfter(w, 6 * MINUTE);
   expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2 }]);
   expect(w.soon).toEqual(soon);
   for (const policy of w.soon) await run(w, NEVER, policy);
@@ -46,19 +43,16 @@ describe('how long a step settles', () => {
     policyOf({ ramp: { max: 1, ...ramp }, action: { type: 'workflow-dlq.resume', ...action } });
 
   async function settling(policy = policyOfSteps()): Promise<World> {
-    const w = world({ policies: [policy], guards: GUARDS });
-    for (let i = 0; i < 3; i++) w.dlq.add();
+    const w = world({ policies: [policy], guards: GUARDS, entries: 3 });
     await run(w);
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + 5 * MINUTE }]);
     return w;
   }
 
   async function judgedAfter(w: World, ms: number, step: number): Promise<void> {
-    await w.clock.advance(ms - 1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, ms - 1);
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', step }]);
-    await w.clock.advance(1);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 1);
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: step + 1 }]);
   }
 
@@ -126,8 +120,7 @@ describe('how long a step settles', () => {
   });
 
   test('of a step without effect does not apply to the next', async () => {
-    const w = world({ policies: [policyOfSteps()], guards: GUARDS });
-    for (let i = 0; i < 2; i++) w.dlq.add();
+    const w = world({ policies: [policyOfSteps()], guards: GUARDS, entries: 2 });
     w.dlq.answers = ['refused'];
     await (await overruled(w, '1s')).apply();
     await run(w);
@@ -136,8 +129,7 @@ describe('how long a step settles', () => {
   });
 
   test("is never shorter than the maximum duration of the step's retries", async () => {
-    const w = world({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS });
-    for (let i = 0; i < 5; i++) w.dlq.add();
+    const w = world({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS, entries: 5 });
     await run(w);
     await judgedAfter(w, 5 * MINUTE, 1);
     await run(w);

@@ -2,7 +2,7 @@
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import { describe, expect, test } from 'vitest';
 import type { EventTrigger } from '#foundation/domain/plan.ts';
-import { HOUR, MINUTE, NEVER, START, sentIds, world, type World, type WorldOptions } from './world.ts';
+import { HOUR, MINUTE, NEVER, START, sentIds, world, type World, type WorldOptions, settleAfter } from './world.ts';
 
 const POLICY = 'resume-billing';
 const KEY = 'opsd/f00/2025-11-20T11:59:00.000Z';
@@ -24,8 +24,7 @@ async function resolve(w: World): Promise<void> {
 /** Time passes, the engine settles, and the requested runs start. */
 async function pass(w: World, ms: number): Promise<void> {
   for (let gone = 0; gone < ms; gone += 15_000) {
-    await w.clock.advance(15_000);
-    await w.engine.settle(NEVER);
+    await settleAfter(w, 15_000);
     const [soon, triggers] = [w.soon.splice(0), w.soonFor.splice(0)];
     for (const [index, policy] of soon.entries()) await w.engine.run(policy, NEVER, triggers[index]);
   }

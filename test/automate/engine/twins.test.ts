@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { candidates } from '#automate/engine/decide/candidates.ts';
 import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import type { ResumeAnswer } from '../../support/fake-dlq.ts';
-import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World } from './world.ts';
+import { isCommon, stepsOf, takeStep } from './random-steps.ts';
+import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World, settleAfter } from './world.ts';
 
 /** One policy run resumes one entry. */
 const ONE = { policy: { limits: { maxPerRun: 1 } } };
@@ -14,15 +14,12 @@ const outcomes = async (w: World): Promise<readonly unknown[]> =>
   (await w.ledger.recentActions(10)).map(({ outcome }) => outcome);
 
 async function settled(w: World): Promise<void> {
-  await w.clock.advance(SETTLE);
-  await w.engine.settle(NEVER);
+  await settleAfter(w, SETTLE);
 }
 
 describe('of two runs that look the same', () => {
   test('the one that was listed before is not a repeated failure of the other, and was never attempted', async () => {
-    const w = world(ONE);
-    w.dlq.add({ fingerprint: 'f-1' });
-    w.dlq.add({ fingerprint: 'f-1' });
+    const w = world({ ...ONE, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
     await run(w);
     w.observe();
     await w.engine.settle(NEVER);
@@ -34,8 +31,7 @@ describe('of two runs that look the same', () => {
   });
 
   test('the one that fails after the other was resumed is distinguished by its run id', async () => {
-    const w = world(ONE);
-    w.dlq.add({ fingerprint: 'f-1' });
+    const w = world({ ...ONE, entries: [{ fingerprint: 'f-1' }] });
     await run(w);
     await w.clock.advance(MINUTE);
     w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
@@ -45,9 +41,7 @@ describe('of two runs that look the same', () => {
   });
 
   test('a group with a ramp continues', async () => {
-    const w = world({ ...ONE, guards: GUARDS });
-    w.dlq.add({ fingerprint: 'f-1' });
-    w.dlq.add({ fingerprint: 'f-1' });
+    const w = world({ ...ONE, guards: GUARDS, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
     await run(w);
     await settled(w);
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, verified: 1, halts: 0 }]);
@@ -57,8 +51,7 @@ describe('of two runs that look the same', () => {
 
   describe('where the response was lost', () => {
     async function lost(options: Parameters<typeof world>[0] = ONE): Promise<World> {
-      const w = world(options);
-      w.dlq.add({ fingerprint: 'f-1' });
+      const w = world({ ...options, entries: [{ fingerprint: 'f-1' }] });
       w.dlq.answers = ['lost'];
       await run(w);
       await w.clock.advance(MINUTE);
@@ -195,32 +188,16 @@ describe('of the entries of one run that keeps its id', () => {
   );
 });
 
-type Step =
-  | { readonly do: 'run'; readonly answer: ResumeAnswer }
-  | { readonly do: 'wait'; readonly ms: number }
-  | { readonly do: 'settle' | 'observe' | 'restart' | 'delivered' }
-  | { readonly do: 'twin'; readonly body: number; readonly isMeant: boolean }
-  | { readonly do: 'return'; readonly index: number };
-
-const step: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      do: fc.constant('run' as const),
-      answer: fc.constantFrom('good', 'lost', 'refused', 'never_arrived'),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('wait' as const),
-      ms: fc.constantFrom(0, MINUTE, SETTLE, 11 * MINUTE, HOUR),
-    }),
-  },
-  { weight: 6, arbitrary: fc.record({ do: fc.constantFrom('settle', 'observe', 'restart', 'delivered') }) },
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('twin' as const), body: fc.nat(1), isMeant: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('return' as const), index: fc.nat(8) }) },
-);
+const step = stepsOf({
+  run: [8, { answer: fc.constantFrom('good', 'lost', 'refused', 'never_arrived') }],
+  wait: [6, { ms: fc.constantFrom(0, MINUTE, SETTLE, 11 * MINUTE, HOUR) }],
+  settle: 3,
+  observe: 3,
+  restart: 3,
+  delivered: 3,
+  twin: [8, { body: fc.nat(1), isMeant: fc.boolean() }],
+  return: [4, { index: fc.nat(8) }],
+});
 
 const SERVICE = fc.record({
   keepsRunIds: fc.boolean(),
@@ -254,38 +231,13 @@ test('with any twins in any order, an unresumed run was never attempted, and a s
       twin(0, true);
       twin(0, true);
       for (const action of steps) {
-        switch (action.do) {
-          case 'run':
-            w.dlq.answers = [action.answer];
-            await run(w);
-            for (const { dlqIds } of w.dlq.sent) untried.delete(dlqIds[0]!);
-            break;
-          case 'wait':
-            await w.clock.advance(action.ms);
-            break;
-          case 'settle':
-            await w.engine.settle(NEVER);
-            break;
-          case 'observe':
-            w.observe();
-            break;
-          case 'restart':
-            w.restart();
-            await w.engine.recover(NEVER);
-            break;
-          case 'delivered':
-            knowsDeliveries = !knowsDeliveries;
-            break;
-          case 'twin':
-            twin(action.body, action.isMeant);
-            break;
-          case 'return':
-            if (w.dlq.sent[action.index]?.newRunId === undefined || returned.has(action.index)) break;
-            returned.add(action.index);
-            // A run that failed at once has a later failure than those listed before its resume.
-            await w.clock.advance(1);
-            w.dlq.failAgain(action.index);
-            break;
+        if (isCommon(action)) await takeStep(w, action, returned);
+        else if (action.do === 'delivered') knowsDeliveries = !knowsDeliveries;
+        else if (action.do === 'twin') twin(action.body, action.isMeant);
+        else {
+          w.dlq.answers = [action.answer];
+          await run(w);
+          for (const { dlqIds } of w.dlq.sent) untried.delete(dlqIds[0]!);
         }
         const known = await candidates('production', [...w.dlq.entries.values()], {
           ledger: w.ledger,

@@ -1,6 +1,7 @@
 /** An engine with its surroundings: real ledger, real actions, a controllable DLQ, and a stopped clock. */
 import { createActions } from '#automate/actions/index.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
+import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
 import type { EngineDeps, EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { createEngine, type Engine } from '#automate/engine/engine.ts';
@@ -77,6 +78,8 @@ export interface WorldOptions {
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly engine?: Readonly<Record<string, unknown>>;
   readonly ledger?: Ledger;
+  /** Entries of the DLQ: their number, or what is different in each of them. */
+  readonly entries?: number | readonly Partial<WorkflowDlqEntry>[];
   /** Default: all but the ramp. */
   readonly guards?: readonly Guard[];
   readonly deps?: Partial<EngineDeps>;
@@ -171,12 +174,20 @@ export function world(options: WorldOptions = {}): World {
     runs: () => events.filter((event) => event.type === 'policy.run').map((event) => event.outcome),
     lastRun: () => events.findLast((event) => event.type === 'policy.run')!,
   };
+  const { entries = 0 } = options;
+  for (const entry of typeof entries === 'number' ? Array.from({ length: entries }, () => ({})) : entries)
+    dlq.add(entry);
   made.restart();
   return made;
 }
 
 export async function run(world: World, signal = NEVER, policy = 'resume-billing'): Promise<void> {
   await world.engine.run(policy, signal);
+}
+
+export async function settleAfter({ clock, engine }: World, ms: number): Promise<void> {
+  await clock.advance(ms);
+  await engine.settle(NEVER);
 }
 
 /** Returns the ids that were sent, in order. */
