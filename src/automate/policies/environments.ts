@@ -98,43 +98,24 @@ export const WHERE_ENVIRONMENTS = {
   'budget.raise': ACCOUNT_BUDGET,
 } as const;
 
-type Answer = number | boolean | string | undefined;
-
 interface FactFunction {
-  readonly signature: string;
   /** Strings are passed unchanged, durations as milliseconds. */
-  readonly ask: (facts: PreconditionFacts, first: string, windowMs: number) => Answer;
+  readonly signature: string;
   /** All values of a text; absent if any value is possible. */
   readonly values?: readonly string[];
 }
 
 export const FACT_FUNCTIONS: Readonly<Record<keyof PreconditionFacts, FactFunction>> = {
-  successRatio: {
-    signature: 'successRatio(string, google.protobuf.Duration): double',
-    ask: (facts, host, window) => facts.successRatio(host, window),
-  },
-  sampleSize: {
-    signature: 'sampleSize(string, google.protobuf.Duration): int',
-    ask: (facts, host, window) => facts.sampleSize(host, window),
-  },
-  arrivals: {
-    signature: 'arrivals(string, google.protobuf.Duration): int',
-    ask: (facts, label, window) => facts.arrivals(label, window),
-  },
-  alertFiring: { signature: 'alertFiring(string): bool', ask: (facts, name) => facts.alertFiring(name) },
-  flowWaiting: { signature: 'flowWaiting(string): int', ask: (facts, key) => facts.flowWaiting(key) },
-  flowPaused: { signature: 'flowPaused(string): bool', ask: (facts, key) => facts.flowPaused(key) },
-  canary: {
-    signature: 'canary(string): string',
-    ask: (facts, name) => facts.canary(name),
-    values: CANARY_VERDICTS,
-  },
-  dlqMessages: { signature: 'dlqMessages(): int', ask: (facts) => facts.dlqMessages() },
-  dlqFillRatio: { signature: 'dlqFillRatio(): double', ask: (facts) => facts.dlqFillRatio() },
-  policyTripped: {
-    signature: 'policyTripped(string, google.protobuf.Duration): bool',
-    ask: (facts, glob, window) => facts.policyTripped(glob, window),
-  },
+  successRatio: { signature: 'successRatio(string, google.protobuf.Duration): double' },
+  sampleSize: { signature: 'sampleSize(string, google.protobuf.Duration): int' },
+  arrivals: { signature: 'arrivals(string, google.protobuf.Duration): int' },
+  alertFiring: { signature: 'alertFiring(string): bool' },
+  flowWaiting: { signature: 'flowWaiting(string): int' },
+  flowPaused: { signature: 'flowPaused(string): bool' },
+  canary: { signature: 'canary(string): string', values: CANARY_VERDICTS },
+  dlqMessages: { signature: 'dlqMessages(): int' },
+  dlqFillRatio: { signature: 'dlqFillRatio(): double' },
+  policyTripped: { signature: 'policyTripped(string, google.protobuf.Duration): bool' },
 };
 
 function pick(values: object, fields: Fields): FieldValues {

@@ -131,7 +131,7 @@ function isConstant(node: ASTNode): boolean {
   return (children.length > 0 || node.op === 'list') && children.every(isConstant);
 }
 
-function childrenOf(node: ASTNode): readonly ASTNode[] {
+export function childrenOf(node: ASTNode): readonly ASTNode[] {
   const isNode = (value: unknown): value is ASTNode => typeof value === 'object' && value !== null && 'op' in value;
   return [node.args].flat(3).filter(isNode);
 }

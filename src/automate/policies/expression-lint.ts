@@ -6,13 +6,18 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { nearest } from '#foundation/domain/suggest.ts';
 import type { FactField } from './entry-facts.ts';
 import { FACT_FUNCTIONS, TRIGGER_FIELDS, type Fields } from './environments.ts';
-import { constantFault, type Evaluate } from './expression-constants.ts';
+import { childrenOf, constantFault, type Evaluate } from './expression-constants.ts';
 import { patternFault } from './text-patterns.ts';
 
-interface Complaint {
-  readonly message: string;
+/** First violation of an expression. It ends the walk. */
+class Complaint extends Error {
   /** 0-based offset into the source. */
   readonly offset: number;
+
+  constructor(message: string, at: ASTNode | number) {
+    super(message);
+    this.offset = typeof at === 'number' ? at : at.pos;
+  }
 }
 
 /** Maximum depth of nested comprehensions: each level walks a whole list again. */
@@ -57,15 +62,9 @@ export interface NamedCanary {
   readonly offset: number;
 }
 
-interface State extends Readable {
-  readonly reads: Set<string>;
-  readonly canaries: NamedCanary[];
-  readonly evaluate: Evaluate;
-}
-
 export interface LintResult {
-  /** First violation. */
-  readonly complaint?: Complaint;
+  /** First violation, with its 0-based offset into the source. */
+  readonly complaint?: { readonly message: string; readonly offset: number };
   /**
    * Variables and facts that the expression reads. An expression that reads nothing of its resource would match all
    * entries or none.
@@ -80,241 +79,216 @@ export interface LintResult {
  *
  * @param evaluate evaluates constant parts
  */
-export function lint(ast: ASTNode, { variables, hasFacts }: Readable, evaluate: Evaluate): LintResult {
-  const state: State = {
-    variables: { ...variables, trigger: TRIGGER_FIELDS },
-    hasFacts,
-    reads: new Set(),
-    canaries: [],
-    evaluate,
-  };
-  const complaint = visit(ast, { present: new Set(), nesting: 0 }, state);
-  return { reads: state.reads, canaries: state.canaries, ...(complaint !== undefined && { complaint }) };
+export function lint(ast: ASTNode, readable: Readable, evaluate: Evaluate): LintResult {
+  const walk = new Walk(readable, evaluate);
+  const { reads, canaries } = walk;
+  try {
+    walk.visit(ast, { present: new Set(), nesting: 0 });
+    return { reads, canaries };
+  } catch (error) {
+    if (!(error instanceof Complaint)) throw error;
+    return { reads, canaries, complaint: { message: error.message, offset: error.offset } };
+  }
 }
 
-function visit(node: ASTNode, scope: Scope, state: State): Complaint | undefined {
-  const complaint = visitParts(node, scope, state);
-  if (complaint !== undefined) return complaint;
-  const fault = constantFault(node, state.evaluate);
-  return fault && complain(fault.node, fault.message);
-}
+class Walk {
+  readonly reads = new Set<string>();
+  readonly canaries: NamedCanary[] = [];
+  readonly #variables: Readable['variables'];
+  readonly #hasFacts: boolean;
+  readonly #evaluate: Evaluate;
 
-function visitParts(node: ASTNode, scope: Scope, state: State): Complaint | undefined {
-  const all = (nodes: readonly ASTNode[], inner: Scope = scope): Complaint | undefined => {
-    for (const child of nodes) {
-      const complaint = visit(child, inner, state);
-      if (complaint !== undefined) return complaint;
+  constructor({ variables, hasFacts }: Readable, evaluate: Evaluate) {
+    this.#variables = { ...variables, trigger: TRIGGER_FIELDS };
+    this.#hasFacts = hasFacts;
+    this.#evaluate = evaluate;
+  }
+
+  /** @throws {Complaint} */
+  visit(node: ASTNode, scope: Scope): void {
+    this.#visitParts(node, scope);
+    const fault = constantFault(node, this.#evaluate);
+    if (fault !== undefined) throw new Complaint(fault.message, fault.node);
+  }
+
+  #visitAll(nodes: readonly ASTNode[], scope: Scope): void {
+    for (const node of nodes) this.visit(node, scope);
+  }
+
+  #visitParts(node: ASTNode, scope: Scope): void {
+    const after = (test: ASTNode, verdict: boolean): Scope => ({
+      ...scope,
+      present: new Set([...scope.present, ...this.#presentWhen(test, verdict)]),
+    });
+    if (node.op === '&&' || node.op === '||') {
+      this.visit(node.args[0], scope);
+      return this.visit(node.args[1], after(node.args[0], node.op === '&&'));
     }
-    return undefined;
-  };
-  const knowing = (node: ASTNode, verdict: boolean): Scope => ({
-    ...scope,
-    present: new Set([...scope.present, ...presentWhen(node, verdict, state)]),
-  });
-
-  switch (node.op) {
-    case 'value':
-      return undefined;
-    case 'id':
-      if (isVariable(node.args, state)) state.reads.add(node.args);
-      return undefined;
-    case '.':
-    case '.?': {
-      const read = fieldRead(node, state);
-      if (read !== undefined) {
-        const path = `${read.variable}.${read.field}`;
-        if (read.known === undefined) return complain(node, unknownField(read, state));
-        if (read.known.optional && !scope.present.has(path)) {
-          return complain(node, `${path} may be missing: write has(${path}) && …`);
-        }
-      }
-      return all([node.args[0]]);
+    if (node.op === '?:') {
+      const [test, yes, no] = node.args;
+      this.visit(test, scope);
+      this.visit(yes, after(test, true));
+      return this.visit(no, after(test, false));
     }
-    case '[]':
-    case '[?]':
-      if (node.args[0].op === 'id' && isVariable(node.args[0].args, state)) {
-        const variable = node.args[0].args;
-        return complain(node, `write ${variable}.name: ${variable}[…] escapes the type check`);
-      }
-      return all(node.args);
-    case '&&':
-      return all([node.args[0]]) ?? all([node.args[1]], knowing(node.args[0], true));
-    case '||':
-      return all([node.args[0]]) ?? all([node.args[1]], knowing(node.args[0], false));
-    case '?:':
-      return (
-        all([node.args[0]]) ??
-        all([node.args[1]], knowing(node.args[0], true)) ??
-        all([node.args[2]], knowing(node.args[0], false))
-      );
-    case 'call':
-      return visitCall(node, node.args[0], undefined, node.args[1], scope, all, state);
-    case 'rcall':
-      return visitCall(node, node.args[0], node.args[1], node.args[2], scope, all, state);
-    case 'list':
-      return all(node.args);
-    case 'map':
-      return all(node.args.flat());
-    case '!_':
-    case '-_':
-      return all([node.args]);
-    case '!=':
-    case '==':
-    case 'in':
-      return never(node.args[0], node.args[1], state) ?? never(node.args[1], node.args[0], state) ?? all(node.args);
-    case '+':
-    case '-':
-    case '*':
-    case '/':
-    case '%':
-    case '<':
-    case '<=':
-    case '>':
-    case '>=':
-      return all(node.args);
-  }
-}
-
-/** Reports a literal that the field or fact can never equal. */
-function never(read: ASTNode, other: ASTNode, state: State): Complaint | undefined {
-  const { what, values } = choiceOf(read, state);
-  if (values === undefined) return undefined;
-  const literals = (other.op === 'list' ? other.args : [other]).flatMap((node) =>
-    node.op === 'value' && typeof node.args === 'string' ? [{ node, text: node.args }] : [],
-  );
-  const wrong = literals.find(({ text }) => !values.includes(text));
-  if (wrong === undefined) return undefined;
-  const near = nearest(wrong.text, values);
-  const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
-  return complain(wrong.node, `${what} is never ${JSON.stringify(wrong.text)}; ${help}`);
-}
-
-/** Name and values of a field or fact; no values if it can be any text. */
-function choiceOf(node: ASTNode, state: State): { readonly what?: string; readonly values?: readonly string[] } {
-  if (node.op === 'call' && Object.hasOwn(FACT_FUNCTIONS, node.args[0])) {
-    const { values } = FACT_FUNCTIONS[node.args[0] as keyof typeof FACT_FUNCTIONS];
-    return { what: `${node.args[0]}()`, ...(values && { values }) };
-  }
-  const read = fieldRead(node, state);
-  const values = read?.known?.values;
-  return values === undefined ? {} : { what: `${read!.variable}.${read!.field}`, values };
-}
-
-function visitCall(
-  node: ASTNode,
-  name: string,
-  receiver: ASTNode | undefined,
-  args: readonly ASTNode[],
-  scope: Scope,
-  all: (nodes: readonly ASTNode[], inner?: Scope) => Complaint | undefined,
-  state: State,
-): Complaint | undefined {
-  // A method's position is that of its receiver, so the offset points at the name instead.
-  const offset = receiver === undefined ? node.start : node.input.indexOf(name, receiver.end);
-  if (Object.hasOwn(FACT_FUNCTIONS, name)) {
-    if (!state.hasFacts) {
-      return { message: `${name}() is a fact of the run, not of an entry; write it under preconditions`, offset };
+    if (node.op === 'call') return this.#visitCall({ node, name: node.args[0], args: node.args[1] }, scope);
+    if (node.op === 'rcall') {
+      return this.#visitCall({ node, name: node.args[0], receiver: node.args[1], args: node.args[2] }, scope);
     }
-    state.reads.add(name);
-    if (name === 'canary') {
-      const [named] = args;
-      // A name that is computed could not be compared with the configuration.
-      if (named?.op !== 'value' || typeof named.args !== 'string') {
-        return complain(named ?? node, 'the name in canary() must be a quoted literal');
-      }
-      state.canaries.push({ name: named.args, offset: named.pos });
+    if (node.op === 'id' && this.#isVariable(node.args)) this.reads.add(node.args);
+    if (node.op === '.' || node.op === '.?') this.#checkField(node, scope);
+    if ((node.op === '[]' || node.op === '[?]') && node.args[0].op === 'id' && this.#isVariable(node.args[0].args)) {
+      const variable = node.args[0].args;
+      throw new Complaint(`write ${variable}.name: ${variable}[…] escapes the type check`, node);
     }
-  } else if (!FUNCTIONS.has(name)) {
-    return { message: WHY_NOT[name] ?? unknownFunction(name, state), offset };
+    if (node.op === '!=' || node.op === '==' || node.op === 'in') {
+      this.#checkValues(node.args[0], node.args[1]);
+      this.#checkValues(node.args[1], node.args[0]);
+    }
+    this.#visitAll(childrenOf(node), scope);
   }
-  if (name === 'has') return visitHas(node, args[0], state);
-  if (name === 're' || name === 'glob') {
-    const complaint = visitPattern(name, receiver, args, offset);
-    if (complaint !== undefined) return complaint;
+
+  #checkField(node: ASTNode, { present }: Scope): void {
+    const read = this.#fieldRead(node);
+    if (read === undefined) return;
+    if (read.known === undefined) throw new Complaint(this.#unknownField(read), node);
+    if (read.known.optional && !present.has(read.path)) {
+      throw new Complaint(`${read.path} may be missing: write has(${read.path}) && …`, node);
+    }
   }
-  const walked = receiver === undefined ? undefined : all([receiver]);
-  if (walked !== undefined || !COMPREHENSIONS.has(name)) return walked ?? all(args);
-  const nesting = scope.nesting + 1;
-  if (nesting > MAX_NESTING) return { message: `comprehensions nest at most ${MAX_NESTING} deep`, offset };
-  if (args[0]?.op === 'id' && isVariable(args[0].args, state)) {
-    return complain(args[0], `the name \`${args[0].args}\` is already in use; rename the element`);
+
+  /** Reports a literal that the field or fact can never equal. */
+  #checkValues(read: ASTNode, other: ASTNode): void {
+    const { what, values } = this.#choiceOf(read);
+    if (values === undefined) return;
+    const literals = (other.op === 'list' ? other.args : [other]).flatMap((node) =>
+      node.op === 'value' && typeof node.args === 'string' ? [{ node, text: node.args }] : [],
+    );
+    const wrong = literals.find(({ text }) => !values.includes(text));
+    if (wrong === undefined) return;
+    const near = nearest(wrong.text, values);
+    const help = near === undefined ? `it is one of ${values.join(', ')}` : `did you mean ${near}?`;
+    throw new Complaint(`${what} is never ${JSON.stringify(wrong.text)}; ${help}`, wrong.node);
   }
-  return all(args.slice(1), { ...scope, nesting });
+
+  /** Name and values of a field or fact; no values if it can be any text. */
+  #choiceOf(node: ASTNode): { readonly what?: string; readonly values?: readonly string[] } {
+    if (node.op === 'call' && isFact(node.args[0])) {
+      return { what: `${node.args[0]}()`, values: FACT_FUNCTIONS[node.args[0]].values };
+    }
+    const read = this.#fieldRead(node);
+    return { what: read?.path, values: read?.known?.values };
+  }
+
+  #visitCall({ node, name, receiver, args }: Call, scope: Scope): void {
+    // A method's position is that of its receiver, so the offset points at the name instead.
+    const offset = receiver === undefined ? node.start : node.input.indexOf(name, receiver.end);
+    if (isFact(name)) this.#noteFact({ node, name, args }, offset);
+    else if (!FUNCTIONS.has(name)) throw new Complaint(WHY_NOT[name] ?? this.#unknownFunction(name), offset);
+    if (name === 'has') return this.#visitHas(node, args[0]);
+    if (name === 're' || name === 'glob') checkPattern({ node, name, receiver, args }, offset);
+    if (receiver !== undefined) this.visit(receiver, scope);
+    if (!COMPREHENSIONS.has(name)) return this.#visitAll(args, scope);
+    const nesting = scope.nesting + 1;
+    if (nesting > MAX_NESTING) throw new Complaint(`comprehensions nest at most ${MAX_NESTING} deep`, offset);
+    if (args[0]?.op === 'id' && this.#isVariable(args[0].args)) {
+      throw new Complaint(`the name \`${args[0].args}\` is already in use; rename the element`, args[0]);
+    }
+    return this.#visitAll(args.slice(1), { ...scope, nesting });
+  }
+
+  #noteFact({ node, name, args: [named] }: Call, offset: number): void {
+    if (!this.#hasFacts) {
+      throw new Complaint(`${name}() is a fact of the run, not of an entry; write it under preconditions`, offset);
+    }
+    this.reads.add(name);
+    if (name !== 'canary') return;
+    // A name that is computed could not be compared with the configuration.
+    if (named?.op !== 'value' || typeof named.args !== 'string') {
+      throw new Complaint('the name in canary() must be a quoted literal', named ?? node);
+    }
+    this.canaries.push({ name: named.args, offset: named.pos });
+  }
+
+  #visitHas(node: ASTNode, argument: ASTNode | undefined): void {
+    const read = argument && this.#fieldRead(argument);
+    if (read === undefined) {
+      const example = Object.hasOwn(this.#variables, 'entry') ? 'has(entry.status)' : 'has(trigger.name)';
+      throw new Complaint(`has() takes a field: ${example}`, node);
+    }
+    if (read.known === undefined) throw new Complaint(this.#unknownField(read), argument!);
+    this.reads.add(read.variable);
+  }
+
+  /** Optional fields that are certainly present when `node` evaluates to `verdict`. */
+  #presentWhen(node: ASTNode, verdict: boolean): readonly string[] {
+    if (node.op === '!_') return this.#presentWhen(node.args, !verdict);
+    if ((node.op === '&&' && verdict) || (node.op === '||' && !verdict)) {
+      return node.args.flatMap((side) => this.#presentWhen(side, verdict));
+    }
+    const [argument] = verdict && node.op === 'call' && node.args[0] === 'has' ? node.args[1] : [];
+    const path = argument && this.#fieldRead(argument)?.path;
+    return path === undefined ? [] : [path];
+  }
+
+  /** Variable and field of a read: `entry` and `name` for `entry.name`. */
+  #fieldRead(node: ASTNode): FieldRead | undefined {
+    if (node.op !== '.' && node.op !== '.?') return undefined;
+    const [of, field] = node.args;
+    if (of.op !== 'id' || !this.#isVariable(of.args)) return undefined;
+    const fields = this.#variables[of.args]!;
+    const known = Object.hasOwn(fields, field) ? fields[field] : undefined;
+    return { variable: of.args, field, path: `${of.args}.${field}`, known };
+  }
+
+  #isVariable(name: string): boolean {
+    return Object.hasOwn(this.#variables, name);
+  }
+
+  #unknownFunction(name: string): string {
+    const known = [...(this.#hasFacts ? Object.keys(FACT_FUNCTIONS) : []), ...FUNCTIONS];
+    const near = known.find((other) => other.length > 3 && isNear(other.toLowerCase(), name.toLowerCase()));
+    return `${name}() is not part of this language${near === undefined ? '' : `; did you mean ${near}()?`}`;
+  }
+
+  #unknownField({ variable, field }: FieldRead): string {
+    const fields = Object.keys(this.#variables[variable]!);
+    const near = fields.find((known) => isNear(known.toLowerCase(), field.toLowerCase()));
+    if (near !== undefined) return `${variable} has no field ${field}; did you mean ${near}?`;
+    return `${variable} has no field ${field}; it has ${fields.join(', ')}`;
+  }
 }
 
-function visitHas(node: ASTNode, argument: ASTNode | undefined, state: State): Complaint | undefined {
-  const read = argument === undefined ? undefined : fieldRead(argument, state);
-  if (read === undefined) {
-    const example = Object.hasOwn(state.variables, 'entry') ? 'has(entry.status)' : 'has(trigger.name)';
-    return complain(node, `has() takes a field: ${example}`);
-  }
-  if (read.known === undefined) return complain(argument!, unknownField(read, state));
-  state.reads.add(read.variable);
-  return undefined;
+/** Call of a function or method. */
+interface Call {
+  readonly node: ASTNode;
+  readonly name: string;
+  readonly receiver?: ASTNode;
+  readonly args: readonly ASTNode[];
 }
 
 /** Checks a pattern. It must be a literal, which is compiled with the expression; it never comes from an entry. */
-function visitPattern(
-  name: string,
-  receiver: ASTNode | undefined,
-  args: readonly ASTNode[],
-  offset: number,
-): Complaint | undefined {
-  const [text, pattern] = args;
+function checkPattern({ name, receiver, args: [text, pattern] }: Call, offset: number): void {
   if (receiver !== undefined || text === undefined || pattern === undefined) {
-    return { message: `write ${name}(text, "pattern")`, offset };
+    throw new Complaint(`write ${name}(text, "pattern")`, offset);
   }
   if (pattern.op !== 'value' || typeof pattern.args !== 'string') {
-    return complain(pattern, `the pattern of ${name}() must be a quoted literal`);
+    throw new Complaint(`the pattern of ${name}() must be a quoted literal`, pattern);
   }
   const fault = name === 're' ? patternFault(pattern.args) : undefined;
-  return fault === undefined ? undefined : complain(pattern, fault);
-}
-
-/** Optional fields that are certainly present when `node` evaluates to `verdict`. */
-function presentWhen(node: ASTNode, verdict: boolean, state: State): readonly string[] {
-  if (node.op === '!_') return presentWhen(node.args, !verdict, state);
-  if ((node.op === '&&' && verdict) || (node.op === '||' && !verdict)) {
-    return node.args.flatMap((side) => presentWhen(side, verdict, state));
-  }
-  if (verdict && node.op === 'call' && node.args[0] === 'has' && node.args[1][0] !== undefined) {
-    const read = fieldRead(node.args[1][0], state);
-    return read === undefined ? [] : [`${read.variable}.${read.field}`];
-  }
-  return [];
+  if (fault !== undefined) throw new Complaint(fault, pattern);
 }
 
 interface FieldRead {
   readonly variable: string;
   readonly field: string;
+  /** `entry.status` */
+  readonly path: string;
   /** Undefined if the field does not exist. */
   readonly known: FactField | undefined;
 }
 
-/** Variable and field of a read: `entry` and `name` for `entry.name`. */
-function fieldRead(node: ASTNode, state: State): FieldRead | undefined {
-  if (node.op !== '.' && node.op !== '.?') return undefined;
-  const [of, field] = node.args;
-  if (of.op !== 'id' || !isVariable(of.args, state)) return undefined;
-  const fields = state.variables[of.args]!;
-  return { variable: of.args, field, known: Object.hasOwn(fields, field) ? fields[field] : undefined };
-}
-
-function isVariable(name: string, state: State): boolean {
-  return Object.hasOwn(state.variables, name);
-}
-
-function unknownFunction(name: string, { hasFacts }: State): string {
-  const known = [...(hasFacts ? Object.keys(FACT_FUNCTIONS) : []), ...FUNCTIONS];
-  const near = known.find((other) => other.length > 3 && isNear(other.toLowerCase(), name.toLowerCase()));
-  return `${name}() is not part of this language${near === undefined ? '' : `; did you mean ${near}()?`}`;
-}
-
-function unknownField({ variable, field }: FieldRead, state: State): string {
-  const fields = Object.keys(state.variables[variable]!);
-  const near = fields.find((known) => isNear(known.toLowerCase(), field.toLowerCase()));
-  if (near !== undefined) return `${variable} has no field ${field}; did you mean ${near}?`;
-  return `${variable} has no field ${field}; it has ${fields.join(', ')}`;
+function isFact(name: string): name is keyof typeof FACT_FUNCTIONS {
+  return Object.hasOwn(FACT_FUNCTIONS, name);
 }
 
 /**
@@ -328,8 +302,4 @@ function isNear(a: string, b: string): boolean {
   let end = 0;
   while (end < Math.min(a.length, b.length) - start && a.at(-1 - end) === b.at(-1 - end)) end++;
   return Math.max(a.length, b.length) - start - end <= 2;
-}
-
-function complain(node: ASTNode, message: string): Complaint {
-  return { message, offset: node.pos };
 }

@@ -128,9 +128,9 @@ function makeLanguage(variables: Readonly<Record<string, Fields>>, hasFacts: boo
   );
   // An evaluation is synchronous, so no other evaluation can replace this value.
   let asked: PreconditionFacts | undefined;
-  for (const [name, { signature, ask }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
+  for (const [name, { signature }] of hasFacts ? Object.entries(FACT_FUNCTIONS) : []) {
     environment.registerFunction(signature, (first?: string, window?: Duration) => {
-      const answer = asked && ask(asked, first ?? '', window?.valueOf() ?? 0);
+      const answer = asked?.[name as keyof PreconditionFacts](first ?? '', window?.valueOf() ?? 0);
       if (answer === undefined || Number.isNaN(answer)) throw new Error(`${name} is unknown`);
       return signature.endsWith(': int') ? BigInt(Math.trunc(Number(answer))) : answer;
     });

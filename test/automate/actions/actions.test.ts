@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createActions } from '#automate/actions/index.ts';
 import type { ServiceClient } from '#service/api.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
-import { EventBus } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { FakeDlq, type ResumeAnswer } from '../../support/fake-dlq.ts';
 
 const NEVER = new AbortController().signal;
@@ -11,16 +10,7 @@ const NEVER = new AbortController().signal;
 function stage(maxPages = 50) {
   const clock = new ManualClock(Date.UTC(2025, 10, 20, 12));
   const dlq = new FakeDlq(clock);
-  return {
-    dlq,
-    clock,
-    actions: createActions(new Map([['production', dlq.client()]]), {
-      clock,
-      events: new EventBus(),
-      maxPages,
-      accountIds: new Map(),
-    }),
-  };
+  return { dlq, clock, actions: actionsOver(dlq.client(), { clock, maxPages }) };
 }
 
 const PROPOSAL: ResumeProposal = {
@@ -76,11 +66,7 @@ describe('listing', () => {
     dlq.add();
     const aborted = await actions.list('production', {}, AbortSignal.abort(new Error('stopping')));
     expect(aborted).toMatchObject({ complete: false, problem: 'stopping', entries: [] });
-    const bare = createActions(new Map([['bare', {} as ServiceClient]]), {
-      clock,
-      events: new EventBus(),
-      accountIds: new Map(),
-    });
+    const bare = actionsOver({} as ServiceClient, { account: 'bare', clock });
     for (const account of ['bare', 'nobody']) {
       const listing = await bare.list(account, {}, NEVER);
       expect(listing).toMatchObject({ complete: false, problem: 'the account has no message API' });

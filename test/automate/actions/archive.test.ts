@@ -6,13 +6,13 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { safeName } from '#automate/actions/durable-file.ts';
-import { createActions } from '#automate/actions/index.ts';
 import { redactCredentials } from '#automate/actions/redact-credentials.ts';
 import type { ServiceClient } from '#service/api.ts';
 import type { WorkflowDeleteProposal } from '#foundation/domain/plan.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { clientUnderTest, json } from '../../service/client-under-test.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { unprivileged } from '../../support/unprivileged.ts';
 
@@ -59,11 +59,7 @@ async function stage(rows: readonly object[] = [ROW]) {
   const bus = new EventBus();
   const events: OpsEvent[] = [];
   bus.subscribe((event) => events.push(event));
-  const actions = createActions(new Map([['production', { message } as ServiceClient]]), {
-    clock: new ManualClock(NOW),
-    events: bus,
-    accountIds: new Map(),
-  });
+  const actions = actionsOver({ message } as ServiceClient, { clock: new ManualClock(NOW), events: bus });
   const dir = join(tempDir(), 'archive');
   const prepare = (over: Partial<WorkflowDeleteProposal> = {}, options: { dir?: string; require?: boolean } = {}) =>
     actions.prepare({ ...PROPOSAL, ...over }, { archive: { dir, require: true, ...options } }, NEVER);

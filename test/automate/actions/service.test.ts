@@ -6,7 +6,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { asked, type ActionRequest } from '#automate/actions/action.ts';
-import { createActions } from '#automate/actions/index.ts';
 import type { ServiceClient } from '#service/api.ts';
 import { parseStamp } from '#foundation/domain/lineage.ts';
 import type {
@@ -18,6 +17,7 @@ import type {
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { faultProxy } from '../../support/fault-proxy.ts';
 import { httpSink, type Answer } from '../../support/http-sink.ts';
 import { publish, trigger } from '../../support/service.ts';
@@ -38,11 +38,7 @@ function actionsAt(url: string, clocks: { readonly client: Clock; readonly now: 
   const events: OpsEvent[] = [];
   bus.subscribe((event) => events.push(event));
   const client = testClient(url, { token: TOKEN, clock: clocks.client, events: bus });
-  const actions = createActions(new Map([['production', client]]), {
-    clock: { ...systemClock, now: clocks.now },
-    events: bus,
-    accountIds: new Map([['production', ACCOUNT]]),
-  });
+  const actions = actionsOver(client, { clock: { ...systemClock, now: clocks.now }, events: bus });
   return { actions, events };
 }
 
@@ -326,11 +322,7 @@ describe('never sent', () => {
   test('a budget of an account whose id is unknown', async () => {
     let calls = 0;
     const management = { updateBudget: async () => void calls++ };
-    const actions = createActions(new Map([['production', { management } as unknown as ServiceClient]]), {
-      clock: new ManualClock(now),
-      events: new EventBus(),
-      accountIds: new Map(),
-    });
+    const actions = actionsOver({ management } as unknown as ServiceClient, { accountIds: new Map() });
     expect(await actions.act(budget)).toEqual({
       outcome: 'rejected',
       detail: 'account production has no managementApi.accountId',

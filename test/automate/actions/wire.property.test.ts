@@ -7,49 +7,19 @@ import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ActionRequest, ActResult } from '#automate/actions/action.ts';
-import { createActions } from '#automate/actions/index.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
-import type { Proposal } from '#foundation/domain/plan.ts';
-import { systemClock } from '#foundation/platform/clock.ts';
-import { EventBus } from '#foundation/events/events.ts';
+import { describe as describeRequest } from '#automate/actions/requests.ts';
+import { ACTION_TYPES, type ActionType, type Proposal } from '#foundation/domain/plan.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { Secret } from '#foundation/platform/secret.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { ODD_TEXTS } from '../../support/odd-texts.ts';
+import { testClient } from '../../support/test-emulator.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
 
 const NOW = Date.UTC(2025, 10, 20, 12);
 const HOUR = 3_600_000;
 
-const weird = fc.constantFrom(
-  '',
-  ' ',
-  '\t',
-  '\u00a0',
-  ',',
-  'a,b',
-  'a,',
-  '&',
-  'a&dlqIds=b',
-  'a&count=100',
-  'a=b',
-  '?',
-  '#',
-  '%',
-  '%2C',
-  '%00',
-  '..',
-  '../../v2/dlq',
-  '/',
-  '\0',
-  'a\r\nX-Other: 1',
-  '\ud800',
-  '\u202e',
-  '[]',
-  'null',
-  'dlq_1795165200000-0',
-  'x'.repeat(5_000),
-);
+const weird = fc.constantFrom(...ODD_TEXTS);
 const text = fc.oneof(weird, fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), fc.string());
 const texts = fc.array(text, { maxLength: 3 });
 const number = fc.oneof(
@@ -69,57 +39,45 @@ const base = { policy: text, account: fc.constant('production'), target: text, g
 const run = { ...base, dlqId: text, workflowRunId: text, workflowUrl: text, lineage: text, failedAt: time };
 const more = { labels: texts, cause: text };
 
-const resume = fc
-  .tuple(
-    fc.record({ ...run, ...more, attempt: number }),
-    fc.record(
-      {
-        flowControlKey: text,
-        retries: number,
-        flowControl: fc.record({ key: text, parallelism: number, rate: number, period: number }),
-      },
-      { requiredKeys: [] },
-    ),
-  )
-  .map(([needed, optional]) => ({ action: 'workflow-dlq.resume' as const, ...needed, ...optional }));
+/** Proposals of an action, with some of the optional members. */
+function proposalsOf<A extends ActionType, N, O>(action: A, needed: Arbitraries<N>, optional = {} as Arbitraries<O>) {
+  const some = fc.record(optional, { requiredKeys: [] });
+  return fc.tuple(fc.record(needed), some).map(([all, few]) => ({ action, ...all, ...few }));
+}
 
-const workflowDelete = fc
-  .record({ ...run, ...more })
-  .map((proposal) => ({ action: 'workflow-dlq.delete' as const, ...proposal }));
+type Arbitraries<T> = { readonly [K in keyof T]: fc.Arbitrary<T[K]> };
 
-const messageDelete = fc
-  .record({ ...base, dlqId: text, messageId: text, failedAt: time })
-  .map((proposal) => ({ action: 'message-dlq.delete' as const, ...proposal }));
-
-const filter = fc
-  .tuple(
-    fc.record({ toDate: time }),
-    fc.record(
-      {
-        fromDate: time,
-        url: texts,
-        topicName: texts,
-        scheduleId: texts,
-        queueName: texts,
-        label: texts,
-        flowControlKey: texts,
-        callerIp: texts,
-        responseStatus: fc.array(number, { maxLength: 3 }),
-        // Values that no type allows.
-        dlqIds: texts,
-        labels: texts,
-      },
-      { requiredKeys: [] },
-    ),
-  )
-  .map(([needed, optional]) => ({ ...needed, ...optional }));
-const prune = fc
-  .record({ ...base, page: number, filter })
-  .map((proposal) => ({ action: 'message-dlq.prune' as const, ...proposal }));
-
-const budget = fc
-  .record({ ...base, fromUsd: number, toUsd: number })
-  .map((proposal) => ({ action: 'budget.raise' as const, ...proposal }));
+const resume = proposalsOf(
+  'workflow-dlq.resume',
+  { ...run, ...more, attempt: number },
+  {
+    flowControlKey: text,
+    retries: number,
+    flowControl: fc.record({ key: text, parallelism: number, rate: number, period: number }),
+  },
+);
+const workflowDelete = proposalsOf('workflow-dlq.delete', { ...run, ...more });
+const messageDelete = proposalsOf('message-dlq.delete', { ...base, dlqId: text, messageId: text, failedAt: time });
+const budget = proposalsOf('budget.raise', { ...base, fromUsd: number, toUsd: number });
+const filter = fc.record(
+  {
+    toDate: time,
+    fromDate: time,
+    url: texts,
+    topicName: texts,
+    scheduleId: texts,
+    queueName: texts,
+    label: texts,
+    flowControlKey: texts,
+    callerIp: texts,
+    responseStatus: fc.array(number, { maxLength: 3 }),
+    // Values that no type allows.
+    dlqIds: texts,
+    labels: texts,
+  },
+  { requiredKeys: ['toDate'] },
+);
+const prune = proposalsOf('message-dlq.prune', { ...base, page: number, filter });
 
 /** Valid text, so that most runs reach the wire. */
 const plainText = fc.stringMatching(/^[\w:;=&?%#./ é漢-]{1,20}$/).filter((value) => value.trim() !== '');
@@ -153,25 +111,17 @@ const sendable = fc.oneof(
 const proposals = fc.oneof(resume, workflowDelete, messageDelete, prune, budget, sendable, sendable);
 
 /** Requests that no action creates: the second check must hold alone. */
-const requests = fc.oneof(
-  fc.record(
-    {
-      operation: fc.constantFrom(
-        'resume-workflow-dlq',
-        'delete-workflow-dlq',
-        'delete-dlq',
-        'update-budget',
-        'publish',
-      ),
-      account: fc.constantFrom('production', 'nobody'),
-      dlqIds: fc.oneof(texts, text, fc.constant(null)),
-      overrides: fc.constantFrom({}, { labels: [] }, { labels: ['a'] }),
-      filter: fc.oneof(filter, fc.record({ toDate: time, count: number, label: texts })),
-      dollars: number,
-      aboveUsd: number,
-    },
-    { requiredKeys: ['operation', 'account'] },
-  ),
+const requests = fc.record(
+  {
+    operation: fc.constantFrom('resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget', 'publish'),
+    account: fc.constantFrom('production', 'nobody'),
+    dlqIds: fc.oneof(texts, text, fc.constant(null)),
+    overrides: fc.constantFrom({}, { labels: [] }, { labels: ['a'] }),
+    filter: fc.oneof(filter, fc.record({ toDate: time, count: number, label: texts })),
+    dollars: number,
+    aboveUsd: number,
+  },
+  { requiredKeys: ['operation', 'account'] },
 );
 
 interface Answered {
@@ -235,22 +185,9 @@ async function acted(
   sink: HttpSink,
   request: ActionRequest,
 ): Promise<{ readonly sent: HttpSink['requests']; readonly result: ActResult }> {
-  const client = createClient(
-    {
-      account: 'production',
-      messageApi: { url: sink.url, token: Secret.of('token-of-tests') },
-      managementApi: { url: sink.url, username: 'ops', password: Secret.of('word-of-tests') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({}),
-    },
-    { clock: systemClock, events: new EventBus(), random: () => 0 },
-  );
+  const client = testClient(sink.url);
   try {
-    const actions = createActions(new Map([['production', client]]), {
-      clock: new ManualClock(NOW),
-      events: new EventBus(),
-      accountIds: new Map([['production', 'acc-1']]),
-    });
+    const actions = actionsOver(client, { clock: new ManualClock(NOW) });
     sink.requests.length = 0;
     const result = await actions.act(request);
     return { sent: [...sink.requests], result };
@@ -283,21 +220,17 @@ function check(request: ActionRequest, answer: Answered, { sent, result }: Await
 describe('for any response', () => {
   test('any proposal keeps the rules of the wire, is sent once, and arrives unchanged', async () => {
     const sink = await httpSink();
-    const reached = new Map<string, number>();
+    const reached = new Set<string>();
     await fc.assert(
       fc.asyncProperty(proposals, answers, async (made, answer) => {
         const proposal = made as unknown as Proposal;
         answerWith(sink, answer);
-        const request = createActions(new Map(), {
-          clock: new ManualClock(NOW),
-          events: new EventBus(),
-          accountIds: new Map(),
-        }).describe(proposal, { instance: 'here' });
+        const request = describeRequest(proposal, { instance: 'here' });
         const outcome = await acted(sink, request);
         check(request, answer, outcome);
         const [sent] = outcome.sent;
         if (sent === undefined) return;
-        reached.set(proposal.action, (reached.get(proposal.action) ?? 0) + 1);
+        reached.add(proposal.action);
         expect(meant(sent.url)).toEqual(wanted(proposal));
         if (proposal.action === 'budget.raise')
           expect(JSON.parse(sent.body.toString())).toEqual({ budget: proposal.toUsd });
@@ -305,13 +238,7 @@ describe('for any response', () => {
       { numRuns: 600 },
     );
     // Each action was sent at least once, so the rules above were tested.
-    expect([...reached.keys()].toSorted()).toEqual([
-      'budget.raise',
-      'message-dlq.delete',
-      'message-dlq.prune',
-      'workflow-dlq.delete',
-      'workflow-dlq.resume',
-    ]);
+    expect(reached).toEqual(new Set(ACTION_TYPES));
   });
 
   test('any request, also one that no action makes, keeps the rules of the wire', async () => {
@@ -333,14 +260,17 @@ describe('for any response', () => {
 
 /** Returns names and values of a query, in the order of names. */
 function meant(url: string): string[][] {
-  return [...new URL(url, 'http://service').searchParams].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return sorted([...new URL(url, 'http://service').searchParams]);
 }
 
 /** Returns the complete selection of a proposal in its query form. */
 function wanted(proposal: Proposal): string[][] {
   if (proposal.action === 'budget.raise') return [];
   if (proposal.action !== 'message-dlq.prune') return [['dlqIds', proposal.dlqId]];
-  return Object.entries({ ...proposal.filter, count: proposal.items })
-    .flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)]))
-    .toSorted(([a], [b]) => (a! < b! ? -1 : a! > b! ? 1 : 0));
+  const members = Object.entries({ ...proposal.filter, count: proposal.items });
+  return sorted(members.flatMap(([name, value]) => [value].flat().map((item) => [name, String(item)])));
+}
+
+function sorted(pairs: string[][]): string[][] {
+  return pairs.toSorted(([a = ''], [b = '']) => (a < b ? -1 : Number(a > b)));
 }

@@ -1,22 +1,19 @@
 /** The engine over the real client and the embedded service, with a proxy that can lose a response. */
 import { describe, expect, test } from 'vitest';
-import { createActions } from '#automate/actions/index.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
-import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import type { Engine } from '#automate/engine/engine.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
-import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
-import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import type { OpsEvent } from '#foundation/events/events.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { engineSettings } from '#automate/policies/settings.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { faultProxy } from '../../support/fault-proxy.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
-import { memoryLedger } from '#storage/memory-ledger.ts';
 import { TEST_TOKEN } from '../../support/service.ts';
 import { testClient, testEmulator } from '../../support/test-emulator.ts';
 import { until } from '../../support/until.ts';
-import { ASKED, NEVER, NOTHING_KNOWN, policyOf, WITHOUT_RAMP } from './world.ts';
+import { ASKED, NEVER, NOTHING_KNOWN, policyOf, world } from './world.ts';
 
 const ACCOUNT = 'acc-1';
 
@@ -39,7 +36,6 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
     response.end('down');
   });
   const random = seededRandom(7);
-  const clock = systemClock;
   const ahead: Clock = { ...systemClock, now: () => systemClock.now() + made.aheadMs };
   const emulator = await testEmulator({ random, switches, enforceLimits: true });
   const road = await faultProxy(emulator.url);
@@ -48,34 +44,21 @@ async function stage(switches: Partial<Switches> = {}, policy: object = {}): Pro
     made.lose--;
     return 'lose';
   });
-  const bus = new EventBus();
-  const events: OpsEvent[] = [];
-  bus.subscribe((event) => void events.push(event));
-  const client = testClient(road.url, { clock, events: bus, random });
-  const ledger = memoryLedger();
+  const w = world({
+    policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' }, ...policy })],
+    deps: { clock: ahead, facts: NOTHING_KNOWN, settleMs: 20 },
+  });
+  const client = testClient(road.url, { clock: systemClock, events: w.bus, random });
+  w.restart({ actions: actionsOver(client, { clock: ahead, events: w.bus }) });
+  const { engine, ledger, events } = w;
   const made: Stage = {
     emulator,
     workflows,
     ledger,
     events,
+    engine,
     lose: 0,
     aheadMs: 0,
-    engine: createEngine({
-      policies: [policyOf({ limits: { attempts: { max: 2, backoff: ['1s'] } }, ramp: { settle: '1s' }, ...policy })],
-      settings: engineSettings.parse({}),
-      accounts: new Map([['production', { mode: 'enforce' }]]),
-      actions: createActions(new Map([['production', client]]), { clock: ahead, events: bus, accountIds: new Map() }),
-      facts: NOTHING_KNOWN,
-      guards: WITHOUT_RAMP,
-      listEveryMs: 0,
-      runSoon: () => undefined,
-      ledger,
-      board: new ObservationBoard(ahead),
-      clock: ahead,
-      events: bus,
-      killSwitch: () => undefined,
-      settleMs: 20,
-    }),
     async trigger(path, labels, body = '') {
       const response = await fetch(`${emulator.url}/v2/trigger/${workflows.url}${path}`, {
         method: 'POST',

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { createActions } from '#automate/actions/index.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
-import { EventBus } from '#foundation/events/events.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
 import {
@@ -871,11 +870,7 @@ describe('a delete that needs an archive', () => {
   test('is not sent when a pause began while its entry was archived', async () => {
     const w = world(archiving('/nonexistent'));
     await ready(w);
-    const actions = createActions(new Map([['production', w.dlq.client()]]), {
-      clock: w.clock,
-      events: new EventBus(),
-      accountIds: new Map(),
-    });
+    const actions = actionsOver(w.dlq.client(), { clock: w.clock });
     w.restart({
       actions: {
         ...actions,

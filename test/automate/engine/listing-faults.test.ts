@@ -3,19 +3,16 @@
  * service, for the policies that choose from a listing. Each policy acts once the fault is gone.
  */
 import { expect, test } from 'vitest';
-import { createActions } from '#automate/actions/index.ts';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
-import { createEngine, type Engine } from '#automate/engine/engine.ts';
+import type { Engine } from '#automate/engine/engine.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
-import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
-import { engineSettings } from '#automate/policies/settings.ts';
-import { memoryLedger } from '#storage/memory-ledger.ts';
+import type { OpsEvent } from '#foundation/events/events.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { policyOf } from '../../support/policies.ts';
 import { testClient, testEmulator } from '../../support/test-emulator.ts';
-import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
+import { HOUR, NEVER, NOTHING_KNOWN, world } from './world.ts';
 
 const TOKEN = 'token-of-tests';
 const YEARS = 10 * 365 * 24 * HOUR;
@@ -56,36 +53,17 @@ function withoutWaits(): Pick<Clock, 'monotonic' | 'after'> {
 
 async function stage(): Promise<Stage> {
   const emulator = await testEmulator({ control: true, accounts: [{ id: 'acc-1', token: TOKEN }] });
-  const bus = new EventBus();
-  const events: OpsEvent[] = [];
-  bus.subscribe((event) => void events.push(event));
   const off = { aheadMs: 0 };
   const clock: Clock = { ...systemClock, now: () => emulator.control.clock().now + off.aheadMs };
-  const client = testClient(emulator.url, {
-    account: 'main',
-    token: TOKEN,
-    clock: { ...clock, ...withoutWaits() },
-    events: bus,
+  const w = world({
+    policies: [RESUME, DELETE],
+    guards: GUARDS,
+    deps: { accounts: new Map([['main', { mode: 'enforce' }]]), facts: NOTHING_KNOWN, clock },
   });
-  const made: Stage = {
-    emulator,
-    events,
-    clock: off,
-    engine: createEngine({
-      policies: [RESUME, DELETE],
-      settings: engineSettings.parse({}),
-      accounts: new Map([['main', { mode: 'enforce' }]]),
-      actions: createActions(new Map([['main', client]]), { clock, events: bus, accountIds: new Map() }),
-      facts: NOTHING_KNOWN,
-      guards: GUARDS,
-      runSoon: () => undefined,
-      ledger: memoryLedger(),
-      board: new ObservationBoard(clock),
-      clock,
-      events: bus,
-      killSwitch: () => undefined,
-    }),
-  };
+  const waitless = { ...clock, ...withoutWaits() };
+  const client = testClient(emulator.url, { account: 'main', token: TOKEN, clock: waitless, events: w.bus });
+  w.restart({ actions: actionsOver(client, { account: 'main', clock, events: w.bus }) });
+  const made: Stage = { emulator, events: w.events, clock: off, engine: w.engine };
   const runs = { url: 'http://127.0.0.1:9/workflow', labels: ['billing'] };
   emulator.control.seed({
     failedRuns: [

@@ -5,43 +5,23 @@
 import type { ServerResponse } from 'node:http';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createActions } from '#automate/actions/index.ts';
-import { createClient } from '#service/create-client.ts';
-import { clientSettings, wireSettings } from '#service/settings.ts';
 import type { ActionType } from '#foundation/domain/plan.ts';
-import { createEngine } from '#automate/engine/engine.ts';
+import type { EngineFacts } from '#automate/engine/facts/engine-deps.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { ObservationBoard } from '#observe/observations/board.ts';
 import { systemClock, type Clock } from '#foundation/platform/clock.ts';
-import { EventBus } from '#foundation/events/events.ts';
-import { Secret } from '#foundation/platform/secret.ts';
 import type { Policy } from '#automate/policies/policy.ts';
-import { engineSettings } from '#automate/policies/settings.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { httpSink, type HttpSink, type SunkRequest } from '../../support/http-sink.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
+import { ODD_TEXTS } from '../../support/odd-texts.ts';
 import { policyOf } from '../../support/policies.ts';
+import { testClient } from '../../support/test-emulator.ts';
 import { brokenRules } from '../../support/wire-rules.ts';
-import { HOUR, NEVER, NOTHING_KNOWN } from './world.ts';
+import { HOUR, NEVER, NOTHING_KNOWN, world } from './world.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-const weird = fc.constantFrom(
-  '',
-  ' ',
-  ',',
-  'a,b',
-  '&',
-  'a&dlqIds=b',
-  '?',
-  '#',
-  '%',
-  '%2C',
-  '..',
-  '/',
-  '\0',
-  '\r\n',
-  '[]',
-);
+const weird = fc.constantFrom(...ODD_TEXTS);
 const plain = fc.constantFrom('billing', 'a b', 'é漢', 'tenant:14', 'x&y=z', 'https://a.example.com/w?x=1', 'k');
 const text = fc.oneof(
   { weight: 3, arbitrary: plain },
@@ -270,17 +250,7 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
     if (request.method !== 'GET') writes.push({ request, now: clock.now() });
     service.answer(request, clock.now(), response);
   });
-  const events = new EventBus();
-  const client = createClient(
-    {
-      account: 'main',
-      messageApi: { url: sink.url, token: Secret.of('token-of-tests') },
-      managementApi: { url: sink.url, username: 'ops', password: Secret.of('word-of-tests') },
-      wire: wireSettings.parse({}),
-      limits: clientSettings.parse({ requestsPerSecond: 1_000 }),
-    },
-    { clock, events, random: () => 0 },
-  );
+  const client = testClient(sink.url, { account: 'main', clock });
   const ledger = memoryLedger();
   for (const { dlqId, labels, responseStatus, ageMs } of given.rows) {
     const learnedAt = clock.now() - Number(ageMs);
@@ -295,33 +265,23 @@ async function written(sink: HttpSink, policy: Policy, given: Answers) {
     });
   }
   try {
-    const engine = createEngine({
+    const known = { knownUsd: given.known, origin: 'configuration', maxAgeMs: 30 * 24 * HOUR } as const;
+    const budget: EngineFacts['budget'] = async () => ({
+      changes: await ledger.budgetChanges('main', 0),
+      spend: { ...given.spend, last24hUsd: 1, medianDayUsd: 1, fresh: true, at: clock.now() },
+      known: { ...known, assertedAt: clock.now() - HOUR },
+    });
+    const { engine } = world({
       policies: [policy],
-      settings: engineSettings.parse({}),
-      accounts: new Map([['main', { mode: 'enforce' }]]),
-      actions: createActions(new Map([['main', client]]), { clock, events, accountIds: new Map([['main', 'acc-1']]) }),
-      facts: {
-        ...NOTHING_KNOWN,
-        budget: async () => ({
-          changes: await ledger.budgetChanges('main', 0),
-          spend: { ...given.spend, last24hUsd: 1, medianDayUsd: 1, fresh: true, at: clock.now() },
-          known: {
-            knownUsd: given.known,
-            origin: 'configuration',
-            assertedAt: clock.now() - HOUR,
-            maxAgeMs: 30 * 24 * HOUR,
-          },
-        }),
-      },
       guards: GUARDS,
-      settleMs: 0,
-      listEveryMs: 0,
-      runSoon: () => undefined,
       ledger,
-      board: new ObservationBoard(clock),
-      clock,
-      events,
-      killSwitch: () => undefined,
+      deps: {
+        accounts: new Map([['main', { mode: 'enforce' }]]),
+        actions: actionsOver(client, { account: 'main', clock }),
+        facts: { ...NOTHING_KNOWN, budget },
+        settleMs: 0,
+        clock,
+      },
     });
     for (let turn = 0; turn < 4; turn++) {
       const { outcome, detail } = await engine.run(policy.name, NEVER);

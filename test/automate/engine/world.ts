@@ -1,5 +1,4 @@
 /** An engine with its surroundings: real ledger, real actions, a controllable DLQ, and a stopped clock. */
-import { createActions } from '#automate/actions/index.ts';
 import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import type { Plan, PolicyMode, Trigger } from '#foundation/domain/plan.ts';
@@ -15,6 +14,7 @@ import { compilePolicy } from '#automate/policies/compile-policy.ts';
 import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
+import { actionsOver } from '../../support/actions-over.ts';
 import { FakeDlq } from '../../support/fake-dlq.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 
@@ -50,6 +50,7 @@ export interface World {
   readonly dlq: FakeDlq;
   readonly ledger: Ledger;
   readonly board: ObservationBoard;
+  readonly bus: EventBus;
   readonly events: OpsEvent[];
   engine: Engine;
   /** Reason that pauses everything. A function is called, and may throw. */
@@ -119,6 +120,7 @@ export function world(options: WorldOptions = {}): World {
     dlq,
     ledger,
     board,
+    bus,
     events,
     engine: undefined as unknown as Engine,
     pause: undefined,
@@ -131,12 +133,7 @@ export function world(options: WorldOptions = {}): World {
         policies: options.policies ?? [policyOf(options.policy)],
         settings: engineSettings.parse(options.engine ?? {}),
         accounts: new Map([['production', { mode: 'enforce' }]]),
-        actions: createActions(new Map([['production', dlq.client()]]), {
-          clock,
-          events: bus,
-          accountIds: new Map([['production', 'acc-1']]),
-          maxPages: 50,
-        }),
+        actions: actionsOver(dlq.client(), { clock, events: bus, maxPages: 50 }),
         facts: {
           // A healthy destination, so that it holds nothing in unrelated tests.
           deliveries: (...of) => (made.facts.deliveries ?? (() => ({ delivered: 100, all: 100 })))(...of),
