@@ -140,9 +140,8 @@ function selectedBy(
     if (!('where' in policy) || !('filter' in policy)) return 0;
     const filter = policy.filter(now);
     const listed = runs.filter((entry) => missedFilter(entry, filter) === undefined);
-    const attemptsOf = ({ workflowRunId }: { readonly workflowRunId: string }) =>
-      lineages.get(workflowRunId)?.attempts ?? 0;
-    return evaluate(policy, listed, { filter, attemptsOf, retention }, now).matched.length;
+    const known = listed.map((entry) => ({ entry, attempts: lineages.get(entry.workflowRunId)?.attempts ?? 0 }));
+    return evaluate(policy, known, { filter, retention }, now).matched.length;
   }
 
   const counts = deps.allPolicies

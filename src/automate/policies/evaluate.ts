@@ -7,19 +7,23 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { entryFacts } from './entry-facts.ts';
 import type { WorkflowDlqPolicy } from './policy.ts';
 
-export interface EvaluationFacts {
+interface EvaluationFacts {
   /** Filter of the listing. */
   readonly filter: WorkflowDlqSelection;
-  /** Number of resumes of the entry's run so far. */
-  attemptsOf(entry: WorkflowDlqEntry): number;
   /** Retention of the DLQ in milliseconds; absent if unknown. */
   readonly retention?: number;
   /** Trigger of the run. */
   readonly trigger?: Trigger;
 }
 
-export interface Evaluation {
-  readonly matched: readonly WorkflowDlqEntry[];
+/** Listed entry, and the number of resumes of its run so far. */
+interface Listed {
+  readonly entry: WorkflowDlqEntry;
+  readonly attempts: number;
+}
+
+interface Evaluation<L extends Listed> {
+  readonly matched: readonly L[];
   /** `select`: failed outside the selected time. `where`: the expression is false, or failed. */
   readonly left: readonly { readonly guard: 'select' | 'where'; readonly reason: string; readonly dlqId: string }[];
   /** Number of entries on which the expression failed; `left` includes them. */
@@ -32,34 +36,32 @@ export interface Evaluation {
  *
  * @param now epoch milliseconds
  */
-export function evaluate(
+export function evaluate<L extends Listed>(
   policy: WorkflowDlqPolicy,
-  entries: readonly WorkflowDlqEntry[],
-  facts: EvaluationFacts,
+  listed: readonly L[],
+  { filter, retention, trigger }: EvaluationFacts,
   now: number,
-): Evaluation {
-  const matched: WorkflowDlqEntry[] = [];
+): Evaluation<L> {
+  const matched: L[] = [];
   const left: { guard: 'select' | 'where'; reason: string; dlqId: string }[] = [];
   let errors = 0;
-  for (const entry of entries) {
-    const unselected = reasonToLeave(policy, entry, facts.filter);
+  for (const one of listed) {
+    const { entry, attempts } = one;
+    const { dlqId } = entry;
+    const unselected = reasonToLeave(policy, entry, filter);
     if (unselected !== undefined) {
-      left.push({ guard: 'select', reason: unselected, dlqId: entry.dlqId });
+      left.push({ guard: 'select', reason: unselected, dlqId });
       continue;
     }
-    const seen = entryFacts(entry, { attempts: facts.attemptsOf(entry), retention: facts.retention }, now);
-    switch (policy.where.evaluate(seen, facts.trigger)) {
-      case 'match':
-        matched.push(entry);
-        break;
-      case 'no':
-        left.push({ guard: 'where', reason: `${seen.cause} ${seen.status ?? seen.reason}`, dlqId: entry.dlqId });
-        break;
-      case 'error':
-        errors++;
-        left.push({ guard: 'where', reason: 'the expression failed', dlqId: entry.dlqId });
-        break;
+    const seen = entryFacts(entry, { attempts, retention }, now);
+    const verdict = policy.where.evaluate(seen, trigger);
+    if (verdict === 'match') {
+      matched.push(one);
+      continue;
     }
+    if (verdict === 'error') errors++;
+    const reason = verdict === 'error' ? 'the expression failed' : `${seen.cause} ${seen.status ?? seen.reason}`;
+    left.push({ guard: 'where', reason, dlqId });
   }
   return { matched, left, errors };
 }

@@ -85,10 +85,11 @@ describe('a compiled policy', () => {
   });
 });
 
+const listed = (one: WorkflowDlqEntry) => ({ entry: one, attempts: one.dlqId === 'tried' ? 2 : 0 });
+
 describe('evaluation', () => {
   test('reports denied entries with the reason, and entries on which the expression failed', () => {
     const filter = { toDate: NOW - 5 * MINUTE };
-    const attemptsOf = (one: { dlqId: string }) => (one.dlqId === 'tried' ? 2 : 0);
     const list = [
       entry(),
       entry({ dlqId: 'late', createdAt: NOW }),
@@ -98,8 +99,8 @@ describe('evaluation', () => {
     ];
     const timed = list.map((one) => (one.dlqId === 'odd' ? one : { ...one, workflowRunId: '2025-01-01T00:00:00Z' }));
     const where = 'timestamp(entry.workflowRunId) < entry.failedAt && entry.cause == "transient" && entry.attempts < 2';
-    const result = evaluate(policy({ where }), timed, { filter, attemptsOf }, NOW);
-    expect(result.matched.map((one) => one.dlqId)).toEqual(['dlq-1']);
+    const result = evaluate(policy({ where }), timed.map(listed), { filter }, NOW);
+    expect(result.matched.map(({ entry }) => entry.dlqId)).toEqual(['dlq-1']);
     expect(result.errors).toBe(1);
     expect(result.left).toEqual([
       { guard: 'select', reason: 'failed outside the selected time', dlqId: 'late' },
@@ -111,13 +112,12 @@ describe('evaluation', () => {
 
   test('leaves the runs of canaries, except to a manual plan', () => {
     const own = entry({ dlqId: 'own', labels: ['billing', 'opsd-canary'] });
-    const all = { filter: {}, attemptsOf: () => 0 };
     const every = policy({ where: 'entry.dlqId != ""' });
-    const { matched, left } = evaluate(every, [own], all, NOW);
+    const { matched, left } = evaluate(every, [listed(own)], { filter: {} }, NOW);
     expect(matched).toEqual([]);
     expect(left).toEqual([{ guard: 'select', reason: 'message of a canary', dlqId: 'own' }]);
     const manual = { ...every, manual: {} as never };
-    expect(evaluate(manual, [own], all, NOW).matched).toEqual([own]);
+    expect(evaluate(manual, [listed(own)], { filter: {} }, NOW).matched).toMatchObject([{ entry: own }]);
   });
 
   test('only ever narrows, and accounts for every entry', () => {
@@ -140,10 +140,10 @@ describe('evaluation', () => {
     );
     fc.assert(
       fc.property(entries, wheres, (list, where) => {
-        const { matched, left, errors } = evaluate(policy({ where }), list, { filter: {}, attemptsOf: () => 0 }, NOW);
+        const { matched, left, errors } = evaluate(policy({ where }), list.map(listed), { filter: {} }, NOW);
         expect(matched.length + left.length).toBe(list.length);
         expect(left.filter(({ reason }) => reason === 'the expression failed')).toHaveLength(errors);
-        for (const one of matched) expect(list).toContain(one);
+        for (const { entry } of matched) expect(list).toContain(entry);
       }),
     );
   });

@@ -51,7 +51,7 @@ export async function execute(
   let unprepared: string | undefined;
   const inDlq = deps.facts.dlqMessages(policy.account);
   for (const [group, members] of byGroup) {
-    const step = new GroupStep(policy, group, run.plan, deps);
+    const step = new GroupStep({ policy, group, plan: run.plan }, deps);
     try {
       for (const planned of members) {
         stopped = (await mayNotSend(policy, run, deps, signal)) ?? othersDelete(policy, { inDlq, done }, deps);

@@ -11,23 +11,20 @@ import type { EngineParts } from '../guard/engine-parts.ts';
  * are found.
  */
 export class GroupStep {
-  readonly #policy: Policy;
-  readonly #group: string;
-  readonly #plan: Plan;
+  readonly #of: { readonly policy: Policy; readonly group: string; readonly plan: Plan };
   readonly #deps: EngineParts;
   #campaign: Campaign | undefined;
 
-  constructor(policy: Policy, group: string, plan: Plan, deps: EngineParts) {
-    this.#policy = policy;
-    this.#group = group;
-    this.#plan = plan;
+  constructor(of: { readonly policy: Policy; readonly group: string; readonly plan: Plan }, deps: EngineParts) {
+    this.#of = of;
     this.#deps = deps;
   }
 
   /** Adds an action that may be sent to the step. @returns undefined if the step cannot begin */
   async join(proposal: Proposal): Promise<Proposal | undefined> {
-    if (proposal.action !== 'workflow-dlq.resume' || !isResume(this.#policy)) return proposal;
-    this.#campaign ??= await this.#begin(this.#policy);
+    const { policy } = this.#of;
+    if (proposal.action !== 'workflow-dlq.resume' || !isResume(policy)) return proposal;
+    this.#campaign ??= await this.#begin(policy);
     const { id, step } = this.#campaign ?? {};
     return id === undefined || step === undefined ? undefined : { ...proposal, campaign: { id, step } };
   }
@@ -35,7 +32,8 @@ export class GroupStep {
   /** Ends the step after the last request, whatever the outcome of the run. */
   async end(): Promise<void> {
     const { ledger, clock, inStep } = this.#deps;
-    const [policy, campaign] = [this.#policy, this.#campaign];
+    const { policy } = this.#of;
+    const campaign = this.#campaign;
     try {
       if (campaign === undefined || !isResume(policy)) return;
       await ledger.changeCampaign(campaign, (present, acts) => {
@@ -52,9 +50,9 @@ export class GroupStep {
     const { ledger, clock, inStep } = this.#deps;
     // First: from here on, settling does not judge the campaign.
     inStep.add(this.#key);
-    const group = this.#group;
-    const planned = this.#plan.campaigns.find((campaign) => campaign.group === group);
-    const settle = overruledSettle(policy, this.#plan.overruled);
+    const { group, plan } = this.#of;
+    const planned = plan.campaigns.find((campaign) => campaign.group === group);
+    const settle = overruledSettle(policy, plan.overruled);
     return ledger.changeCampaign({ policy: policy.name, account: policy.account, group }, (found) => {
       const present = currentCampaign(policy, group, { found, now: clock.now() });
       if (planned !== undefined && (present.state !== planned.state || present.step !== planned.step)) return undefined;
@@ -63,6 +61,6 @@ export class GroupStep {
   }
 
   get #key(): string {
-    return groupKey({ policy: this.#policy.name, group: this.#group });
+    return groupKey({ policy: this.#of.policy.name, group: this.#of.group });
   }
 }

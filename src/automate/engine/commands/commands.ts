@@ -54,9 +54,7 @@ export async function applyPlan(
   if (!('name' in found)) return found;
   if (!stillShows(stored, found, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(found);
-  if (mode === 'off' || mode === 'audit') {
-    return { ok: false, code: 'mode', message: modeMessage(found, deps) };
-  }
+  if (mode === 'off' || mode === 'audit') return refused('mode', modeMessage(found, deps));
   // If an approval is required, this one covers the whole plan: later steps need no other.
   const lasts = mode === 'approve' || stored.plan.needsApproval !== undefined;
   const decision = { ...approvalOf(stored, person, deps), state: lasts ? ('approved' as const) : ('applied' as const) };
@@ -92,10 +90,10 @@ export async function approvePlan(id: string, person: Person, deps: EngineComman
   if (!('name' in policy)) return policy;
   if (!stillShows(stored, policy, deps.clock.now())) return outdated(stored);
   const { mode } = deps.authority.mode(policy);
-  if (mode === 'off' || mode === 'audit') return { ok: false, code: 'mode', message: modeMessage(policy, deps) };
+  if (mode === 'off' || mode === 'audit') return refused('mode', modeMessage(policy, deps));
   if (mode !== 'approve' && stored.plan.needsApproval === undefined) {
     const message = `Plan ${stored.plan.id} needs no approval: policy ${policy.name} is in mode ${mode}. \`opsd apply ${stored.plan.id}\` applies it.`;
-    return { ok: false, code: 'mode', message };
+    return refused('mode', message);
   }
   if (!(await deps.ledger.decidePlan(stored.plan.id, approvalOf(stored, person, deps))))
     return decidedMeanwhile(stored, deps);
@@ -158,13 +156,11 @@ export async function liftHalts(scope: string | undefined, deps: EngineCommandDe
 
 function policyWith(name: string, overruled: PlanRequest['overrule'], deps: EngineCommandDeps): Policy | Refusal {
   const policy = deps.policies.find((one) => one.name === name);
-  if (policy === undefined) {
-    const names = deps.policies.map((one) => one.name);
-    return { ok: false, code: 'unknown_policy', message: unknownPolicy(name, names) };
-  }
+  const names = deps.policies.map((one) => one.name);
+  if (policy === undefined) return refused('unknown_policy', unknownPolicy(name, names));
   if (overruled === undefined) return policy;
   const changed = overrule(policy, overruled.settings);
-  return typeof changed === 'string' ? { ok: false, code: 'bad_override', message: changed } : changed;
+  return typeof changed === 'string' ? refused('bad_override', changed) : changed;
 }
 
 /** Policy of a stored plan: of the configuration, or of the manual plan itself. */
@@ -172,7 +168,7 @@ function policyOf({ plan }: StoredPlan, deps: EngineCommandDeps): Policy | Refus
   const { manual } = plan;
   if (manual === undefined) return policyWith(plan.policy, plan.overruled, deps);
   const policy = deps.manual.policyOf({ ...plan, manual });
-  return typeof policy === 'string' ? { ok: false, code: 'expired', message: `Plan ${plan.id}: ${policy}.` } : policy;
+  return typeof policy === 'string' ? refused('expired', `Plan ${plan.id}: ${policy}.`) : policy;
 }
 
 function modeMessage(policy: Policy, { authority }: EngineCommandDeps): string {
@@ -196,8 +192,7 @@ export async function usable(
 ): Promise<StoredPlan | Refusal> {
   const stored = await deps.ledger.storedPlan(id, deps.clock.now());
   if (stored === undefined) {
-    const message = `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`;
-    return { ok: false, code: 'unknown_plan', message };
+    return refused('unknown_plan', `Plan ${id.slice(0, 80)} does not exist. \`opsd plan POLICY --keep\` makes one.`);
   }
   return states.includes(stored.state) ? stored : decided(stored);
 }
@@ -208,17 +203,21 @@ export async function decidedMeanwhile(stored: StoredPlan, { ledger, clock }: En
 }
 
 function outdated({ plan: { id, policy } }: StoredPlan): Refusal {
-  const message = `The policy of plan ${id} has changed since. \`opsd plan ${policy} --keep\` makes a new one.`;
-  return { ok: false, code: 'expired', message };
+  return refused(
+    'expired',
+    `The policy of plan ${id} has changed since. \`opsd plan ${policy} --keep\` makes a new one.`,
+  );
 }
 
 export function decided({ plan, state, by, reason, replacedBy }: StoredPlan): Refusal {
   const why = reason === undefined ? '' : `: ${reason}`;
   if (state === 'expired') {
-    const message = `Plan ${plan.id} has expired${why}. ${again(plan)} makes a new one.`;
-    return { ok: false, code: 'expired', message };
+    return refused('expired', `Plan ${plan.id} has expired${why}. ${again(plan)} makes a new one.`);
   }
   const who = replacedBy ?? by;
-  const message = `Plan ${plan.id} is ${state}${who === undefined ? '' : ` by ${who}`}${why}.`;
-  return { ok: false, code: 'decided', message };
+  return refused('decided', `Plan ${plan.id} is ${state}${who === undefined ? '' : ` by ${who}`}${why}.`);
+}
+
+export function refused(code: Refusal['code'], message: string): Refusal {
+  return { ok: false, code, message };
 }

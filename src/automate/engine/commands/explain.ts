@@ -14,6 +14,7 @@ import { decide } from '../decide/decide.ts';
 import type { Decision } from '../decide/plan-draft.ts';
 import { grantOf, rejectionOf } from '../run/grants.ts';
 import { groupOf } from '../decide/group-facts.ts';
+import { refused } from './commands.ts';
 import { hearClock } from '../guard/checks.ts';
 import { contextOf, type RunDeps } from '../run/run-policy.ts';
 
@@ -39,8 +40,7 @@ export async function explainId(id: string, deps: RunDeps, signal: AbortSignal):
   if (account === undefined) {
     const accounts = deps.actions.accounts.join(', ');
     const where = 'it is in no workflow DLQ, message log, failure callback or action';
-    const message = `The id ${id.slice(0, 200)} is unknown: ${where} (accounts: ${accounts}).`;
-    return { ok: false, code: 'unknown_id', message };
+    return refused('unknown_id', `The id ${id.slice(0, 200)} is unknown: ${where} (accounts: ${accounts}).`);
   }
   const policies: Explanation[] = [];
   for (const policy of deps.policies) {
@@ -82,9 +82,8 @@ async function verdictOf(
     return { verdict: 'stopped', denial: stopped ?? plan.stopped };
   }
   if (!targets.includes(watched)) {
-    return tally.watchedDenial === undefined
-      ? { verdict: 'not_listed' }
-      : { verdict: 'left_out', denial: tally.watchedDenial };
+    const denial = tally.watchedDenial;
+    return denial === undefined ? { verdict: 'not_listed' } : { verdict: 'left_out', denial };
   }
   const authority = await mayNotAct(policy, watched, decision, deps);
   const first = stopped ?? (authority?.guard === 'mode' ? authority : undefined);
@@ -136,10 +135,12 @@ function holdOf(policy: Policy, plan: Plan, entry: WorkflowDlqEntry | undefined)
 /** Maximum number of dead letters to search. */
 const MOST_DEAD_LETTERS = 10_000;
 
-type Found =
-  | { readonly subject: Subject; readonly entry: WorkflowDlqEntry; readonly deadLetter?: never }
-  | { readonly subject: Subject; readonly deadLetter: DeadLetter; readonly entry?: never }
-  | { readonly subject: Subject; readonly entry?: never; readonly deadLetter?: never };
+/** Object that an id names. It has an entry, a dead letter, or neither. */
+interface Found {
+  readonly subject: Subject;
+  readonly entry?: WorkflowDlqEntry;
+  readonly deadLetter?: DeadLetter;
+}
 
 /** Finds an id in memory first, then by reading the service; undefined if it is unknown. */
 async function lookUp(id: string, deps: RunDeps, signal: AbortSignal): Promise<Found | Refusal | undefined> {
@@ -167,17 +168,13 @@ async function lookUp(id: string, deps: RunDeps, signal: AbortSignal): Promise<F
     return { subject: { account, in: 'log', messageId: id, workflowRunId } };
   }
   if (unread.length === 0) return undefined;
-  const message = `The id ${id.slice(0, 200)} was not found, but some reads failed: ${unread.join('; ')}.`;
-  return { ok: false, code: 'unread', message };
+  return refused('unread', `The id ${id.slice(0, 200)} was not found, but some reads failed: ${unread.join('; ')}.`);
 }
 
 /** Newest entry of a run, or the entry with the id. */
 function named(id: string, account: string, entries: readonly WorkflowDlqEntry[]): Found | undefined {
   const found = entries.filter(({ dlqId, workflowRunId }) => dlqId === id || workflowRunId === id);
-  const entry = found.reduce<WorkflowDlqEntry | undefined>(
-    (a, b) => (a && a.createdAt >= b.createdAt ? a : b),
-    undefined,
-  );
+  const [entry] = found.toSorted((a, b) => b.createdAt - a.createdAt);
   if (entry === undefined) return undefined;
   const { dlqId, workflowRunId } = entry;
   return { subject: { account, in: 'workflow-dlq', dlqId, workflowRunId }, entry };

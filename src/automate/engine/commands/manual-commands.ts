@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { selectionFault, type Selection } from '#foundation/domain/selection.ts';
 import type { Decided, ManualRequest, Person, Planned, Refusal } from '../../ledger/commands.ts';
-import { decided, decidedMeanwhile, usable, type EngineCommandDeps } from './commands.ts';
+import { decided, decidedMeanwhile, refused, usable, type EngineCommandDeps } from './commands.ts';
 import { makePlan } from './make-plan.ts';
 
 /** Length of the id, which is also part of a policy's name: long enough to be unique. */
@@ -32,7 +32,7 @@ export async function planManually(
   const id = await freeId(JSON.stringify([at, manual]), at, deps);
   const overruled = overrule && { settings: overrule, reason };
   const policy = deps.manual.policyOf({ id, account, manual, overruled });
-  if (typeof policy === 'string') return { ok: false, code: 'bad_override', message: policy };
+  if (typeof policy === 'string') return refused('bad_override', policy);
   const made = await makePlan(policy, { by, keep: true, overrule: overruled }, deps, signal);
   const { ids = [] } = selection;
   return ids.length > 0 && made.missing?.length === ids.length ? unknownIds(ids, account, deps) : made;
@@ -54,7 +54,7 @@ export async function cancelPlan(id: string, person: Person, deps: EngineCommand
   const { plan } = stored;
   if (plan.manual === undefined) {
     const message = `Plan ${plan.id} is a plan of policy ${plan.policy}. \`opsd pause --policy ${plan.policy} --reason TEXT\` stops its runs.`;
-    return { ok: false, code: 'decided', message };
+    return refused('decided', message);
   }
   if (stored.state === 'applied' && !deps.manual.isUnderWay(plan.policy)) return decided(stored);
   const decision = { state: 'cancelled' as const, at: deps.clock.now(), ...person };
@@ -66,7 +66,7 @@ export async function cancelPlan(id: string, person: Person, deps: EngineCommand
 }
 
 function bad(fault: string): Refusal {
-  return { ok: false, code: 'bad_selection', message: `${fault[0]!.toUpperCase()}${fault.slice(1)}.` };
+  return refused('bad_selection', `${fault[0]!.toUpperCase()}${fault.slice(1)}.`);
 }
 
 /** Returns the account of a selection. One of several must be named. @param known accounts with a message API */
@@ -113,7 +113,7 @@ async function otherQueue(
     action === 'resume'
       ? 'only workflow runs can be resumed'
       : `the action ${isOfRuns ? 'delete-messages' : 'delete'} deletes it`;
-  return { ok: false, code: 'other_queue', message: `The id ${strange.slice(0, 200)} is that of ${is}: ${use}.` };
+  return refused('other_queue', `The id ${strange.slice(0, 200)} is that of ${is}: ${use}.`);
 }
 
 /** Refusal of ids that do not exist in the DLQ. Names another account that has the first. */
@@ -127,6 +127,5 @@ async function unknownIds(ids: readonly string[], account: string, deps: EngineC
   const named = ids.slice(0, 10).map((id) => id.slice(0, 200));
   const which = ids.length === 1 ? `The id ${first.slice(0, 200)} is not` : `None of the ids ${named.join(', ')} is`;
   const where = other === undefined ? '' : ` ${first.slice(0, 200)} is in account ${other}.`;
-  const message = `${which} in the DLQ of ${account}, or the filters exclude it.${where}`;
-  return { ok: false, code: 'unknown_id', message };
+  return refused('unknown_id', `${which} in the DLQ of ${account}, or the filters exclude it.${where}`);
 }

@@ -55,7 +55,9 @@ export async function decideWorkflowDlq(
     listing.entries.map(({ dlqId }) => dlqId),
     `the workflow DLQ of ${account}`,
   );
-  const { matched, errors } = select(policy, known, { filter, now, draft }, deps);
+  const { dlqRetentionMs: retention } = deps.accounts.get(account) ?? {};
+  const { matched, left, errors } = evaluate(policy, known, { filter, retention, trigger: context.trigger }, now);
+  for (const { guard, reason, dlqId } of left) draft.tally.add(guard, reason, { dlqId });
   const allowed = allowedBy(
     policy,
     {
@@ -86,8 +88,7 @@ export async function decideWorkflowDlq(
   const propose = (candidate: Candidate): RunProposal => proposalOf(policy, candidate, listed, deps);
   const groups = chooseByGroup(policy, allowed, { population, campaigns, now, draft, propose }, deps);
   const chosen = withinCaps<RunProposal>(policy, groups.allowed, { draft, caps }, deps);
-  const { dlqRetentionMs = Infinity } = deps.accounts.get(account) ?? {};
-  const expiries = allowed.map(({ entry }) => entry.createdAt + dlqRetentionMs);
+  const expiries = allowed.map(({ entry }) => entry.createdAt + (retention ?? Infinity));
   noteCauses(policy, allowed, draft);
   noteOwners(policy, allowed, { now, draft }, deps);
   const decision = draft.finish(
@@ -136,33 +137,6 @@ function noteOwners(
   for (const [name, count] of counts) {
     draft.notes.push(`Policy ${name} also selects ${count} of these entries; each entry is acted on once.`);
   }
-}
-
-/** Applies `select` and `where` to every entry. */
-function select(
-  policy: WorkflowDlqPolicy,
-  listed: readonly Candidate[],
-  {
-    filter,
-    now,
-    draft,
-  }: Pick<Parameters<typeof evaluate>[2], 'filter'> & { readonly now: number; readonly draft: PlanDraft },
-  deps: EngineParts,
-): { readonly matched: readonly Candidate[]; readonly errors: number } {
-  const known = new Map(listed.map((one) => [one.entry.dlqId, one]));
-  const { matched, left, errors } = evaluate(
-    policy,
-    [...known.values()].map(({ entry }) => entry),
-    {
-      filter,
-      trigger: draft.context.trigger,
-      attemptsOf: ({ dlqId }) => known.get(dlqId)!.attempts,
-      retention: deps.accounts.get(policy.account)?.dlqRetentionMs,
-    },
-    now,
-  );
-  for (const { guard, reason, dlqId } of left) draft.tally.add(guard, reason, { dlqId });
-  return { matched: matched.map(({ dlqId }) => known.get(dlqId)!), errors };
 }
 
 /** Adds the facts about matched entries that depend on the policies: another owner, and the first match. */
