@@ -3,7 +3,7 @@ import type { ServiceClient } from '#service/api.ts';
 import type { ResumeProposal } from '#foundation/domain/plan.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { actionsOver } from '../../support/actions-over.ts';
-import { FakeDlq, type ResumeAnswer } from '../../support/fake-dlq.ts';
+import { FakeDlq } from '../../support/fake-dlq.ts';
 
 const NEVER = new AbortController().signal;
 
@@ -102,28 +102,5 @@ describe('resuming', () => {
     expect(bare).toHaveProperty('overrides.flowControl', flowControl);
     const limited = actions.describe({ ...PROPOSAL, flowControl, flowControlKey: 'theirs' }, { instance: 'here' });
     expect(limited).not.toHaveProperty('overrides.flowControl');
-  });
-
-  test.each([
-    ['lost', { outcome: 'unknown', code: 'connection' }],
-    ['never_arrived', { outcome: 'unknown', code: 'connection' }],
-    ['no_run', { outcome: 'unknown' }],
-    ['refused', { outcome: 'rejected', code: 'client_error' }],
-    ['rate_limited', { outcome: 'rejected', code: 'rate_limited' }],
-    ['two_runs', { outcome: 'accepted', done: 2 }],
-  ] as [ResumeAnswer, object][])('%s: %o', async (answer, expected) => {
-    const { dlq, actions } = stage();
-    dlq.add();
-    dlq.answers = [answer];
-    const result = await actions.act(actions.describe(PROPOSAL, { instance: 'here' }));
-    expect(result).toMatchObject(expected);
-    expect(result).not.toHaveProperty('newRunId', expect.anything());
-    expect(dlq.sent).toHaveLength(1);
-  });
-
-  test('rejects nothing: an account without the API results in a rejection', async () => {
-    const { actions } = stage();
-    const request = actions.describe({ ...PROPOSAL, account: 'nobody' }, { instance: 'here' });
-    expect(await actions.act(request)).toMatchObject({ outcome: 'rejected' });
   });
 });

@@ -16,6 +16,8 @@ import {
   world,
   type WorldOptions,
   settleAfter,
+  pendingPlans,
+  storedPlan,
 } from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked at it' };
@@ -28,8 +30,8 @@ async function shown(w: World, over: object = {}): Promise<IdentifiedPlan> {
 }
 
 /** Id of the pending plan. */
-async function pendingId({ ledger, clock }: World): Promise<string> {
-  return (await ledger.storedPlans(['pending'], clock.now()))[0]!.plan.id;
+async function pendingId(w: World): Promise<string> {
+  return (await pendingPlans(w))[0]!.plan.id;
 }
 
 /** Three entries of three workflows, so that no ramp restricts them. */
@@ -39,47 +41,52 @@ function three(options: WorldOptions = {}): World {
   return w;
 }
 
+/** A policy whose plan over these entries is pending approval. */
+async function awaiting() {
+  const w = three({ policy: { mode: 'approve' } });
+  await run(w);
+  const [pending] = await pendingPlans(w);
+  return { w, plan: pending!.plan, id: pending!.plan.id };
+}
+
 describe('approval', () => {
   test('a plan waits once, is approved, and the policy’s own runs apply it', async () => {
-    const w = three({ policy: { mode: 'approve' } });
+    const { w, id } = await awaiting();
     await run(w);
-    await run(w);
-    const [pending, ...more] = await w.ledger.storedPlans(['pending'], w.clock.now());
-    expect(more).toEqual([]);
+    expect(await pendingPlans(w)).toHaveLength(1);
     expect(w.engine.conditions()).toMatchObject([
       {
         key: 'approval/resume-billing',
         guard: 'approval',
-        summary: expect.stringContaining(pending!.plan.id) as string,
+        summary: expect.stringContaining(id) as string,
       },
     ]);
-    expect(await w.engine.approve(pending!.plan.id, ME)).toMatchObject({
+    expect(await w.engine.approve(id, ME)).toMatchObject({
       ok: true,
       plan: { state: 'approved', by: 'tom' },
     });
     expect(w.soon).toEqual(['resume-billing']);
     expect(w.engine.conditions()).toMatchObject([
-      { key: `approved/${pending!.plan.id}`, severity: 'info', summary: expect.stringContaining('by tom') as string },
+      { key: `approved/${id}`, severity: 'info', summary: expect.stringContaining('by tom') as string },
     ]);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
     await run(w);
     await w.engine.settle(NEVER);
     expect(w.engine.conditions()).toEqual([]);
-    expect(await w.engine.approve(pending!.plan.id, ME)).toMatchObject({ ok: false, code: 'decided' });
+    expect(await w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'decided' });
   });
 
   test('covers only what was shown', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    await w.engine.approve(await pendingId(w), ME);
+    const { w, id } = await awaiting();
+    await w.engine.approve(id, ME);
     w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003']);
     await run(w);
     expect(sentIds(w)).toHaveLength(3);
     expect(await w.ledger.storedPlans(['approved'], w.clock.now())).toEqual([]);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toMatchObject([{ targets: ['dlq-004'] }]);
+    expect(await pendingPlans(w)).toMatchObject([{ targets: ['dlq-004'] }]);
   });
 
   test('lasts over the steps of a campaign', async () => {
@@ -99,14 +106,12 @@ describe('approval', () => {
   });
 
   test('counts what is left without requests that had no effect, and without those before the approval', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
-    expect(await w.ledger.storedPlan(id, w.clock.now())).not.toHaveProperty('left', expect.anything());
+    const { w, id } = await awaiting();
+    expect(await storedPlan(w, id)).not.toHaveProperty('left', expect.anything());
     await w.engine.approve(id, ME);
     w.dlq.answers = ['good', 'refused'];
     await run(w);
-    const stored = (await w.ledger.storedPlan(id, w.clock.now()))!;
+    const stored = (await storedPlan(w, id))!;
     expect(stored).toMatchObject({ state: 'approved', left: 1 });
     const { policy } = stored.plan;
     const of = { plan: id, targets: stored.targets, from: START, to: w.clock.now() };
@@ -116,9 +121,7 @@ describe('approval', () => {
   });
 
   test('expires', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
+    const { w, id } = await awaiting();
     await w.clock.advance(5 * HOUR);
     expect(await w.engine.approve(id, ME)).toMatchObject({ ok: false, code: 'expired' });
     await w.engine.settle(NEVER);
@@ -127,12 +130,10 @@ describe('approval', () => {
   });
 
   test('that was rejected is not requested again', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
+    const { w, id } = await awaiting();
     expect(await w.engine.reject(id, ME)).toMatchObject({ ok: true, plan: { state: 'rejected' } });
     await run(w);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await pendingPlans(w)).toEqual([]);
     expect(await w.engine.approve(id, ME)).toMatchObject({
       ok: false,
       code: 'decided',
@@ -142,9 +143,7 @@ describe('approval', () => {
   });
 
   test('that was rejected holds the policy with the decision, until a draft or the expiry changes nothing of it', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
+    const { w, id } = await awaiting();
     await w.engine.reject(id, ME);
     await shown(w, { by: 'kim' });
     await run(w);
@@ -155,7 +154,7 @@ describe('approval', () => {
       { outcome: 'held', detail: expect.stringContaining('2025-11-20T16:00:00Z') as string },
     ]);
     expect(await w.engine.statuses()).toMatchObject([{ held: { guard: 'approval', measured } }]);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await pendingPlans(w)).toEqual([]);
     expect(await w.engine.explain('dlq-001', NEVER)).toMatchObject({
       policies: [{ verdict: 'stopped', denial: { guard: 'approval', measured } }],
     });
@@ -172,15 +171,13 @@ describe('approval', () => {
     ['another account', [policyOf({ mode: 'approve', account: 'staging' })], 'another action or account'],
     ['no policy', [], 'does not exist any more'],
   ])('that is pending ends after a reload to %s', async (_, policies, reason) => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
+    const { w, id } = await awaiting();
     w.restart({ policies, auditOnly: () => 'a typo' });
     await w.engine.settle(NEVER);
-    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'pending' });
+    expect(await storedPlan(w, id)).toMatchObject({ state: 'pending' });
     w.restart({ policies });
     await w.engine.settle(NEVER);
-    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({
+    expect(await storedPlan(w, id)).toMatchObject({
       state: 'expired',
       by: 'engine',
       decidedAt: START,
@@ -190,26 +187,23 @@ describe('approval', () => {
   });
 
   test('that is pending stays for the replica that runs its policy', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
+    const { w } = await awaiting();
     const shared = { name: 'b', isLeader: false, allPolicies: new Set(['resume-billing']), hasLost: () => false };
     w.restart({ policies: [], shared });
     await w.engine.settle(NEVER);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toHaveLength(1);
+    expect(await pendingPlans(w)).toHaveLength(1);
   });
 
   test('that the tripwire requires stays pending in enforce', async () => {
     const w = three({ policy: { limits: { maxMatched: 2 } } });
     await run(w);
     await w.engine.settle(NEVER);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toHaveLength(1);
+    expect(await pendingPlans(w)).toHaveLength(1);
   });
 
   test('that is pending ends when a complete reading has none of its entries', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const id = await pendingId(w);
-    const stored = () => w.ledger.storedPlan(id, w.clock.now());
+    const { w, id } = await awaiting();
+    const stored = () => storedPlan(w, id);
     w.dlq.entries.delete('dlq-001');
     w.facts = { deliveries: () => ({ delivered: 0, all: 40 }) };
     await run(w);
@@ -236,27 +230,24 @@ describe('approval', () => {
     expect(w.engine.conditions()).toEqual([]);
     await run(w);
     expect(w.dlq.sent).toEqual([]);
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
+    expect(await pendingPlans(w)).toEqual([]);
   });
 
   test('that is only shown is not stored; one that is shown again after it was kept has its id', async () => {
     const w = three({ policy: { mode: 'approve' } });
     const only = await shown(w, { keep: false });
     expect(only).not.toHaveProperty('id', expect.anything());
-    expect(await w.ledger.storedPlan(only.hash, w.clock.now())).toBeUndefined();
+    expect(await storedPlan(w, only.hash)).toBeUndefined();
     const { id } = await shown(w);
     expect(await shown(w, { by: 'eve', keep: false })).toMatchObject({ id });
     await w.engine.reject(id, ME);
     expect(await shown(w, { keep: false })).not.toHaveProperty('id', expect.anything());
-    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'rejected', madeBy: 'tom' });
+    expect(await storedPlan(w, id)).toMatchObject({ state: 'rejected', madeBy: 'tom' });
   });
 
   test('names a run by the stored plan: pending, applied, or none', async () => {
-    const w = three({ policy: { mode: 'approve' } });
+    const { w, id } = await awaiting();
     const planIds = async () => (await w.ledger.runs({ limit: 9 })).map(({ planId }) => planId);
-    await run(w);
-    const [first] = await w.ledger.storedPlans(['pending'], w.clock.now());
-    const { id } = first!.plan;
     w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
     await run(w);
     expect(await planIds()).toEqual([id, id]);
@@ -270,27 +261,23 @@ describe('approval', () => {
   });
 
   test('that was decided stays decided: its content gets another plan, and a newer plan replaces a pending one', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const [first] = await w.ledger.storedPlans(['pending'], w.clock.now());
-    await w.engine.reject(first!.plan.id, ME);
+    const { w, id, plan } = await awaiting();
+    await w.engine.reject(id, ME);
     const again = await shown(w, { by: 'kim' });
-    expect(again).toMatchObject({ hash: first!.plan.hash });
-    expect(again.id).not.toBe(first!.plan.id);
-    expect(await w.ledger.storedPlan(first!.plan.id, w.clock.now())).toMatchObject({ state: 'rejected', by: 'tom' });
+    expect(again).toMatchObject({ hash: plan.hash });
+    expect(again.id).not.toBe(id);
+    expect(await storedPlan(w, id)).toMatchObject({ state: 'rejected', by: 'tom' });
     expect(await shown(w, { by: 'eve' })).toMatchObject({ id: again.id });
-    expect(await w.ledger.storedPlan(again.id, w.clock.now())).toMatchObject({ state: 'draft', madeBy: 'kim' });
+    expect(await storedPlan(w, again.id)).toMatchObject({ state: 'draft', madeBy: 'kim' });
   });
 
   test('of a plan that a newer one replaced names the newer one', async () => {
-    const w = three({ policy: { mode: 'approve' } });
-    await run(w);
-    const [old] = await w.ledger.storedPlans(['pending'], w.clock.now());
-    for (const id of ['dlq-001', 'dlq-002', 'dlq-003']) w.dlq.entries.delete(id);
+    const { w, id } = await awaiting();
+    w.dlq.entries.clear();
     w.dlq.add({ workflowUrl: 'https://d.example.com/run' });
     await run(w);
-    const [newer] = await w.ledger.storedPlans(['pending'], w.clock.now());
-    expect(await w.engine.approve(old!.plan.id, ME)).toMatchObject({
+    const [newer] = await pendingPlans(w);
+    expect(await w.engine.approve(id, ME)).toMatchObject({
       ok: false,
       code: 'decided',
       message: expect.stringContaining(`is replaced by ${newer!.plan.id}`) as string,
@@ -368,7 +355,7 @@ describe('apply', () => {
     await w.engine.pause({ reason: 'freeze', by: 'tom' });
     expect(await w.engine.apply(id, ME, NEVER)).toMatchObject({ stored: { state: 'draft' } });
     await w.engine.unpause({ reason: 'over', by: 'tom' });
-    expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'draft', madeBy: 'tom' });
+    expect(await storedPlan(w, id)).toMatchObject({ state: 'draft', madeBy: 'tom' });
     w.facts.deliveries = () => ({ delivered: 100, all: 100 });
     await run(w);
     expect(w.dlq.sent).toEqual([]);

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { IdentifiedPlan } from '#foundation/domain/plan.ts';
 import { policyOf } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, type World, world } from './world.ts';
+import { HOUR, MINUTE, NEVER, type World, world, pendingPlans } from './world.ts';
 
 const ME = { by: 'tom' };
 
 async function pending(w: World): Promise<IdentifiedPlan> {
-  return (await w.ledger.storedPlans(['pending'], w.clock.now()))[0]!.plan;
+  return (await pendingPlans(w))[0]!.plan;
 }
 
 describe('an approved prune', () => {

@@ -4,7 +4,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { policyOf as policyOfType } from '../../support/policies.ts';
-import { HOUR, NEVER, policyOf, run, sentIds, world, type World } from './world.ts';
+import { HOUR, NEVER, policyOf, run, sentIds, world, type World, pendingPlans, storedPlan } from './world.ts';
 
 const KIM = { reason: 'release night', by: 'kim' };
 
@@ -138,7 +138,7 @@ test('a pause of a manual plan that is applied during a review is not lifted by 
 });
 
 async function pendingIds(w: World): Promise<readonly string[]> {
-  return (await w.ledger.storedPlans(['pending'], w.clock.now())).map(({ plan }) => plan.id);
+  return (await pendingPlans(w)).map(({ plan }) => plan.id);
 }
 
 test('of operators who decide on a plan at the same time, a rejection counts, and all get the decision', async () => {
@@ -194,7 +194,7 @@ test('a plan that is approved while a run replaces it stays approved, and no oth
   await w.engine.approve(id!, KIM);
   release();
   await ran;
-  expect(await w.ledger.storedPlan(id!, w.clock.now())).toMatchObject({ state: 'approved', by: 'kim' });
+  expect(await storedPlan(w, id!)).toMatchObject({ state: 'approved', by: 'kim' });
   expect(await pendingIds(w)).toEqual([]);
 });
 
@@ -231,7 +231,7 @@ test('an approved prune whose approval is used before its first page deletes not
 
 test('an approval that comes while an earlier one is used up is not used up with it', async () => {
   const { w, id, ran, release } = await pruning();
-  const { plan, targets } = (await w.ledger.storedPlan(id, w.clock.now()))!;
+  const { plan, targets } = (await storedPlan(w, id))!;
   const other = { ...plan, id: 'ffffff', hash: 'f'.repeat(64) };
   const [savedAt, expiresAt] = [w.clock.now(), w.clock.now() + HOUR];
   await w.ledger.savePlan({ plan: other, targets, savedAt, expiresAt, state: 'pending' });
@@ -239,8 +239,8 @@ test('an approval that comes while an earlier one is used up is not used up with
   release();
   await ran;
   expect(w.dlq.pruned).toEqual([1, 49]);
-  expect(await w.ledger.storedPlan(id, w.clock.now())).toMatchObject({ state: 'applied' });
-  expect(await w.ledger.storedPlan(other.id, w.clock.now())).toMatchObject({ state: 'approved' });
+  expect(await storedPlan(w, id)).toMatchObject({ state: 'applied' });
+  expect(await storedPlan(w, other.id)).toMatchObject({ state: 'approved' });
 });
 
 test('a hold that a run starts during a review is not resolved by the review', async () => {

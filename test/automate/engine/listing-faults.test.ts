@@ -12,7 +12,7 @@ import type { OpsEvent } from '#foundation/events/events.ts';
 import { actionsOver } from '../../support/actions-over.ts';
 import { policyOf } from '../../support/policies.ts';
 import { testClient, testEmulator } from '../../support/test-emulator.ts';
-import { HOUR, NEVER, NOTHING_KNOWN, world } from './world.ts';
+import { ASKED, HOUR, NEVER, NOTHING_KNOWN, world } from './world.ts';
 
 const TOKEN = 'token-of-tests';
 const YEARS = 10 * 365 * 24 * HOUR;
@@ -173,6 +173,8 @@ test.each(
     });
     const active = () => s.engine.conditions().filter(({ key }) => key === `held/${policy}`);
     expect(active()).toMatchObject([{ guard, detail: expect.stringMatching(says) }]);
+    expect(s.events.findLast(({ type }) => type === 'policy.run')).not.toHaveProperty('matched', expect.anything());
+    expect(await s.engine.plan(policy, ASKED, NEVER)).toMatchObject({ plan: { state: 'aborted', chosen: [] } });
     expect(writes()).toEqual([]);
 
     control.faults.clear();

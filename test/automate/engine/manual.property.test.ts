@@ -8,7 +8,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { allowedOf } from '#foundation/domain/plan.ts';
 import type { Selection } from '#foundation/domain/selection.ts';
 import { answersOf, crash, isCommon, settleAndRun, stepsOf, takeStep } from './random-steps.ts';
-import { HOUR, MINUTE, NEVER, SETTLE, START, world, type World } from './world.ts';
+import { HOUR, MINUTE, NEVER, SETTLE, START, world, type World, storedPlan } from './world.ts';
 
 const LABELS = ['billing', 'shop', 'no-auto'] as const;
 const URLS = ['https://a.example.com/one', 'https://b.example.com/two'] as const;
@@ -135,7 +135,7 @@ test('a plan acts only on its selection, on no entry twice, and not after its ca
           await perform(w, action, plans, returned);
           for (const id of plans) {
             const acts = (await w.ledger.actionsOf(`manual:${id}`)).length;
-            if ((await w.ledger.storedPlan(id, w.clock.now()))?.state !== 'cancelled') continue;
+            if ((await storedPlan(w, id))?.state !== 'cancelled') continue;
             if (!cancelled.has(id)) cancelled.set(id, acts);
             expect(acts).toBe(cancelled.get(id));
           }

@@ -20,7 +20,9 @@ import {
   world,
   type World,
   type WorldOptions,
+  storedPlan,
 } from './world.ts';
+import { settleAndRun } from './random-steps.ts';
 
 const ME = { by: 'tom', reason: 'go' };
 const RESUME = { action: 'resume', label: ['billing'] } as const;
@@ -46,18 +48,21 @@ function quiet(options: WorldOptions = {}): World {
   return world({ guards: GUARDS, policies: [], ...options, deps: { archiveDir: tempDir(), ...options.deps } });
 }
 
+async function applied(options?: WorldOptions, asked?: RequestChange) {
+  const w = quiet(options);
+  const plan = await make(w, asked);
+  return { w, plan, result: await w.engine.apply(plan.id, ME, NEVER) };
+}
+
 /** Performs the runs that the engine requests, as the daemon does. */
 async function follow(w: World, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     await w.clock.advance(MINUTE);
-    w.soon.length = 0;
-    await w.engine.settle(NEVER);
-    for (const policy of w.soon.splice(0)) await w.engine.run(policy, NEVER, { kind: 'campaign' });
+    await settleAndRun(w);
   }
 }
 
-const stateOf = async (w: World, { id }: IdentifiedPlan): Promise<string | undefined> =>
-  (await w.ledger.storedPlan(id, w.clock.now()))?.state;
+const stateOf = async (w: World, { id }: IdentifiedPlan) => (await storedPlan(w, id))?.state;
 
 describe('a selection becomes a plan', () => {
   test('with origin, operator, reason and selection, saved and not applied', async () => {
@@ -159,36 +164,28 @@ describe('a selection becomes a plan', () => {
 
 describe('an applied plan of resumes', () => {
   test('continues step by step until nothing is left, without another approval', async () => {
-    const w = quiet({ entries: 6 });
-    const plan = await make(w);
-    const applied = await w.engine.apply(plan.id, ME, NEVER);
-    expect(applied).toMatchObject({ ok: true, result: { outcome: 'acted', acted: 1 } });
+    const { w, plan, result } = await applied({ entries: 6 });
+    expect(result).toMatchObject({ ok: true, result: { outcome: 'acted', acted: 1 } });
     expect(await stateOf(w, plan)).toBe('approved');
     await follow(w, 30);
     expect(sentIds(w)).toHaveLength(6);
-    expect(
-      (await w.ledger.actionsOf(plan.policy)).map(
-        ({ proposal }) => (proposal as { campaign?: { step: number } }).campaign?.step,
-      ),
-    ).toEqual([1, 2, 2, 2, 3, 3]);
+    const steps = [1, 2, 2, 2, 3, 3].map((step) => ({ proposal: { campaign: { step } } }));
+    expect(await w.ledger.actionsOf(plan.policy)).toMatchObject(steps);
     expect(await stateOf(w, plan)).toBe('applied');
     expect(await w.ledger.campaigns()).toEqual([]);
     expect(w.engine.has(plan.policy)).toBe(false);
   });
 
   test('has the result of its first run, whatever was overruled', async () => {
-    const w = quiet({ entries: 3 });
-    const plan = await make(w, { overrule: { 'ramp.settle': '30s' } });
-    expect(await w.engine.apply(plan.id, ME, NEVER)).toMatchObject({ result: { outcome: 'acted', acted: 1 } });
+    const { w, result } = await applied({ entries: 3 }, { overrule: { 'ramp.settle': '30s' } });
+    expect(result).toMatchObject({ result: { outcome: 'acted', acted: 1 } });
     expect(w.soon).toEqual([]);
     await follow(w, 2);
     expect(sentIds(w)).toHaveLength(3);
   });
 
   test('continues after a restart, and for longer than a plan is shown', async () => {
-    const w = quiet({ entries: 6 });
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 6 });
     await w.clock.advance(3 * HOUR);
     w.restart();
     await w.engine.recover(NEVER);
@@ -213,9 +210,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('halts as a policy does, names plan and operator, and ends its conditions', async () => {
-    const w = quiet({ entries: 3 });
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 3 });
     w.dlq.failAgain(0);
     await follow(w, 10);
     expect(sentIds(w)).toHaveLength(1);
@@ -234,9 +229,7 @@ describe('an applied plan of resumes', () => {
   });
 
   test('is held by the kill switch and pauses, and continues afterwards', async () => {
-    const w = quiet({ entries: 3 });
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 3 });
     await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
     await follow(w, 20);
     expect(sentIds(w)).toHaveLength(1);
@@ -272,9 +265,7 @@ describe('an applied plan of resumes', () => {
     const records: AuditEntry[] = [];
     const audit = memoryAudit();
     const append = (entry: AuditEntry) => (records.push(entry), audit.append(entry));
-    const w = quiet({ ledger: memoryLedger('here', { ...audit, append }), entries: 1 });
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ ledger: memoryLedger('here', { ...audit, append }), entries: 1 });
     await w.engine.cancel(plan.id, { by: 'eve', reason: 'wrong' });
     const made = { policy: plan.policy, origin: 'manual', by: 'ann', reason: 'outage over' };
     const of = (type: string) => records.filter((record) => record.type === type);
@@ -365,9 +356,7 @@ describe('cancel', () => {
   });
 
   test('lifts the pause of the plan, and no other', async () => {
-    const w = quiet({ entries: 3 });
-    const plan = await make(w);
-    await w.engine.apply(plan.id, ME, NEVER);
+    const { w, plan } = await applied({ entries: 3 });
     await w.engine.pause({ policy: plan.policy, reason: 'odd', by: 'tom' });
     await w.engine.pause({ policy: 'resume-billing', reason: 'odd', by: 'tom' });
     await w.engine.cancel(plan.id, ME);
@@ -443,12 +432,11 @@ describe('deletes and prunes', () => {
     await w.engine.recover(NEVER);
     await follow(w, 30);
     expect(w.dlq.pruned).toEqual([1, 49]);
-    expect(
-      (await w.ledger.actionsOf(plan.policy)).map(({ proposal }) => 'filter' in proposal && proposal.filter),
-    ).toEqual([
-      { label: ['newsletter'], toDate: START - HOUR },
-      { label: ['newsletter'], toDate: START - HOUR },
-    ]);
+    const filter = { label: ['newsletter'], toDate: START - HOUR };
+    const actions = (await w.ledger.actionsOf(plan.policy)).map(
+      ({ proposal }) => 'filter' in proposal && proposal.filter,
+    );
+    expect(actions).toEqual([filter, filter]);
   });
 
   test('of old messages are applied once, also by two commands at the same time', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
-import { deadLetter, HOUR, MINUTE, NEVER, outcomes, type World, world, settleAfter } from './world.ts';
+import { deadLetter, HOUR, MINUTE, NEVER, outcomes, type World, world, settleAfter, pendingPlans } from './world.ts';
 
 const DAY = 24 * HOUR;
 
@@ -83,17 +83,6 @@ describe('a prune', () => {
     expect(w.dlq.pruned).toEqual([1, 100]);
   });
 
-  test.each([2 * DAY, -61_000])('deletes nothing while the local clock is %i ms off the service’s', async (skew) => {
-    const w = await proven(1_000);
-    w.facts = { clockSkewMs: () => skew };
-    await w.engine.run('prune', NEVER);
-    expect(w.dlq.pruned).toEqual([]);
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
-    w.facts = { clockSkewMs: () => 60_000 };
-    await w.engine.run('prune', NEVER);
-    expect(w.dlq.pruned).toEqual([1, 100, 99]);
-  });
-
   test('ends when the DLQ empties much faster than its pages say', async () => {
     const w = await proven(1_000);
     let counted = 1_000;
@@ -117,16 +106,15 @@ describe('a prune', () => {
   });
 });
 
+function deleting(over: object = {}): World {
+  const limits = { probation: { runs: 1 } };
+  const common = { name: 'delete-dead', account: 'production', mode: 'enforce', limits };
+  return world({ policies: [policyOf('message-dlq.delete', { ...common, ...over })], guards: GUARDS });
+}
+
 describe('a delete of messages', () => {
   test('uses the ids from failure callbacks, one a request, and forgets none with an unknown outcome', async () => {
-    const policy = policyOf('message-dlq.delete', {
-      name: 'delete-dead',
-      account: 'production',
-      mode: 'enforce',
-      where: 'has(entry.status) && entry.status == 404',
-      limits: { probation: { runs: 1 } },
-    });
-    const w = world({ policies: [policy], guards: GUARDS });
+    const w = deleting({ where: 'has(entry.status) && entry.status == 404' });
     for (const [dlqId, status, labels] of [
       ['m-1', 404, []],
       ['m-2', 503, []],
@@ -160,19 +148,8 @@ describe('a delete of messages', () => {
     expect(w.dlq.pruned).toHaveLength(3);
   });
 
-  test('deletes nothing while the local clock differs from the service’s', async () => {
-    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production', mode: 'approve' });
-    const w = world({ policies: [policy], guards: GUARDS });
-    await deadLetter(w, 'm-1');
-    w.facts = { clockSkewMs: () => DAY };
-    await w.engine.run('delete-dead', NEVER);
-    expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'clock' } });
-    expect(await w.ledger.storedPlans(['pending'], w.clock.now())).toEqual([]);
-  });
-
   test('selects the newest, however many old ones remain', async () => {
-    const policy = policyOf('message-dlq.delete', { name: 'delete-dead', account: 'production' });
-    const w = world({ policies: [policy], guards: GUARDS });
+    const w = deleting();
     for (let i = 0; i <= 10_000; i++) {
       await deadLetter(w, `m-${i}`, { learnedAt: w.clock.now() + i, status: i === 10_000 ? 404 : 503 });
     }
@@ -187,13 +164,7 @@ describe('a delete of messages', () => {
 });
 
 test('a delete of a message with a lost response is not sent again after an operator stops the engine', async () => {
-  const policy = policyOf('message-dlq.delete', {
-    name: 'delete-dead',
-    account: 'production',
-    mode: 'enforce',
-    limits: { probation: { runs: 1 } },
-  });
-  const w = world({ policies: [policy], guards: GUARDS });
+  const w = deleting();
   await deadLetter(w, 'm-1');
   await w.engine.run('delete-dead', NEVER);
   w.dlq.answers = ['lost'];
@@ -316,6 +287,12 @@ describe('a raise of the budget', () => {
     w.facts = { budget: () => ({ spend: { ...spend, at: w.clock.now(), ...over }, known }) };
   }
 
+  function raising(over?: object, knownUsd?: number): World {
+    const w = world({ policies: [raise()], guards: GUARDS });
+    near(w, over, knownUsd);
+    return w;
+  }
+
   async function readings(w: World, count: number, apart = 16 * MINUTE): Promise<void> {
     for (let i = 0; i < count; i++) {
       await w.engine.run('raise', NEVER);
@@ -323,9 +300,14 @@ describe('a raise of the budget', () => {
     }
   }
 
+  /** Sends a raise whose response is lost. */
+  async function lost(w: World): Promise<void> {
+    w.dlq.answers = ['lost'];
+    await readings(w, 2);
+  }
+
   test('needs two readings, a quarter of an hour apart', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w);
+    const w = raising();
     await readings(w, 1, 5 * MINUTE);
     await readings(w, 1, 11 * MINUTE);
     expect(w.dlq.budgets).toEqual([]);
@@ -352,15 +334,13 @@ describe('a raise of the budget', () => {
   });
 
   test('needs them five minutes apart when fewer than three hours are left', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w, { hoursLeft: 2 });
+    const w = raising({ hoursLeft: 2 });
     await readings(w, 2, 5 * MINUTE);
     expect(w.dlq.budgets).toEqual([120]);
   });
 
   test('restarts its readings when the condition ends, and when the month turns', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w);
+    const w = raising();
     await readings(w, 1);
     near(w, { hoursLeft: 100 });
     await readings(w, 1);
@@ -376,8 +356,7 @@ describe('a raise of the budget', () => {
   });
 
   test('stops at its ceiling, and reports it', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w, {}, 140);
+    const w = raising({}, 140);
     await readings(w, 2);
     expect(w.dlq.budgets).toEqual([150]);
     near(w, { monthUsd: 140 }, 150);
@@ -389,10 +368,8 @@ describe('a raise of the budget', () => {
   });
 
   test('with a lost response is set once more, to the same amount', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w);
-    w.dlq.answers = ['lost'];
-    await readings(w, 2);
+    const w = raising();
+    await lost(w);
     expect(await outcomes(w)).toEqual(['unknown']);
     await w.engine.settle(NEVER);
     expect(w.dlq.budgets).toEqual([120, 120]);
@@ -406,10 +383,8 @@ describe('a raise of the budget', () => {
     ['a policy that is gone', (w) => w.restart({ policies: [raise({ name: 'another' })] })],
     ['a lower ceiling', (w) => w.restart({ policies: [raise({ action: { ceilingUsd: 110 } })] })],
   ])('with a lost response is not set again in %s, and is abandoned after an hour', async (_what, hold) => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w);
-    w.dlq.answers = ['lost'];
-    await readings(w, 2);
+    const w = raising();
+    await lost(w);
     hold(w);
     await w.engine.settle(NEVER);
     await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
@@ -421,10 +396,8 @@ describe('a raise of the budget', () => {
   });
 
   test('with a lost response is not set over a later budget of the configuration', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w);
-    w.dlq.answers = ['lost'];
-    await readings(w, 2);
+    const w = raising();
+    await lost(w);
     const asserted = { knownUsd: 500, assertedOn: Date.UTC(2025, 10, 20), maxAge: 45 * DAY };
     w.facts = { budget: () => ({ spend: { fresh: false }, asserted }) };
     await w.engine.settle(NEVER);
@@ -433,12 +406,11 @@ describe('a raise of the budget', () => {
   });
 
   test('requires approval when the spend is unusual, and shows the remaining hours', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w, { last24hUsd: 20, hoursLeft: 6 });
+    const w = raising({ last24hUsd: 20, hoursLeft: 6 });
     await readings(w, 2);
     expect(w.dlq.budgets).toEqual([]);
     expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
-    const [pending] = await w.ledger.storedPlans(['pending'], w.clock.now());
+    const [pending] = await pendingPlans(w);
     expect(pending!.plan.needsApproval).toMatchObject({
       guard: 'surge',
       reason: expect.stringContaining('6.0 hours left') as string,
@@ -449,8 +421,7 @@ describe('a raise of the budget', () => {
   });
 
   test('does nothing, and is not a hold, while the condition is not met', async () => {
-    const w = world({ policies: [raise()], guards: GUARDS });
-    near(w, { hoursLeft: 100 });
+    const w = raising({ hoursLeft: 100 });
     await readings(w, 2);
     expect(w.runs()).toEqual(['nothing_to_do', 'nothing_to_do']);
     w.facts = { budget: () => ({ spend: { fresh: false } }) };

@@ -9,7 +9,7 @@ import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { planProgress } from '#operate/api/plan-progress.ts';
 import { STORED_STATES } from '#automate/ledger/plans.ts';
 import { isCommon, settleAndRun, stepsOf, takeStep } from './random-steps.ts';
-import { HOUR, MINUTE, NEVER, SETTLE, world, type World } from './world.ts';
+import { HOUR, MINUTE, NEVER, SETTLE, world, type World, storedPlan } from './world.ts';
 
 type State = StoredPlan['state'];
 
@@ -128,7 +128,7 @@ async function expectNoOrder(w: World, plans: readonly StoredPlan[], seed: reado
   const read = await w.ledger.storedPlans(shuffled(STORED_STATES), w.clock.now());
   expect(new Map(read.map((one) => [one.plan.id, one]))).toEqual(new Map(plans.map((one) => [one.plan.id, one])));
   for (const stored of shuffled(plans)) {
-    expect(await w.ledger.storedPlan(stored.plan.id, w.clock.now())).toEqual(stored);
+    expect(await storedPlan(w, stored.plan.id)).toEqual(stored);
     const { ledger, engine } = w;
     const other = {
       actionsOf: async (...of: Parameters<typeof ledger.actionsOf>) => shuffled(await ledger.actionsOf(...of)),

@@ -7,6 +7,7 @@ import { createEngine, type Engine } from '#automate/engine/engine.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
+import type { StoredPlan } from '#automate/ledger/plans.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -79,6 +80,7 @@ export interface WorldOptions {
   readonly policy?: Readonly<Record<string, unknown>>;
   readonly engine?: Readonly<Record<string, unknown>>;
   readonly ledger?: Ledger;
+  readonly facts?: World['facts'];
   /** Entries of the DLQ: their number, or what is different in each of them. */
   readonly entries?: number | readonly Partial<WorkflowDlqEntry>[];
   /** Default: all but the ramp. */
@@ -127,7 +129,7 @@ export function world(options: WorldOptions = {}): World {
     guards: options.guards ?? WITHOUT_RAMP,
     soon: [],
     soonFor: [],
-    facts: {},
+    facts: options.facts ?? {},
     restart(over = {}) {
       made.engine = createEngine({
         policies: options.policies ?? [policyOf(options.policy)],
@@ -185,6 +187,14 @@ export async function run(world: World, signal = NEVER, policy = 'resume-billing
 export async function settleAfter({ clock, engine }: World, ms: number): Promise<void> {
   await clock.advance(ms);
   await engine.settle(NEVER);
+}
+
+export async function pendingPlans({ ledger, clock }: World): Promise<readonly StoredPlan[]> {
+  return ledger.storedPlans(['pending'], clock.now());
+}
+
+export async function storedPlan({ ledger, clock }: World, id: string): Promise<StoredPlan | undefined> {
+  return ledger.storedPlan(id, clock.now());
 }
 
 /** Returns the ids that were sent, in order. */
