@@ -23,40 +23,41 @@ export function heldBack<T extends object>(
   method: keyof T,
   isMeant: (...given: never[]) => boolean = () => true,
 ): HeldBack<T> {
-  const waiting: HeldCall[] = [];
-  let isReleased = false;
-  async function wait(...given: unknown[]): Promise<unknown> {
-    const perform = () => (port[method] as Method)(...given);
-    if (isReleased || !(isMeant as Method)(...given)) return perform();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    waiting.push({ proceed: resolve, fail: reject });
-    await promise;
+  return held(port, method, isMeant as Method, async (perform, wait) => {
+    await wait();
     return perform();
-  }
-  return {
-    port: new Proxy(port, { get: (target, key) => (key === method ? wait : Reflect.get(target, key)) }),
-    waiting,
-    release() {
-      isReleased = true;
-      for (const call of waiting) call.proceed();
-    },
-  };
+  });
 }
 
 /** Port whose method performs at once, and whose results wait. */
 export function heldResults<T extends object>(port: T, method: keyof T, isMeant: () => boolean): HeldBack<T> {
+  return held(port, method, isMeant, async (perform, wait) => {
+    const result = await perform();
+    await wait();
+    return result;
+  });
+}
+
+function held<T extends object>(
+  port: T,
+  method: keyof T,
+  isMeant: Method,
+  call: (perform: () => unknown, wait: () => Promise<void>) => Promise<unknown>,
+): HeldBack<T> {
   const waiting: HeldCall[] = [];
   let isReleased = false;
-  async function wait(...given: unknown[]): Promise<unknown> {
-    const result = await (port[method] as Method)(...given);
-    if (isReleased || !isMeant()) return result;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    waiting.push({ proceed: resolve, fail: reject });
-    await promise;
-    return result;
-  }
+  const called = (...given: unknown[]) =>
+    call(
+      () => (port[method] as Method)(...given),
+      async () => {
+        if (isReleased || isMeant(...given) === false) return;
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        waiting.push({ proceed: resolve, fail: reject });
+        await promise;
+      },
+    );
   return {
-    port: new Proxy(port, { get: (target, key) => (key === method ? wait : Reflect.get(target, key)) }),
+    port: new Proxy(port, { get: (target, key) => (key === method ? called : Reflect.get(target, key)) }),
     waiting,
     release() {
       isReleased = true;

@@ -13,8 +13,8 @@ import { HOUR, MINUTE, NEVER, policyOf, run, sentIds, START, type World, type Wo
 interface Scenario {
   /** Description of the scenario. */
   readonly story: string;
+  /** By default, the world has one entry. */
   readonly options?: WorldOptions;
-  /** Default: one entry. */
   readonly prepare?: (w: World) => void;
   /** Final observation; with the guard in place it must be `held`. Default: nothing was sent. */
   readonly look?: (w: World) => Promise<unknown>;
@@ -36,9 +36,9 @@ const raised = async (w: World): Promise<unknown> => {
   return w.dlq.budgets;
 };
 
-const RAISES: WorldOptions = {
-  policies: [anyPolicy('budget.raise', { name: 'raise-budget', account: 'production', mode: 'enforce' })],
-};
+const raises = (over: object = {}): WorldOptions => ({
+  policies: [anyPolicy('budget.raise', { name: 'raise-budget', account: 'production', mode: 'enforce', ...over })],
+});
 
 /** A budget of 100 dollars that is spent in ten hours, with otherwise usual figures. */
 function near(w: World, over: { spend?: object; known?: object } = {}): void {
@@ -64,15 +64,17 @@ const deleted = async (w: World): Promise<unknown> => {
   return w.dlq.deleted;
 };
 
+const ACTING = { account: 'production', mode: 'enforce', limits: { probation: { runs: 1 } } };
+/** Entries of two groups, so that no ramp restricts them. */
+const TWO_GROUPS = ['a', 'b'].map((host) => ({ workflowUrl: `https://${host}.example.com/` }));
+
 /** A policy that deletes, restricted only by the guard under test. */
 function deletes(over: Readonly<Record<string, unknown>> = {}): Policy {
   return anyPolicy('workflow-dlq.delete', {
+    ...ACTING,
     name: 'delete-hopeless',
-    account: 'production',
-    mode: 'enforce',
     where: 'has(entry.status) && entry.status >= 400',
     action: { archive: { dir: '/nonexistent', require: false }, grace: '1h' },
-    limits: { probation: { runs: 1 } },
     ...over,
   });
 }
@@ -80,24 +82,17 @@ function deletes(over: Readonly<Record<string, unknown>> = {}): Policy {
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   kill_switch: {
     story: 'a run while paused',
-    prepare: (w) => {
-      w.dlq.add();
-      w.pause = 'file PAUSE';
-    },
+    prepare: (w) => void (w.pause = 'file PAUSE'),
   },
   lease: {
     story: 'a store that another process has taken over',
     prepare: (w) => {
-      w.dlq.add();
       w.restart({ ledger: { ...w.ledger, leaseLost: async () => 'another process has the store' }, guards: w.guards });
     },
   },
   clock: {
     story: 'a local clock that is two minutes ahead of the service',
-    prepare: (w) => {
-      w.dlq.add();
-      w.facts = { clockSkewMs: () => 2 * MINUTE };
-    },
+    options: { entries: 1, facts: { clockSkewMs: () => 2 * MINUTE } },
   },
   window: {
     story: 'a Thursday, where the policy is allowed to act on Mondays',
@@ -105,19 +100,14 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   precondition: {
     story: 'an alert that fires',
-    options: { policy: { preconditions: [{ name: 'no incident', expr: '!alertFiring("BillingDown")' }] } },
-    prepare: (w) => {
-      w.dlq.add();
-      w.facts = { preconditions: () => ({ alertFiring: () => true }) as unknown as PreconditionFacts };
+    options: {
+      policy: { preconditions: [{ name: 'no incident', expr: '!alertFiring("BillingDown")' }] },
+      facts: { preconditions: () => ({ alertFiring: () => true }) as unknown as PreconditionFacts },
     },
   },
   min_interval: {
     story: 'a second run within the least interval',
-    options: { policy: { limits: { minInterval: '1h', maxPerRun: 1 } } },
-    prepare: (w) => {
-      w.dlq.add({ workflowUrl: 'https://a.example.com/' });
-      w.dlq.add({ workflowUrl: 'https://b.example.com/' });
-    },
+    options: { policy: { limits: { minInterval: '1h', maxPerRun: 1 } }, entries: TWO_GROUPS },
     look: async (w) => {
       await run(w);
       return sent(w);
@@ -126,16 +116,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   cool_down: {
     story: 'a prune ten minutes after one whose answer was lost',
-    options: {
-      policies: [
-        anyPolicy('message-dlq.prune', {
-          name: 'prune',
-          account: 'production',
-          mode: 'enforce',
-          limits: { probation: { runs: 1 } },
-        }),
-      ],
-    },
+    options: { policies: [anyPolicy('message-dlq.prune', { ...ACTING, name: 'prune' })] },
     prepare: (w) => {
       w.dlq.messages = 500;
       w.dlq.answers = ['lost'];
@@ -152,45 +133,40 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   incomplete_read: {
     story: 'a page that fails',
-    prepare: (w) => {
-      for (let i = 0; i < 5; i++) w.dlq.add();
-      w.dlq.failOnPage = 1;
-    },
+    options: { entries: 5 },
+    prepare: (w) => void (w.dlq.failOnPage = 1),
   },
   filter_mismatch: {
     story: 'a service that ignores the label filter',
-    prepare: (w) => {
-      w.dlq.add({ labels: ['payroll'] });
-      w.dlq.ignoreFilters = true;
-    },
+    options: { entries: [{ labels: ['payroll'] }] },
+    prepare: (w) => void (w.dlq.ignoreFilters = true),
   },
   implausible_data: {
     story: 'times in seconds',
-    prepare: (w) => void w.dlq.add({ createdAt: START / 1_000 }),
+    options: { entries: [{ createdAt: START / 1_000 }] },
   },
   where: {
     story: 'an expression that fails on half of the entries',
-    options: { policy: { where: 'timestamp(entry.workflowUrl) < entry.failedAt' } },
-    prepare: (w) => {
-      w.dlq.add();
-      w.dlq.add({ workflowUrl: '2025-01-01T00:00:00Z' });
+    options: {
+      policy: { where: 'timestamp(entry.workflowUrl) < entry.failedAt' },
+      entries: [{}, { workflowUrl: '2025-01-01T00:00:00Z' }],
     },
   },
   protected: {
     story: 'an entry under legal hold',
-    prepare: (w) => void w.dlq.add({ labels: ['billing', 'legal-hold'] }),
+    options: { entries: [{ labels: ['billing', 'legal-hold'] }] },
   },
   failure_function: {
     story: 'an entry whose compensation runs',
-    prepare: (w) => void w.dlq.add({ failureFunctionState: 'CALLBACK_INPROGRESS' }),
+    options: { entries: [{ failureFunctionState: 'CALLBACK_INPROGRESS' }] },
   },
   other_instance: {
     story: 'an entry that another instance repairs',
-    prepare: (w) => void w.dlq.add({ labels: ['billing', 'opsd:elsewhere:abc:1'], createdAt: START - HOUR }),
+    options: { entries: [{ labels: ['billing', 'opsd:elsewhere:abc:1'], createdAt: START - HOUR }] },
   },
   attempts: {
     story: 'an entry that was resumed three times',
-    prepare: (w) => void w.dlq.add({ labels: ['billing', 'opsd:here:abc:3'] }),
+    options: { entries: [{ labels: ['billing', 'opsd:here:abc:3'] }] },
   },
   claim: {
     story: 'an entry that a policy repairs, and another would delete',
@@ -199,24 +175,20 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   grace: {
     story: 'an entry that is matched for the first time',
-    options: { policies: [deletes({ action: { archive: { dir: '/nonexistent', require: false }, grace: '72h' } })] },
-    prepare: (w) => void w.dlq.add({ responseStatus: 404 }),
+    options: {
+      policies: [deletes({ action: { archive: { dir: '/nonexistent', require: false }, grace: '72h' } })],
+      entries: [{ responseStatus: 404 }],
+    },
     look: deleted,
   },
   quota: {
     story: 'an account that was refused with 429 a minute ago',
-    prepare: (w) => {
-      w.dlq.add();
-      w.facts = { refusedAt: () => START - 60_000 };
-    },
+    options: { entries: 1, facts: { refusedAt: () => START - 60_000 } },
   },
   tripwire: {
     story: 'a delete that means more than a quarter of all entries',
-    options: { policies: [deletes()] },
-    prepare: (w) => {
-      for (let i = 0; i < 30; i++) w.dlq.add({ responseStatus: 404 });
-      w.observe();
-    },
+    options: { policies: [deletes()], entries: Array.from({ length: 30 }, () => ({ responseStatus: 404 })) },
+    prepare: (w) => w.observe(),
     look: async (w) => {
       await deleted(w);
       return w.dlq.deleted.length;
@@ -225,36 +197,29 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   destination: {
     story: 'a destination that still fails',
-    prepare: (w) => {
-      w.dlq.add();
-      w.facts = { deliveries: () => ({ delivered: 10, all: 40 }) };
-    },
+    options: { entries: 1, facts: { deliveries: () => ({ delivered: 10, all: 40 }) } },
   },
   arrivals: {
     story: 'failures that still pour in',
     prepare: (w) => {
-      w.dlq.add();
       for (let i = 0; i < 40; i++) w.dlq.add({ labels: ['other'], createdAt: START - 60_000 });
       w.observe();
     },
   },
   ramp: {
     story: 'a second entry of a group whose first is not verified yet',
-    prepare: (w) => {
-      w.dlq.add();
-      w.dlq.add();
-    },
+    options: { entries: 2 },
     held: ['dlq-001'],
   },
   known_budget: {
     story: 'a spend that proves the known budget wrong',
-    options: RAISES,
+    options: raises(),
     prepare: (w) => near(w, { spend: { monthUsd: 111 } }),
     look: raised,
   },
   confirmation: {
     story: 'a first reading',
-    options: RAISES,
+    options: raises(),
     prepare: near,
     look: async (w) => {
       await w.engine.run('raise-budget', NEVER);
@@ -263,16 +228,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   raise_limits: {
     story: 'a second raise where one a month is allowed',
-    options: {
-      policies: [
-        anyPolicy('budget.raise', {
-          name: 'raise-budget',
-          account: 'production',
-          mode: 'enforce',
-          limits: { maxPerMonth: 1, minInterval: '1h' },
-        }),
-      ],
-    },
+    options: raises({ limits: { maxPerMonth: 1, minInterval: '1h' } }),
     prepare: near,
     look: async (w) => {
       await raised(w);
@@ -283,17 +239,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   surge: {
     story: 'a day that costs five times the usual',
-    options: RAISES,
+    options: raises(),
     prepare: (w) => near(w, { spend: { last24hUsd: 20 } }),
     look: raised,
   },
   caps: {
     story: 'more entries than a run is allowed to act on',
-    options: { policy: { limits: { maxPerRun: 1 } } },
-    prepare: (w) => {
-      w.dlq.add({ workflowUrl: 'https://a.example.com/' });
-      w.dlq.add({ workflowUrl: 'https://b.example.com/' });
-    },
+    options: { policy: { limits: { maxPerRun: 1 } }, entries: TWO_GROUPS },
     held: ['dlq-001'],
   },
   mode: {
@@ -302,8 +254,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   probation: {
     story: 'the first run of a policy that deletes',
-    options: { policies: [deletes({ limits: { probation: { runs: 3 } } })] },
-    prepare: (w) => void w.dlq.add({ responseStatus: 404 }),
+    options: { policies: [deletes({ limits: { probation: { runs: 3 } } })], entries: [{ responseStatus: 404 }] },
     look: deleted,
   },
   approval: {
@@ -312,17 +263,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   },
   exceeded_request: {
     story: 'a service that resumes two runs for one id',
-    prepare: (w) => {
-      w.dlq.add({ workflowUrl: 'https://a.example.com/' });
-      w.dlq.add({ workflowUrl: 'https://b.example.com/' });
-      w.dlq.answers = ['two_runs'];
-    },
+    options: { entries: TWO_GROUPS },
+    prepare: (w) => void (w.dlq.answers = ['two_runs']),
     held: ['dlq-001'],
   },
   outcome_mismatch: {
     story: 'a run that loses count',
     prepare: (w) => {
-      w.dlq.add();
       w.restart({ ledger: losingCount(w.ledger), guards: w.guards });
     },
     look: async (w) => {
@@ -349,8 +296,8 @@ function losingCount(ledger: Ledger): Ledger {
 
 async function play(scenario: Scenario, without?: string): Promise<unknown> {
   const guards = GUARDS.filter((guard) => guard.name !== without);
-  const w = world({ ...scenario.options, guards });
-  (scenario.prepare ?? ((w) => w.dlq.add()))(w);
+  const w = world({ entries: 1, ...scenario.options, guards });
+  scenario.prepare?.(w);
   return (scenario.look ?? sent)(w);
 }
 
