@@ -248,6 +248,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'emulator/http',
     'operate/contract',
     'operate/show',
+    'operate/situation',
     'automate/ledger',
     'automate/policytest',
     'observe/catalog',

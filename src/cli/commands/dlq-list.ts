@@ -2,6 +2,7 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import { textOption, UsageError, type Command, type OptionValues } from '../command.ts';
 import type { DeadLetterList, DeadLetterView } from '#operate/contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
+import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import {
   ACCOUNT_OPTION,
@@ -14,7 +15,6 @@ import {
 } from '../list-options.ts';
 import { expiryText } from './incidents.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
-import { ago } from './state-lines.ts';
 
 export const dlqListCommand: Command = {
   name: 'dlq list',
@@ -51,7 +51,7 @@ export const dlqListCommand: Command = {
       collectors: ['workflowDlq'],
       columns: [
         { title: 'ID', text: ({ id }) => id, isWhole: true },
-        { title: 'FAILED', text: ({ failedAt }, at) => ago(failedAt, at), isWhole: true },
+        { title: 'FAILED', text: ({ failedAt }, at) => ageText(failedAt, at), isWhole: true },
         { title: 'EXPIRES', text: ({ expiresAt }, at) => expiryText(expiresAt, at), isWhole: true },
         { title: 'DESTINATION', text: ({ workflowUrl, url, topicName }) => workflowUrl ?? url ?? topicName ?? '–' },
         { title: 'REASON', text: ({ reason }) => reason },

@@ -1,10 +1,12 @@
 import type { Config } from '#config/config.ts';
+import { counted } from '#foundation/domain/counted.ts';
+import { type Cell, faint, state } from '#operate/show/cell.ts';
+import { lineText } from '#operate/show/text.ts';
 import { EXIT, textOption, type Call, type CliIo } from '../command.ts';
 import { daemonCommand } from '../daemon-command.ts';
-import { painter, textStyle, type TextStyle } from '../output.ts';
+import { textStyle, type TextStyle } from '../output.ts';
 import type { Check } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
-import { wrapped } from './state-lines.ts';
 
 export const doctorCommand = daemonCommand({
   name: 'doctor',
@@ -55,28 +57,21 @@ async function checkStorage(config: Config, running: Running | undefined, io: Cl
   return checkDatabase(postgres, running !== undefined, io);
 }
 
-const MARKS = {
-  ok: { mark: '✓', style: 'green' },
-  finding: { mark: '✗', style: 'red' },
-  skipped: { mark: '–', style: 'dim' },
-} as const;
+const MARKS: Readonly<Record<Check['state'], Cell>> = {
+  ok: state('ok', '✓ '),
+  finding: state('trouble', '✗ '),
+  skipped: faint('– '),
+};
 
-function checksText(checks: readonly Check[], { color, width }: TextStyle): string {
-  const paint = painter(color);
+function checksText(checks: readonly Check[], style: TextStyle): string {
   const names = Math.max(...checks.map(({ check }) => check.length));
   const indent = names + 4;
-  const lines = checks.flatMap(({ check, subject, state, result, fix }) => {
-    const { mark, style } = MARKS[state];
+  const lines = checks.flatMap(({ check, subject, state: now, result, fix }): Cell[] => {
     const about = subject === undefined ? '' : `${subject}: `;
-    const head = [{ text: `${mark} `, style }, { text: `${check.padEnd(names)}  ` }, { text: `${about}${result}` }];
-    const line = wrapped(head, width, paint, indent);
-    if (fix === undefined) return [line];
-    return [
-      line,
-      wrapped([{ text: ' '.repeat(indent) }, { text: `Fix: ${fix}`, style: 'yellow' }], width, paint, indent),
-    ];
+    const line = [MARKS[now], `${check.padEnd(names)}  ${about}${result}`];
+    return fix === undefined ? [line] : [line, [' '.repeat(indent), state('attention', `Fix: ${fix}`)]];
   });
-  const findings = checks.filter(({ state }) => state === 'finding').length;
-  const end = findings === 0 ? 'No findings.' : `${findings} ${findings === 1 ? 'finding' : 'findings'}.`;
-  return `${lines.join('')}\n${end}\n`;
+  const findings = checks.filter((check) => check.state === 'finding').length;
+  const end = findings === 0 ? 'No findings.' : `${counted(findings, 'finding')}.`;
+  return `${lines.map((line) => lineText(line, style, indent)).join('')}\n${end}\n`;
 }

@@ -1,9 +1,9 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import type { FlowControlKeyView, FlowControlView } from '#operate/contract/readings.ts';
+import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
 import { textOption, type Command } from '../command.ts';
-import { ago } from './state-lines.ts';
 
 export const flowControlListCommand: Command = {
   name: 'flow-control list',
@@ -28,7 +28,7 @@ export const flowControlListCommand: Command = {
         { title: 'RATE', text: rateText, align: 'right' },
         { title: 'USED', text: ({ saturation }) => percent(saturation), align: 'right' },
         { title: 'ACCOUNT', text: ({ account }) => account },
-        { title: 'READ', text: ({ at }, now) => ago(at, now), isWide: true },
+        { title: 'READ', text: ({ at }, now) => ageText(at, now), isWide: true },
         { title: 'PINNED', text: pinnedText, isWide: true },
         { title: 'DISCOVERED', text: ({ isDiscovered }) => (isDiscovered === true ? 'yes' : 'no'), isWide: true },
       ],

@@ -2,10 +2,10 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
 import { textOption, type Command, type OptionSpec } from '../command.ts';
+import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
-import { ago } from './state-lines.ts';
 
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
@@ -48,10 +48,10 @@ function command(name: string, examples: Command['examples']): Command {
           { title: 'EVER', text: ({ members }) => boundedCount(members, 'ever'), align: 'right', isWide: true },
           {
             title: 'SINCE',
-            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown ? '' : '≥'}${ago(firstAt, at)}`,
+            text: ({ firstAt, isSinceKnown }, at) => `${isSinceKnown ? '' : '≥'}${ageText(firstAt, at)}`,
             isWhole: true,
           },
-          { title: 'LAST', text: ({ lastAt }, at) => ago(lastAt, at), isWhole: true },
+          { title: 'LAST', text: ({ lastAt }, at) => ageText(lastAt, at), isWhole: true },
           { title: 'EXPIRES', text: ({ firstExpiresAt }, at) => expiryText(firstExpiresAt, at), isWhole: true },
           { title: 'PLACE', text: ({ place }) => place },
           { title: 'REASON', text: ({ reason }) => reason },

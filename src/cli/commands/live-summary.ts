@@ -1,17 +1,10 @@
 /** Terminal output of `opsd demo`: the addresses, and the current state in a few lines. Pure. */
 import { formatCount } from '#foundation/domain/counted.ts';
+import { type Cell, faint, state, strong } from '#operate/show/cell.ts';
+import { cutLine, label } from '#operate/show/text.ts';
+import { ageText } from '#operate/show/text-times.ts';
 import { painter } from '../output.ts';
-import {
-  actionLine,
-  ago,
-  campaignLines,
-  fit,
-  policyLine,
-  sourcesLine,
-  verdictLine,
-  type Segment,
-  type StateData,
-} from './state-lines.ts';
+import { actionLines, campaignLines, marked, policyLines, sourcesLine, upText, type StateData } from './state-lines.ts';
 
 export interface BannerData {
   readonly version: string;
@@ -54,35 +47,34 @@ export function renderBanner(data: BannerData, color: boolean): string {
  * @param width columns of the terminal
  */
 export function renderSummary(data: SummaryData, width: number, color: boolean): string {
-  const paint = painter(color);
-  const lines: Segment[][] = [
-    verdictLine(data),
+  const lines: Cell[] = [
+    [marked(data.verdict.level, data.verdict.sentence), faint(`  ${upText(data)}`)],
     figuresLine(data),
     sourcesLine(data),
     ...conditionLines(data),
-    ...data.policies.slice(0, MAX_POLICIES).map((policy) => policyLine(policy, data)),
+    ...policyLines(data, MAX_POLICIES),
     ...campaignLines(data, MAX_CAMPAIGNS),
-    ...data.actions.slice(0, MAX_ACTIONS).map((action) => actionLine(action, data.at)),
+    ...actionLines(data, MAX_ACTIONS),
   ];
   return lines
-    .filter((segments) => segments.length > 0)
-    .map((segments) => `${fit(segments, width, paint)}\n`)
+    .filter((line) => line !== false)
+    .map((line) => `${cutLine(line, width, color)}\n`)
     .join('');
 }
 
-function figuresLine(data: SummaryData): Segment[] {
-  return data.figures.flatMap(({ label, value }, index) => [
-    { text: `${index === 0 ? '  ' : '   '}${formatCount(value)}`, style: 'bold' as const },
-    { text: ` ${label}` },
-  ]);
+function figuresLine({ figures }: SummaryData): Cell {
+  const parts = figures.map(({ label: name, value }): Cell => ['   ', strong(formatCount(value)), ` ${name}`]);
+  return parts.length > 0 && ['  ', ...parts.flat().slice(1)];
 }
 
-function conditionLines({ conditions, at }: SummaryData): Segment[][] {
-  const lines = conditions.slice(0, MAX_CONDITIONS).map(({ summary, since }): Segment[] => [
-    { text: '  active    ', style: 'dim' },
-    { text: summary, style: 'yellow' },
-    { text: `  ${ago(since, at)}`, style: 'dim' },
-  ]);
+function conditionLines({ conditions, at }: SummaryData): Cell[] {
+  const lines = conditions
+    .slice(0, MAX_CONDITIONS)
+    .map(({ summary, since }): Cell => [
+      label('active'),
+      state('attention', summary),
+      faint(`  ${ageText(since, at)}`),
+    ]);
   const more = conditions.length - lines.length;
-  return more > 0 ? [...lines, [{ text: `            and ${more} more`, style: 'dim' }]] : lines;
+  return more > 0 ? [...lines, faint(label(), `and ${more} more`)] : lines;
 }

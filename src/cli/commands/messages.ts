@@ -8,7 +8,8 @@ import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, filtersOf, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
 import { textStyle } from '../output.ts';
 import { WATCH_OPTION } from '../watch.ts';
-import { durationText, sheetText } from '#operate/show/text.ts';
+import { sheetText } from '#operate/show/text.ts';
+import { durationText } from '#operate/show/text-times.ts';
 
 const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
 

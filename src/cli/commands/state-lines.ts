@@ -1,10 +1,11 @@
-/** Lines about the daemon's state for a terminal, in pieces that are truncated or wrapped, and then painted. Pure. */
+/** Lines about the daemon's state for a terminal. Pure. */
 import { runNumbersText } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { ActionView, PolicyView } from '#operate/contract/policies.ts';
-import type { SourceView, StatusFacts } from '#operate/contract/status.ts';
-import { printable, type Style } from '../output.ts';
-import { textWidth } from '#operate/show/text-table.ts';
+import type { SourceView, StatusFacts, VerdictLevel } from '#operate/contract/status.ts';
+import { type Cell, faint, state, strong, type Tone } from '#operate/show/cell.ts';
+import { label } from '#operate/show/text.ts';
+import { ageText } from '#operate/show/text-times.ts';
 
 /** `/api/v1/status`, with the lists of policies and actions. */
 export interface StateData extends Pick<StatusFacts, 'at' | 'startedAt' | 'verdict' | 'conditions'> {
@@ -17,139 +18,66 @@ export interface StateData extends Pick<StatusFacts, 'at' | 'startedAt' | 'verdi
   readonly actions: readonly ActionView[];
 }
 
-type Paint = (style: Style, text: string) => string;
+const LEVELS: Readonly<Record<VerdictLevel, { readonly mark: string; readonly tone: Tone }>> = {
+  trouble: { mark: '■', tone: 'trouble' },
+  attention: { mark: '▲', tone: 'attention' },
+  starting: { mark: '○', tone: 'off' },
+  info: { mark: '●', tone: 'off' },
+  ok: { mark: '●', tone: 'ok' },
+};
 
-/** Piece of a line: truncated by its plain length, then painted. */
-export interface Segment {
-  readonly text: string;
-  readonly style?: Style;
-  /** Never wrapped, because it is copied. */
-  readonly isWhole?: true;
+/** Text with the mark and the color of its level. */
+export function marked(level: VerdictLevel, text: string): Cell {
+  const { mark, tone } = LEVELS[level];
+  return state(tone, `${mark} ${text}`);
 }
 
-export const LEVELS = {
-  trouble: { mark: '■', style: 'red' },
-  attention: { mark: '▲', style: 'yellow' },
-  starting: { mark: '○', style: 'cyan' },
-  info: { mark: '●', style: 'cyan' },
-  ok: { mark: '●', style: 'green' },
-} as const;
-
-export function verdictLine(data: StateData): Segment[] {
-  const { mark, style } = LEVELS[data.verdict.level];
-  const up = formatDuration(Math.max(0, data.at - data.startedAt));
-  return [
-    { text: `${mark} ${data.verdict.sentence}`, style },
-    { text: `  up ${up}`, style: 'dim' },
-  ];
+export function upText({ at, startedAt }: StateData): string {
+  return `up ${formatDuration(Math.max(0, at - startedAt))}`;
 }
 
-export function sourcesLine(data: StateData): Segment[] {
-  const states = Map.groupBy(data.sources, (source) => source.state);
-  const counts = [...states].map(([state, sources]) => `${sources.length} ${state}`);
-  return counts.length === 0 ? [] : [{ text: '  sources   ', style: 'dim' }, { text: counts.join(', ') }];
+export function sourcesLine({ sources }: StateData): Cell {
+  const states = Map.groupBy(sources, (source) => source.state);
+  const counts = [...states].map(([now, all]) => `${all.length} ${now}`);
+  return counts.length > 0 && [label('sources'), counts.join(', ')];
 }
 
 /** Lines of campaigns, halted ones first. */
-export function campaignLines({ policies, at }: StateData, most: number): Segment[][] {
+export function campaignLines({ policies, at }: StateData, most = Infinity): Cell[] {
   const campaigns = policies
     .flatMap((policy) => policy.campaigns.map((campaign) => ({ ...campaign, policy: policy.name })))
     .toSorted((a, b) => Number(isStopped(b.state)) - Number(isStopped(a.state)));
-  const lines = campaigns.slice(0, most).map((campaign): Segment[] => {
-    const { policy, group, state, step, verified, judged, until } = campaign;
+  const lines = campaigns.slice(0, most).map((campaign): Cell => {
+    const { policy, group, state: now, step, verified, judged, until } = campaign;
     const wait = until === undefined || until <= at ? '' : ` for ${formatDuration(until - at)}`;
     const known = judged === 0 ? 'no results yet' : `${verified} of ${judged} verified`;
-    return [
-      { text: '  campaign  ', style: 'dim' },
-      { text: `${policy} `, style: 'bold' },
-      { text: `step ${step} ` },
-      { text: `${state}${wait}`, style: isStopped(state) ? 'red' : 'green' },
-      { text: `, ${known}  ` },
-      { text: group, style: 'dim' },
-    ];
+    const stands = state(isStopped(now) ? 'trouble' : 'ok', `${now}${wait}`);
+    return [label('campaign'), strong(policy), ` step ${step} `, stands, `, ${known}  `, faint(group)];
   });
   const more = campaigns.length - lines.length;
-  return more > 0 ? [...lines, [{ text: `            and ${more} more groups`, style: 'dim' }]] : lines;
+  return more > 0 ? [...lines, faint(label(), `and ${more} more groups`)] : lines;
 }
 
-function isStopped(state: string): boolean {
-  return state === 'halted' || state === 'audit';
+function isStopped(now: string): boolean {
+  return now === 'halted' || now === 'audit';
 }
 
-export function policyLine(policy: StateData['policies'][number], data: StateData): Segment[] {
-  const { lastRun, nextRunAt, held, pending } = policy;
-  const hold = held === undefined ? '' : ` by ${held.guard} for ${formatDuration(Math.max(0, data.at - held.since))},`;
-  const last =
-    lastRun === undefined
-      ? 'has not run'
-      : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ago(lastRun.at, data.at)} (${runNumbersText(lastRun)})`;
-  const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - data.at))}`;
-  return [
-    { text: '  policy    ', style: 'dim' },
-    { text: `${policy.name} `, style: 'bold' },
-    { text: `[${policy.effectiveMode}] ${last}${next}` },
-    ...(pending === undefined ? [] : [{ text: `, ${pending.count} pending`, style: 'yellow' as const }]),
-  ];
+export function policyLines({ policies, at }: StateData, most = Infinity): Cell[] {
+  return policies.slice(0, most).map(({ name, effectiveMode, lastRun, nextRunAt, held, pending }) => {
+    const hold = held === undefined ? '' : ` by ${held.guard} for ${formatDuration(Math.max(0, at - held.since))},`;
+    const last =
+      lastRun === undefined
+        ? 'has not run'
+        : `${lastRun.outcome.replaceAll('_', ' ')}${lastRun.outcome === 'held' ? hold : ''} ${ageText(lastRun.at, at)} (${runNumbersText(lastRun)})`;
+    const next = nextRunAt === undefined ? '' : `, next in ${formatDuration(Math.max(0, nextRunAt - at))}`;
+    const waits = pending && state('attention', `, ${pending.count} pending`);
+    return [label('policy'), strong(name), ` [${effectiveMode}] ${last}${next}`, waits];
+  });
 }
 
-export function actionLine(action: StateData['actions'][number], now: number): Segment[] {
-  return [
-    { text: '  action    ', style: 'dim' },
-    { text: `${action.action} ${action.target}: ${action.outcome.replaceAll('_', ' ')}, ${ago(action.at, now)}` },
-    { text: ` by ${action.policy}`, style: 'dim' },
-  ];
-}
-
-export function ago(at: number, now: number): string {
-  return now - at < 1_000 ? 'now' : `${formatDuration(now - at)} ago`;
-}
-
-export function fit(segments: readonly Segment[], width: number, paint: Paint): string {
-  let room = Math.max(1, width);
-  let line = '';
-  for (const { text, style } of segments) {
-    const plain = printable(text);
-    const shown = plain.length <= room ? plain : `${plain.slice(0, room - 1)}…`;
-    line += style === undefined ? shown : paint(style, shown);
-    room -= shown.length;
-    if (shown !== plain || room === 0) break;
-  }
-  return line;
-}
-
-/** Columns before the texts of labelled lines. */
-const INDENT = 12;
-
-/**
- * Lines without truncation: the text continues below itself.
- *
- * @param width columns of the terminal; absent without wrapping
- */
-export function wrapped(
-  segments: readonly Segment[],
-  width: number | undefined,
-  paint: Paint,
-  indent = INDENT,
-): string {
-  let used = 0;
-  let lines = '';
-  for (const { text, style, isWhole } of segments) {
-    let piece = '';
-    const end = (): void => {
-      lines += style === undefined ? piece : paint(style, piece);
-      piece = '';
-    };
-    for (const word of isWhole === true ? [printable(text)] : printable(text).split(/(?<= )(?=[^ ])/)) {
-      if (width !== undefined && used > indent && used + textWidth(word.trimEnd()) > width) {
-        piece = piece.trimEnd();
-        end();
-        lines += `\n${' '.repeat(indent)}`;
-        used = indent;
-      }
-      piece += word;
-      used += textWidth(word);
-    }
-    end();
-  }
-  return `${lines.trimEnd()}\n`;
+export function actionLines({ actions, at: now }: StateData, most = Infinity): Cell[] {
+  return actions.slice(0, most).map(({ at, policy, action, target, outcome }) => {
+    const done = `${action} ${target}: ${outcome.replaceAll('_', ' ')}, ${ageText(at, now)}`;
+    return [label('action'), done, faint(` by ${policy}`)];
+  });
 }

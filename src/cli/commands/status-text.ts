@@ -3,21 +3,16 @@ import { counted } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import { coverText } from '#foundation/domain/plan.ts';
 import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
+import { formatTime } from '#foundation/domain/time-text.ts';
 import type { IncidentView } from '#operate/contract/incidents.ts';
 import type { StoredPlanView } from '#operate/contract/plans.ts';
-import type { Problem, StatusFacts } from '#operate/contract/status.ts';
-import { painter, type TextStyle } from '../output.ts';
-import {
-  actionLine,
-  ago,
-  campaignLines,
-  LEVELS,
-  policyLine,
-  sourcesLine,
-  wrapped,
-  type Segment,
-  type StateData,
-} from './state-lines.ts';
+import type { StatusFacts } from '#operate/contract/status.ts';
+import { type Cell, code, faint, state, strong } from '#operate/show/cell.ts';
+import { label, lineText } from '#operate/show/text.ts';
+import { ageText } from '#operate/show/text-times.ts';
+import { commandOfAction, pausedPolicy } from '#operate/situation/next-step.ts';
+import type { TextStyle } from '../output.ts';
+import { actionLines, campaignLines, marked, policyLines, sourcesLine, upText, type StateData } from './state-lines.ts';
 
 /** `/api/v1/status`, with the lists of sources, policies, plans and actions. */
 export interface ScreenData extends StateData, Pick<StatusFacts, 'version' | 'replica' | 'accounts' | 'pauses'> {
@@ -29,46 +24,37 @@ export interface ScreenData extends StateData, Pick<StatusFacts, 'version' | 're
 
 /** Sections are separated by an empty line, and an empty section is left out. */
 export function statusText(data: ScreenData, style: TextStyle & { readonly command: OwnCommand }): string {
-  const paint = painter(style.color);
-  const { level, problems } = data.verdict;
-  const sections: Segment[][][] = [
+  const { command } = style;
+  const { level, sentence, problems } = data.verdict;
+  const sections: Cell[][] = [
     // The sentence is the first problem, unless the daemon is starting.
     problems
       .slice(level === 'starting' ? 0 : 1)
       .filter((problem) => !isListed(problem, data))
-      .map(problemLine),
-    incidentLines(data, style.command),
-    data.plans.flatMap((plan) => planLines(plan, data, style.command)),
-    data.pauses.flatMap((pause) => pauseLines(pause, data, style.command)),
-    [
-      ...data.policies.map((policy) => policyLine(policy, data)),
-      ...campaignLines(data, Infinity),
-      ...data.actions.map((action) => actionLine(action, data.at)),
-    ],
+      .map((problem) => [label('problem'), marked(problem.level, problem.text)]),
+    incidentLines(data, command),
+    data.plans.flatMap((plan) => planLines(plan, data, command)),
+    data.pauses.flatMap((pause) => pauseLines(pause, data, command)),
+    [...policyLines(data), ...campaignLines(data), ...actionLines(data)],
     [
       sourcesLine(data),
-      ...data.sources.filter(({ state }) => state === 'failing' || state === 'stale').map(sourceLine),
+      ...data.sources
+        .filter((source) => source.state === 'failing' || source.state === 'stale')
+        .map((source) => [label(), state('attention', `${source.account} ${source.collector} ${source.state}`)]),
     ],
   ];
-  const { mark, style: color } = LEVELS[level];
-  const up = formatDuration(Math.max(0, data.at - data.startedAt));
-  const time = new Date(data.at).toISOString().slice(0, 19).replace('T', ' ');
   const head = [
-    wrapped([{ text: `${mark} ${data.verdict.sentence}`, style: color }], style.width, paint, 2),
-    wrapped(
-      [{ text: `  opsd ${data.version}, up ${up}, at ${time}Z${ofReplica(data)}`, style: 'dim' }],
-      style.width,
-      paint,
-      2,
-    ),
+    marked(level, sentence),
+    faint(`  opsd ${data.version}, ${upText(data)}, at ${formatTime(data.at)}${ofReplica(data)}`),
   ];
   const texts = sections.map((lines) =>
     lines
-      .filter((line) => line.length > 0)
-      .map((line) => wrapped(line, style.width, paint))
+      .filter((line) => line !== false)
+      .map((line) => lineText(line, style))
       .join(''),
   );
-  return [head.join(''), ...texts.filter((text) => text !== '')].join('\n');
+  const first = head.map((line) => lineText(line, style, 2)).join('');
+  return [first, ...texts.filter((text) => text !== '')].join('\n');
 }
 
 /** `, replica opsd-0 with 2 of 5 accounts`. */
@@ -76,14 +62,6 @@ function ofReplica({ replica, accounts }: ScreenData): string {
   if (replica === undefined) return '';
   const own = accounts.filter(({ lease }) => lease?.isOwn === true).length;
   return `, replica ${replica} with ${own} of ${counted(accounts.length, 'account')}`;
-}
-
-function problemLine({ level, text }: Problem): Segment[] {
-  const { mark, style } = LEVELS[level];
-  return [
-    { text: '  problem   ', style: 'dim' },
-    { text: `${mark} ${text}`, style },
-  ];
 }
 
 /** Returns true for the report of an incident, a plan or a pause that has a line of its own. */
@@ -95,67 +73,39 @@ function isListed({ text }: { readonly text: string }, { incidents, plans, pause
   );
 }
 
-function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Segment[][] {
+function incidentLines({ incidents, moreIncidents, at }: ScreenData, command: OwnCommand): Cell[] {
   const [first] = incidents;
   if (first === undefined) return [];
-  const lines = incidents.map(({ id, account, state, title, firstAt, isSinceKnown, firstExpiresAt }): Segment[] => {
+  const lines = incidents.map(({ id, account, state: now, title, firstAt, isSinceKnown, firstExpiresAt }): Cell => {
     const expires =
       firstExpiresAt === undefined ? '' : `, first expiry in ${formatDuration(Math.max(0, firstExpiresAt - at))}`;
-    return [
-      { text: '  incident  ', style: 'dim' },
-      { text: `${id} `, style: 'bold' },
-      { text: title, style: state === 'open' ? 'red' : 'yellow' },
-      {
-        text: ` (${account}), ${state}, since ${isSinceKnown ? '' : 'at least '}${formatDuration(Math.max(0, at - firstAt))}${expires}`,
-      },
-    ];
+    const since = `${isSinceKnown ? '' : 'at least '}${formatDuration(Math.max(0, at - firstAt))}`;
+    const what = state(now === 'open' ? 'trouble' : 'attention', title);
+    return [label('incident'), strong(id), ' ', what, ` (${account}), ${now}, since ${since}${expires}`];
   });
-  const more = moreIncidents === 0 ? [] : [[{ text: `${' '.repeat(12)}and ${moreIncidents} more` }]];
-  return [
-    ...lines,
-    ...more,
-    nextStep(command(moreIncidents === 0 ? `incidents show ${shellWord(first.id)}` : 'incidents')),
-  ];
+  const more = moreIncidents > 0 && [label(), `and ${moreIncidents} more`];
+  const next = command(moreIncidents === 0 ? `incidents show ${shellWord(first.id)}` : 'incidents');
+  return [...lines, more, [label(), code(next)]];
 }
 
-function planLines(plan: StoredPlanView, { at }: ScreenData, command: OwnCommand): Segment[][] {
-  const { id, policy, account, state, expiresAt, approvedBy } = plan;
-  const isPending = state === 'pending';
+function planLines(plan: StoredPlanView, { at }: ScreenData, command: OwnCommand): Cell[] {
+  const { id, policy, account, state: now, expiresAt, approvedBy } = plan;
+  const isPending = now === 'pending';
   const by = isPending || approvedBy === undefined ? '' : ` by ${approvedBy}`;
-  const actions = `${coverText(plan)} on ${account}`;
   const expires = `expires in ${formatDuration(Math.max(0, expiresAt - at))}`;
   return [
-    [
-      { text: isPending ? '  pending   ' : '  approved  ', style: 'dim' },
-      { text: `${id} `, style: 'bold' },
-      { text: `${policy}: ${actions}${by}, ${expires}` },
-    ],
-    ...(isPending ? [nextStep(command(`approve ${id}`))] : []),
-    nextStep(command(`reject ${id}`)),
+    [label(now), strong(id), ` ${policy}: ${coverText(plan)} on ${account}${by}, ${expires}`],
+    isPending && [label(), code(command(`approve ${id}`))],
+    [label(), code(command(`reject ${id}`))],
   ];
 }
 
-function pauseLines(
-  { scope, reason, at, by }: ScreenData['pauses'][number],
-  data: ScreenData,
-  command: OwnCommand,
-): Segment[][] {
-  const policy = scope.startsWith('policy/') ? scope.slice('policy/'.length) : undefined;
-  const option = policy === undefined ? '' : ` --policy ${shellWord(policy)}`;
+function pauseLines(pause: ScreenData['pauses'][number], data: ScreenData, command: OwnCommand): Cell[] {
+  const { reason, at, by } = pause;
+  const policy = pausedPolicy(pause);
+  const next = commandOfAction({ kind: 'unpause', policy }).replace(/^opsd /, '');
   return [
-    [
-      { text: '  paused    ', style: 'dim' },
-      { text: policy ?? 'all policies', style: 'bold' },
-      { text: ` by ${by} ${ago(at, data.at)}: ${reason}` },
-    ],
-    nextStep(command(`unpause${option} --reason TEXT`)),
+    [label('paused'), strong(policy ?? 'all policies'), ` by ${by} ${ageText(at, data.at)}: ${reason}`],
+    [label(), code(command(next))],
   ];
-}
-
-function nextStep(command: string): Segment[] {
-  return [{ text: ' '.repeat(12) }, { text: command, style: 'cyan', isWhole: true }];
-}
-
-function sourceLine({ account, collector, state }: StateData['sources'][number]): Segment[] {
-  return [{ text: ' '.repeat(12) }, { text: `${account} ${collector} ${state}`, style: 'yellow' }];
 }

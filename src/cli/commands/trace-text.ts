@@ -1,7 +1,7 @@
 /** Trace as a tree: events with their start since the creation, and their durations. */
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
-import { durationText } from '#operate/show/text.ts';
+import { durationText } from '#operate/show/text-times.ts';
 import { painter, printable } from '../output.ts';
 
 export interface TraceTextOptions {

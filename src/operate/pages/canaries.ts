@@ -11,7 +11,7 @@ import { canaryAnchor, isFailing, readCanaries, VERDICT_HELP } from '../api/cana
 import { counted, formatCount, formatSpan } from '../api/format.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, filtersOf } from './frame/filters.ts';
+import { accountField, filterForm, filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messagePath } from '../show/paths.ts';
 import {
@@ -43,7 +43,7 @@ export function canariesPage(context: PageContext): Reply {
   return showPage(context, {
     title: 'Canaries',
     section: '/canaries',
-    main: html`${accounts.length > 1 && filterForm('/canaries', query, [{ name: 'account', label: 'Account', options: accounts }])}
+    main: html`${filterForm('/canaries', query, accountField(accounts))}
     ${section('canaries', 'Canaries', overview(canaries, at))} ${canaries.map((canary) => rounds(canary, at))}
     ${section('verdicts', 'What the verdicts mean', verdicts())}`,
   });

@@ -7,7 +7,7 @@ import { deadLetterList } from '../api/dead-letter-views.ts';
 import { mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
-import { filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
+import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { deadLetterPath, incidentPath } from '../show/paths.ts';
@@ -27,7 +27,7 @@ export async function deadLettersPage(context: PageContext): Promise<Reply> {
     section: '/dead-letters',
     main: html`${filterForm('/dead-letters', query, [
       { name: 'queue', label: 'Queue', options: DEAD_LETTER_QUEUES },
-      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+      ...accountField(accounts),
       { name: 'label', label: 'Label' },
       { name: 'workflowUrl', label: 'Workflow URL' },
       { name: 'url', label: 'Destination' },

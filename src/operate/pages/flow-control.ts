@@ -3,7 +3,7 @@ import { formatCount } from '../api/format.ts';
 import { readFlowControl } from '../api/flow-control.ts';
 import { knownAccount } from '../api/known-account.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, filtersOf } from './frame/filters.ts';
+import { accountField, filterForm, filtersOf } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { bars, type Cell, minor, moment, number, section, state, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
@@ -20,8 +20,8 @@ export function flowControlPage(context: PageContext): Reply {
   return showPage(context, {
     title: 'Flow control',
     section: '/flow-control',
-    main: html`${accounts.length > 1 && filterForm('/flow-control', query, [{ name: 'account', label: 'Account', options: accounts }])}
-    ${sourceProblems(view)} ${section('keys', 'Keys', keys(view))}`,
+    main: html`${filterForm('/flow-control', query, accountField(accounts))} ${sourceProblems(view)}
+    ${section('keys', 'Keys', keys(view))}`,
   });
 }
 

@@ -4,7 +4,7 @@ import { INCIDENT_STATES } from '#foundation/domain/incident.ts';
 import { counted, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, nextLink, readFilters } from './frame/filters.ts';
+import { accountField, filterForm, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { firstFailure, incidentState, knownCount, rate } from '../show/incident.ts';
 import { incidentPath } from '../show/paths.ts';
@@ -21,7 +21,7 @@ export async function incidentsPage(context: PageContext): Promise<Reply> {
     section: '/incidents',
     main: html`${filterForm('/incidents', query, [
       { name: 'state', label: 'State', options: INCIDENT_STATES },
-      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+      ...accountField(accounts),
     ])}
     ${queueProblems(list)} ${section('incidents', counted(list.total, 'incident'), incidentTable(list))}
     ${nextLink('/incidents', query, list.cursor)}`,

@@ -1,6 +1,6 @@
 /** Part of the page about labels whose values overflow into `other`. Pure. */
 import { formatCount } from '../api/format.ts';
-import { type Cell, idText, lines, number, table, wide } from '../show/cell.ts';
+import { type Cell, idText, lines, number, section, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { LabelView } from '../contract/status.ts';
 
@@ -12,9 +12,10 @@ export function overflowedLabels(labels: readonly LabelView[]): Cell {
     .filter(({ overflowAmount, hidden }) => overflowAmount > 0 || hidden > 0)
     .toSorted((a, b) => b.overflowAmount - a.overflowAmount);
   if (rows.length === 0) return undefined;
-  return html`<section aria-labelledby="labels">
-    <h2 id="labels">Labels</h2>
-    ${table<LabelView>({
+  return section(
+    'labels',
+    'Labels',
+    table<LabelView>({
       caption: html`Values above the limit are <code>other</code> in the metrics. Raise the limit with <code>max</code>,
         or exclude values with <code>deny</code>, under <code>telemetry.metrics.labels</code>.`,
       rows,
@@ -26,8 +27,8 @@ export function overflowedLabels(labels: readonly LabelView[]): Cell {
         Overflow: number((row) => formatCount(row.overflowAmount)),
         Largest: wide((row) => lines(row.largestOverflow.slice(0, SHOWN).map(largest))),
       },
-    })}
-  </section>`;
+    }),
+  );
 }
 
 /** Minimum count of a value: counts that may belong to other values are subtracted. */

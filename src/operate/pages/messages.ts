@@ -5,7 +5,7 @@ import { searchedMessages } from '../api/message-routes.ts';
 import { searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
 import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
-import { filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { accountField, filterForm, filtersOf, nextLink } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
 import { messagePath } from '../show/paths.ts';
 import { type Cell, idLink, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
@@ -29,7 +29,7 @@ export async function messagesPage(context: PageContext): Promise<Reply> {
     isStill: true,
     main: html`${filterForm('/messages', query, [
       { name: 'messageId', label: 'Message id' },
-      ...(accounts.length > 1 ? [{ name: 'account', label: 'Account', options: accounts }] : []),
+      ...accountField(accounts),
       { name: 'state', label: 'State', options: LOG_STATES },
       { name: 'url', label: 'Destination' },
       { name: 'label', label: 'Label' },

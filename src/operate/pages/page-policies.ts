@@ -2,8 +2,9 @@
 import type { Status } from '../api/stored-status.ts';
 import type { Condition } from '#automate/ledger/commands.ts';
 import { coverText } from '#foundation/domain/plan.ts';
-import { shellWord, type OwnCommand } from '#foundation/domain/own-command.ts';
+import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import { counted } from '../api/format.ts';
+import { commandOfAction, pausedPolicy } from '../situation/next-step.ts';
 import { foldedTakeBack } from './approvals.ts';
 import { commandOf, type PageContext } from './frame/page.ts';
 import { planPath, policyLink } from '../show/paths.ts';
@@ -14,6 +15,7 @@ import {
   idLink,
   lines,
   moment,
+  section,
   state,
   sub,
   table,
@@ -52,9 +54,10 @@ export function activeConditions(
     ...status.approvals.map((approval) => approvalRow(approval, context)),
   ];
   if (rows.length === 0) return undefined;
-  return html`<section aria-labelledby="${CONDITIONS_ANCHOR}">
-    <h2 id="${CONDITIONS_ANCHOR}">Active conditions</h2>
-    ${table<ActiveRow>({
+  return section(
+    CONDITIONS_ANCHOR,
+    'Active conditions',
+    table<ActiveRow>({
       caption: html`Each is reported once when it becomes active and once when it is resolved. To pause all policies:
         <code>${command('pause --reason TEXT')}</code>.`,
       rows,
@@ -64,11 +67,13 @@ export function activeConditions(
         Since: (row) => moment(row.since, status.at),
         Reason: wide((row) => [row.summary, html`<span class="sub block">${long(row.detail)}</span>`]),
         'Next step': wide(
-          (row) => row.form ?? (row.command !== undefined && html`<code>${long(command(row.command))}</code>`),
+          (row) =>
+            row.form ??
+            (row.command !== undefined && html`<code>${long(command(row.command.replace(/^opsd /, '')))}</code>`),
         ),
       },
-    })}
-  </section>`;
+    }),
+  );
 }
 
 function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow {
@@ -84,8 +89,9 @@ function approvalRow(approval: StoredPlanView, context: PageContext): ActiveRow 
   };
 }
 
-function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): ActiveRow {
-  const policy = /^policy\/(.*)$/s.exec(scope)?.[1];
+function pauseRow(pause: Status['pauses'][number]): ActiveRow {
+  const { scope, reason, at, by } = pause;
+  const policy = pausedPolicy(pause);
   return {
     tone: by === 'engine' ? 'trouble' : 'off',
     word: 'paused',
@@ -93,7 +99,7 @@ function pauseRow({ scope, reason, at, by }: Status['pauses'][number]): ActiveRo
     summary: reason,
     detail: by === 'engine' ? 'the daemon paused itself' : `by ${by}`,
     since: at,
-    command: `unpause${policy === undefined ? '' : ` --policy ${policy}`} --reason TEXT`,
+    command: commandOfAction({ kind: 'unpause', policy }),
   };
 }
 
@@ -131,7 +137,7 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
     case 'held':
       return `plan ${policy}`;
     case 'halted':
-      return `unpause --policy ${policy} --group ${shellWord(group)} --reason TEXT`;
+      return commandOfAction({ kind: 'unpause', policy, group });
     case 'approval': {
       const plan = plans.find((one) => one.policy === policy);
       return plan && `approve ${plan.id}`;
@@ -148,9 +154,10 @@ function nextCommand(kind: string, { policy = 'NAME', group = '' }: Condition, p
 /** @returns undefined without pending plans */
 export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnCommand): Cell {
   if (status.plans.length === 0) return undefined;
-  return html`<section aria-labelledby="plans">
-    <h2 id="plans">Pending approvals</h2>
-    ${table<StoredPlanView>({
+  return section(
+    'plans',
+    'Pending approvals',
+    table<StoredPlanView>({
       caption: html`Read a plan before you decide: <code>${command('approve PLAN')}</code> shows it and asks for
         confirmation. Until then it does nothing.`,
       rows: status.plans,
@@ -166,8 +173,8 @@ export function pendingPlans(status: Pick<Status, 'plans' | 'at'>, command: OwnC
         Expires: (row) => moment(row.expiresAt, status.at),
         Decide: wide(({ id }) => lines([`approve ${id}`, `reject ${id}`].map((text) => code(command(text))))),
       },
-    })}
-  </section>`;
+    }),
+  );
 }
 
 function would({ action, covers, matched }: StoredPlanView): Cell {

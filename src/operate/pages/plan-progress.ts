@@ -1,7 +1,18 @@
 /** Progress of a plan: what was sent, with which outcomes, and what it waits for. Pure. */
 import { formatCount } from '../api/format.ts';
-import { type Cell, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
-import { html } from '../show/html.ts';
+import {
+  type Cell,
+  figures,
+  moment,
+  number,
+  paragraph,
+  section,
+  state,
+  sub,
+  table,
+  type Tone,
+  wide,
+} from '../show/cell.ts';
 import type { PlanProgress, StoredPlanDetail } from '../contract/plans.ts';
 
 const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
@@ -21,27 +32,33 @@ const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
 export function progressPart({ progress }: StoredPlanDetail, at: number): Cell {
   if (progress === undefined || progress.state === 'draft') return undefined;
   const { state: now, sent, verified, failedAgain, rejected, unknown, left, deleted, held, settlesAt } = progress;
-  return section(
-    'progress',
-    'Progress',
-    html`<p>
-        ${state(STATE_TONE[now], now)} ${held !== undefined && `by ${held.guard}: ${held.reason}`}
-        ${settlesAt !== undefined && html`judged ${moment(settlesAt, at)}`}
-      </p>
-      <dl class="figures">
-        ${figure('Sent', sent)} ${figure('Verified', verified)} ${figure('Failed again', failedAgain)}
-        ${figure('Unknown', unknown)} ${figure('Rejected', rejected, 'without effect')}
-        ${deleted !== undefined && figure('Deleted', deleted)} ${left !== undefined && figure('Left', left)}
-      </dl>
-      ${groups(progress, at)}`,
-  );
-}
-
-function figure(title: string, value: number, note?: string): Cell {
-  return html`<div>
-    <dt>${title}</dt>
-    <dd>${formatCount(value)} ${sub(note)}</dd>
-  </div>`;
+  const counts = {
+    Sent: sent,
+    Verified: verified,
+    'Failed again': failedAgain,
+    Unknown: unknown,
+    Rejected: rejected,
+    Deleted: deleted,
+    Left: left,
+  };
+  return section('progress', 'Progress', [
+    paragraph(
+      state(STATE_TONE[now], now),
+      held !== undefined && ` by ${held.guard}: ${held.reason}`,
+      settlesAt !== undefined && [' judged ', moment(settlesAt, at)],
+    ),
+    figures(
+      Object.entries(counts).map(
+        ([name, count]) =>
+          count !== undefined && {
+            name,
+            value: formatCount(count),
+            note: name === 'Rejected' ? 'without effect' : undefined,
+          },
+      ),
+    ),
+    groups(progress, at),
+  ]);
 }
 
 function groups({ campaigns }: PlanProgress, at: number): Cell {

@@ -1,7 +1,7 @@
 /** Part of the page that compares the counts of log and statistics for the same hour. Pure. */
 import { formatCount, formatTime, machineTime } from '../api/format.ts';
 import { reconciliationAnchor } from '../api/verdict.ts';
-import { type Cell, number, sub, table, wide } from '../show/cell.ts';
+import { type Cell, number, section, state, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
 import type { ReconciliationView, SourceView } from '../contract/status.ts';
 
@@ -11,9 +11,10 @@ const HOUR_MS = 3_600_000;
 export function reconciliation(rows: readonly ReconciliationView[], sources: readonly SourceView[]): Cell {
   const isRead = sources.some(({ collector, off }) => collector === 'accountStats' && off === undefined);
   if (rows.length === 0 && !isRead) return undefined;
-  return html`<section aria-labelledby="reconciliation">
-    <h2 id="reconciliation">Log and statistics</h2>
-    ${table<ReconciliationView>({
+  return section(
+    'reconciliation',
+    'Log and statistics',
+    table<ReconciliationView>({
       caption:
         'Counts of log and statistics for the newest whole hour. They are read independently, so a difference shows a loss in one of them. Differences up to 10 messages or 2 % are rounding.',
       rows,
@@ -28,8 +29,8 @@ export function reconciliation(rows: readonly ReconciliationView[], sources: rea
         Difference: number(difference),
         Verdict: wide(verdict),
       },
-    })}
-  </section>`;
+    }),
+  );
 }
 
 /** `2026-11-18 09:00–10:00`, which the script leaves as it is. */
@@ -48,11 +49,8 @@ function difference({ logs, statistics }: ReconciliationView): string {
 }
 
 function verdict({ agrees, isLasting }: ReconciliationView): Cell {
-  if (agrees) return html`<span class="state ok">they agree</span>`;
-  if (!isLasting) {
-    return html`<span class="state off">they differ</span
-      ><span class="sub">The previous hour does not show this difference.</span>`;
-  }
-  return html`<span class="state attention">they differ</span
-    ><span class="sub">The previous hour differs as well: one of them is incomplete.</span>`;
+  if (agrees) return state('ok', 'they agree');
+  return isLasting
+    ? [state('attention', 'they differ'), sub('The previous hour differs as well: one of them is incomplete.')]
+    : [state('off', 'they differ'), sub('The previous hour does not show this difference.')];
 }

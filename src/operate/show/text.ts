@@ -1,19 +1,18 @@
 /** Renders what people read as text for terminals and files. Markup that only a page has is left out. Pure. */
-import { formatDuration } from '#foundation/domain/duration.ts';
-import { formatTime, machineTime } from '#foundation/domain/time-text.ts';
-import { Html, type Cell, type Facts, type Piece, type Table, type Tone } from './cell.ts';
+import { formatTime } from '#foundation/domain/time-text.ts';
+import { faint, Html, type Cell, type Facts, type Piece, type Table, type Tone } from './cell.ts';
 import { painter, printable, type Style, type TextStyle } from './terminal.ts';
 import { listTable, textWidth } from './text-table.ts';
+import { ageText, durationText, timeText, type Times } from './text-times.ts';
 
 type Paint = (style: Style, text: string) => string;
-
-/** `full`: the date and the age. `exact`: the date. `short`: the date without its year. */
-type Times = 'full' | 'exact' | 'short';
 
 /** Piece of a line, measured by its plain text and then painted. */
 interface Run {
   readonly text: string;
   readonly style?: Style | undefined;
+  /** Never broken, because it is copied. */
+  readonly isWhole?: true;
 }
 
 const STYLES: Readonly<Partial<Record<Tone, Style>>> = { ok: 'green', attention: 'yellow', trouble: 'red' };
@@ -75,7 +74,7 @@ export function factsText(facts: Facts['rows'], { color, width }: TextStyle): st
     .join('');
 }
 
-/** Units of a line are not broken. */
+/** Units of a line are not broken. The gap between two of them is left out at the end of a line. */
 interface Line {
   readonly units: readonly (readonly Run[])[];
   readonly gap: string;
@@ -85,7 +84,7 @@ function linesOf(value: Cell): Line[] {
   if (Array.isArray(value) && value.some((one: Cell) => isLines(one))) {
     return (value as readonly Cell[]).flatMap(linesOf);
   }
-  if (!isLines(value)) return [{ units: wordsOf(runsOf(value)), gap: ' ' }];
+  if (!isLines(value)) return [wordsOf(runsOf(value))];
   const units = value.items.map((item) => runsOf(item)).filter((runs) => runs.length > 0);
   return value.gap === '\n' ? units.map((unit) => ({ units: [unit], gap: '' })) : [{ units, gap: value.gap }];
 }
@@ -94,31 +93,66 @@ function isLines(value: Cell): value is Extract<Piece, { piece: 'lines' }> {
   return typeof value === 'object' && 'piece' in value && value.piece === 'lines';
 }
 
-function wordsOf(runs: readonly Run[]): Run[][] {
+/** Words, each with the space behind it. */
+function wordsOf(runs: readonly Run[]): Line {
   const words: Run[][] = [];
-  for (const { text, style } of runs) {
-    for (const [index, word] of text.split(' ').entries()) {
-      if (index > 0 || words.length === 0) words.push([]);
-      if (word !== '') words.at(-1)!.push({ text: word, style });
+  for (const run of runs) {
+    for (const text of run.isWhole === true ? [run.text] : run.text.split(/(?<= )(?=[^ ])/)) {
+      if (words.length === 0 || plain(words.at(-1)!).endsWith(' ')) words.push([]);
+      words.at(-1)!.push({ ...run, text });
     }
   }
-  return words.filter((word) => word.length > 0);
+  return { units: words, gap: '' };
 }
 
-function wrapped({ units, gap }: Line, room: number, paint: Paint): string[] {
-  const lines: string[] = [];
-  let line = '';
+/** @param start column at which lines begin, except the first one */
+function wrapped({ units, gap }: Line, room: number, paint: Paint, start = 0): string[] {
+  const lines: Run[][] = [[]];
   let used = 0;
   for (const unit of units) {
-    const length = textWidth(plain(unit));
-    if (used > 0 && used + gap.length + length > room) {
-      lines.push(line);
-      [line, used] = ['', 0];
+    const text = plain(unit);
+    if (used > start && used + gap.length + textWidth(text.trimEnd()) > room) {
+      lines.push([]);
+      used = start;
+    } else if (used > start) {
+      lines.at(-1)!.push({ text: gap });
+      used += gap.length;
     }
-    line += (used > 0 ? gap : '') + painted(unit, paint);
-    used += (used > 0 ? gap.length : 0) + length;
+    lines.at(-1)!.push(...unit);
+    used += textWidth(text);
   }
-  return [...lines, line];
+  return lines.map((runs) => painted([...runs.slice(0, -1), ...trimmed(runs.slice(-1))], paint));
+}
+
+function trimmed(runs: readonly Run[]): Run[] {
+  return runs.map((run) => ({ ...run, text: run.text.trimEnd() }));
+}
+
+/** Columns before the texts of labelled lines. */
+const LABEL = 12;
+
+/** Label of a line. Without a name, its space. */
+export function label(name = ''): Cell {
+  return faint(`  ${name}`.padEnd(LABEL));
+}
+
+/** Line that continues below itself, behind its label. Ends with a newline. */
+export function lineText(content: Cell, { color, width = Infinity }: TextStyle, indent = LABEL): string {
+  const lines = wrapped(wordsOf(runsOf(content)), width, painter(color), indent);
+  return `${lines.join(`\n${' '.repeat(indent)}`)}\n`;
+}
+
+/** Line of at most `width` columns, cut at its end. */
+export function cutLine(content: Cell, width: number, color: boolean): string {
+  let room = Math.max(1, width);
+  const shown: Run[] = [];
+  for (const run of runsOf(content)) {
+    const text = run.text.length <= room ? run.text : `${run.text.slice(0, room - 1)}…`;
+    shown.push({ ...run, text });
+    room -= text.length;
+    if (text !== run.text || room === 0) break;
+  }
+  return painted(shown, painter(color));
 }
 
 /** Columns without any value are left out. */
@@ -207,9 +241,12 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
     case 'id':
       return [{ text: printable(piece.id) }];
     case 'code':
-      return [{ text: printable(piece.text), style: 'cyan' }];
+      return [{ text: printable(piece.text), style: 'cyan', isWhole: true }];
+    case 'paragraph': {
+      const runs = runsOf(piece.content, times);
+      return piece.look === 'faint' ? runs.map((run) => ({ ...run, style: 'dim' as const })) : runs;
+    }
     case 'whole':
-    case 'paragraph':
     case 'link':
       return runsOf(piece.content, times);
     case 'lines':
@@ -231,30 +268,6 @@ function pieceRuns(piece: Piece, times: Times): Run[] {
     case 'table':
       return [];
   }
-}
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-function timeText(at: number, times: Times): string {
-  const machine = machineTime(at);
-  if (times === 'full' || machine === undefined) return formatTime(at);
-  if (times === 'exact') return machine;
-  // `18 Nov 10:02:11Z`
-  const date = new Date(at);
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${machine.slice(11, 19)}Z`;
-}
-
-/** `1h30m ago`, `in 2d3h`, `now`. */
-function ageText(at: number, now: number): string {
-  if (Math.abs(now - at) < 1_000) return 'now';
-  return at > now ? `in ${formatDuration(at - now)}` : `${formatDuration(now - at)} ago`;
-}
-
-/** Milliseconds for people: `250 ms`, `1.5 s`. */
-export function durationText(ms: number): string {
-  if (ms < 1_000) return `${ms} ms`;
-  if (ms < 120_000) return `${(ms / 1_000).toFixed(1)} s`;
-  return ms < 7_200_000 ? `${(ms / 60_000).toFixed(1)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
 const BARS = '▁▂▃▄▅▆▇█';

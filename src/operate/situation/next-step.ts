@@ -27,7 +27,7 @@ export type NextAction =
   | { readonly kind: 'approve' | 'reject' | 'cancel' | 'apply'; readonly plan: string }
   | { readonly kind: 'plan'; readonly policy: string }
   | { readonly kind: 'resume'; readonly incident: string }
-  | { readonly kind: 'unpause'; readonly policy?: string; readonly group?: string };
+  | { readonly kind: 'unpause'; readonly policy?: string | undefined; readonly group?: string };
 
 /** Command of an action, without the options of the daemon: `opsd approve ID`. */
 export function commandOfAction(action: NextAction): string {
@@ -49,6 +49,11 @@ export function commandOfAction(action: NextAction): string {
       return `opsd unpause${policy}${group} --reason TEXT`;
     }
   }
+}
+
+/** Policy that a pause is about; undefined for the engine. */
+export function pausedPolicy({ scope }: { readonly scope: string }): string | undefined {
+  return /^policy\/(.*)$/s.exec(scope)?.[1];
 }
 
 /** Action that takes an active approval back. */

@@ -30,7 +30,14 @@ interface FilterField {
   readonly options?: readonly string[];
 }
 
-export function filterForm(path: string, query: URLSearchParams, fields: readonly FilterField[]): Html {
+/** Choice of an account, if there are several. */
+export function accountField(names: readonly string[]): readonly FilterField[] {
+  return names.length > 1 ? [{ name: 'account', label: 'Account', options: names }] : [];
+}
+
+/** @returns undefined without a field */
+export function filterForm(path: string, query: URLSearchParams, fields: readonly FilterField[]): Html | undefined {
+  if (fields.length === 0) return undefined;
   return html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters">
     ${fields.map((field) => filterField(field, query))}
     <button>Search</button>

@@ -1,14 +1,20 @@
-/** Page as a response: the frame around its content, for the caller of the request. */
+/** Page as a response: the frame around its content, for the caller of the request. Works without a script. */
 import { withOwnCommands, type OwnCommand } from '#foundation/domain/own-command.ts';
-import { mayUse, type Access, type Caller, type Role } from '../../http/access.ts';
+import { mayUse, type Access, type Role } from '../../http/access.ts';
 import type { ApiDeps } from '../../api/api-deps.ts';
+import { formatSpan } from '../../api/format.ts';
 import { formToken } from '../../http/form-token.ts';
 import type { Asked } from '../../http/http-listener.ts';
 import type { Reply } from '../../http/reply.ts';
 import type { Route, RouteContext } from '../../http/route.ts';
-import { PAGE_CSP, renderLayout, type PageLink, type SectionPath, type Viewer } from './layout.ts';
-import type { Cell, Html } from '../../show/cell.ts';
+import { time, type Cell, type Html } from '../../show/cell.ts';
 import { html } from '../../show/html.ts';
+import { SCRIPT, STYLE_SHEET } from './assets.ts';
+
+interface PageLink {
+  readonly label: string;
+  readonly href: string;
+}
 
 export interface PageDeps extends ApiDeps {
   /** Additional links on the pages. */
@@ -20,19 +26,48 @@ export type PageContext = RouteContext<PageDeps>;
 /** Request of a page that may have no route. */
 export type PageRequest = Omit<PageContext, 'id'>;
 
+/** Content security policy: style sheet and script of the daemon itself, forms to itself, and nothing else. */
+const PAGE_CSP = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const SECTIONS = [
+  { path: '/', title: 'Now' },
+  { path: '/incidents', title: 'Incidents' },
+  { path: '/dead-letters', title: 'Dead letters' },
+  { path: '/messages', title: 'Messages' },
+  { path: '/canaries', title: 'Canaries' },
+  { path: '/flow-control', title: 'Flow control' },
+  { path: '/spend', title: 'Spend' },
+  { path: '/policies', title: 'Policies' },
+  { path: '/audit', title: 'Audit' },
+  { path: '/sources', title: 'Sources' },
+  { path: '/configuration', title: 'Configuration' },
+] as const;
+
 interface Page {
+  /** Title in the window and in the heading. */
   readonly title: string;
+  /** Title in the window, if it differs. */
   readonly windowTitle?: string;
-  readonly section?: SectionPath;
+  /** Section of the page, which the navigation marks. */
+  readonly section?: (typeof SECTIONS)[number]['path'];
   readonly main: Cell;
   /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** True for pages that must not reload themselves, such as a form. */
   readonly isStill?: true;
+  /** Address to open at once. */
   readonly continueAt?: string;
 }
-
-const REFRESH_SECONDS = { min: 2, max: 3_600 };
 
 /** Headers of every page. The referrer stays within the daemon: browsers derive the origin of a form from it. */
 const PAGE_HEADERS = {
@@ -42,43 +77,136 @@ const PAGE_HEADERS = {
 };
 
 export function showPage(context: PageRequest, page: Page): Reply {
-  const { deps, query } = context;
-  const refresh = Number(query.get('refresh'));
-  const refreshes =
-    page.isStill !== true &&
-    Number.isInteger(refresh) &&
-    refresh >= REFRESH_SECONDS.min &&
-    refresh <= REFRESH_SECONDS.max;
-  const { main, status = 200, headers, ...frame } = page;
-  const body = renderLayout(
-    {
-      ...frame,
-      viewer: viewerOf(context),
-      version: deps.version,
-      ...(deps.replica !== undefined && { replica: deps.replica.name }),
-      at: deps.clock.now(),
-      startedAt: deps.startedAt,
-      links: deps.links,
-      address: addressOf(context),
-      ...(refreshes && { refreshSeconds: refresh }),
-    },
-    main,
-  );
-  const all = { ...PAGE_HEADERS, ...headers };
-  return { status, contentType: 'text/html; charset=utf-8', body, headers: all, compress: true };
+  return {
+    status: page.status ?? 200,
+    contentType: 'text/html; charset=utf-8',
+    body: layout(context, page).toString(),
+    headers: { ...PAGE_HEADERS, ...page.headers },
+    compress: true,
+  };
+}
+
+const ICON =
+  "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Crect%20width='16'%20height='16'%20rx='3'%20fill='%230b57c2'/%3E%3Cpath%20d='M3%209h2l2-5%202%208%202-5h2'%20fill='none'%20stroke='white'%20stroke-width='1.6'/%3E%3C/svg%3E";
+
+function layout(context: PageRequest, page: Page): Html {
+  const { version, replica, startedAt, links, clock } = context.deps;
+  const { title, windowTitle, continueAt } = page;
+  const at = clock.now();
+  const refreshSeconds = page.isStill === true ? undefined : refreshOf(context.query);
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        ${continueAt !== undefined && html`<meta http-equiv="refresh" content="0; url=${continueAt}" />`}
+        ${
+          refreshSeconds !== undefined &&
+          html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript>`
+        }
+        <meta name="description" content="${title}: messages, workflow runs, and policies of the accounts of opsd" />
+        <title>${windowTitle ?? title} · opsd</title>
+        <link rel="icon" href="${ICON}" />
+        <link rel="stylesheet" href="${STYLE_SHEET.path}" />
+        <script src="${SCRIPT.path}" defer></script>
+      </head>
+      <body data-refresh="${refreshSeconds}">
+        <a class="skip" href="#main">Skip to the content</a>
+        <header class="top">${navigation(page)} ${who(context)}</header>
+        <main id="main" class="page">
+          <div class="head">
+            <h1>${title}</h1>
+            <p>as of ${time(at)} <span class="sub inline" data-zone></span></p>
+            ${page.isStill !== true && refreshLink(addressOf(context), refreshSeconds)}
+          </div>
+          ${page.main}
+        </main>
+        <footer class="page foot">
+          <p>
+            opsd ${version} · up ${formatSpan(at - startedAt)}${replica !== undefined && ` · replica ${replica.name}`}
+          </p>
+          <ul class="links">
+            ${[...OWN_LINKS, ...links].map(link)}
+          </ul>
+        </footer>
+      </body>
+    </html> `;
+}
+
+const OWN_LINKS: readonly PageLink[] = [
+  { label: 'Metrics', href: '/metrics' },
+  { label: 'Health', href: '/-/healthy' },
+  { label: 'Readiness', href: '/-/ready' },
+  { label: 'Status as JSON', href: '/api/v1/status' },
+];
+
+function navigation({ section }: Page): Html {
+  return html`<nav aria-label="Pages">
+    <ul>
+      ${SECTIONS.map(
+        ({ path, title }) =>
+          html`<li>
+            ${
+              path === section
+                ? html`<a href="${path}" class="here" aria-current="page">${title}</a>`
+                : html`<a href="${path}">${title}</a>`
+            }
+          </li>`,
+      )}
+    </ul>
+  </nav>`;
+}
+
+function who(context: PageRequest): Html {
+  const { caller, access } = context;
+  if (caller === undefined) {
+    return html`<p class="who">
+      ${canSignIn(access) ? html`<a href="/sign-in?next=${encodeURIComponent(addressOf(context))}">Sign in</a>` : 'Read-only'}
+    </p>`;
+  }
+  return html`<div class="who">
+    <span>${caller.by} <span class="faint">${caller.role}</span></span>
+    ${
+      caller.session !== undefined &&
+      html`<form method="post" action="/sign-out">
+        <input type="hidden" name="csrf" value="${formToken(caller)}" /><button class="quiet">Sign out</button>
+      </form>`
+    }
+  </div>`;
+}
+
+const REFRESH_SECONDS = { standard: 10, min: 2, max: 3_600 };
+
+/** Seconds after which the page reloads itself; undefined: never. */
+function refreshOf(query: URLSearchParams): number | undefined {
+  const seconds = Number(query.get('refresh'));
+  const isValid = Number.isInteger(seconds) && seconds >= REFRESH_SECONDS.min && seconds <= REFRESH_SECONDS.max;
+  return isValid ? seconds : undefined;
+}
+
+function refreshLink(address: string, seconds: number | undefined): Html {
+  const { standard } = REFRESH_SECONDS;
+  if (seconds === undefined) {
+    const href = `${address}${address.includes('?') ? '&' : '?'}refresh=${standard}`;
+    return html`<p class="refresh"><a href="${href}">Reload every ${standard} s</a></p>`;
+  }
+  return html`<p class="refresh">
+    <span class="state trouble" data-unreachable hidden>The daemon does not respond.</span> Reloads every ${seconds} s.
+    <a href="${address}">Stop</a>
+  </p>`;
+}
+
+/** Link to a page; URLs with other schemes are shown as text. */
+function link(value: PageLink): Html {
+  const followable = /^(https?:\/\/|\/(?!\/))/i.test(value.href);
+  return followable
+    ? html`<li><a href="${value.href}">${value.label}</a></li>`
+    : html`<li>${value.label}: ${value.href}</li>`;
 }
 
 /** Redirect after a form. */
 export function goTo(path: string, headers: Readonly<Record<string, string>> = {}): Reply {
   return { status: 303, contentType: 'text/plain; charset=utf-8', body: '', headers: { ...headers, Location: path } };
-}
-
-function viewerOf({ caller, access }: { readonly caller: Caller | undefined; readonly access: Access }): Viewer {
-  return {
-    ...(caller !== undefined && { by: caller.by, role: caller.role, token: formToken(caller) }),
-    hasSession: caller?.session !== undefined,
-    canSignIn: canSignIn(access),
-  };
 }
 
 /** Returns true if the configuration has users or tokens. */
