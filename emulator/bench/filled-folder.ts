@@ -1,7 +1,6 @@
 /** A data folder with a million log entries and full DLQs, written by the emulator's own store. */
 import { AccountBook } from '#emulator/state/account-book.ts';
 import { createAccountState } from '#emulator/state/account-state.ts';
-import { Compact } from '#emulator/state/compact.ts';
 import { createIndexes } from '#emulator/statistics/indexes.ts';
 import { restoreService } from '#emulator/store/keeper.ts';
 import { createLimits } from '#emulator/state/limits.ts';
@@ -45,7 +44,6 @@ export async function fillFolder(filling: Filling): Promise<string> {
     indexes: createIndexes({ clock, random }),
     statistics: createStatistics(),
     admission: { messagesOfDays: () => ({}), restore: () => undefined },
-    compact: new Compact(),
     now: clock.now(),
   });
   // An hour that ends now, within the retention.

@@ -19,7 +19,7 @@ import { failedRuns, viewOf, type FailedRunView, type MessageView } from './stat
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
 import { startServer } from './http/server.ts';
-import type { ServiceFrame } from './service-frame.ts';
+import type { ServiceFrame } from './service-state.ts';
 import { createService, type Service } from './service.ts';
 import { SigningKeyRing, type SigningKeys } from './state/signing-keys.ts';
 import type { Statistics } from './statistics/statistics.ts';

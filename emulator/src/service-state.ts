@@ -1,48 +1,50 @@
 /**
  * State of a service: its accounts, their messages, and the figures of both. A data folder restores it at the start.
  */
+import type { Clock } from '#foundation/platform/clock.ts';
 import { AccountBook } from './state/account-book.ts';
 import { createAccountState, type AccountState } from './state/account-state.ts';
 import type { Account } from './state/account.ts';
 import { Admission } from './http/admission.ts';
 import { BudgetGuard } from './statistics/budget-guard.ts';
-import { Compact } from './state/compact.ts';
-import { createIndexes, type Indexes } from './statistics/indexes.ts';
+import type { DeliveryFaults } from './delivery/delivery-faults.ts';
+import type { PortOf } from './delivery/delivery.ts';
+import type { EmulatorOptions } from './emulator-options.ts';
+import type { FactListener } from './statistics/facts.ts';
+import { createIndexes } from './statistics/indexes.ts';
 import { beganAt, keptStatistics, restoreService } from './store/keeper.ts';
-import { createLimits, type LimitsOf } from './state/limits.ts';
+import { createLimits } from './state/limits.ts';
 import { MessageOrigins } from './state/message-origins.ts';
 import { createPlanBilling } from './statistics/plan-billing.ts';
-import type { ServiceFrame } from './service-frame.ts';
-import { createStatistics, type Statistics } from './statistics/statistics.ts';
-import type { FractionDigits } from './state/switches.ts';
-import type { Unfinished } from './store/restore.ts';
+import type { Route } from './http/route.ts';
+import type { SigningKeyRing } from './state/signing-keys.ts';
+import { createStatistics } from './statistics/statistics.ts';
+import type { Store } from './store/store.ts';
+import type { FractionDigits, Switches } from './state/switches.ts';
 
-export interface ServiceState {
-  /** Epoch milliseconds of the service's first start. */
-  readonly startedAt: number;
-  readonly accounts: AccountBook;
-  readonly limitsOf: LimitsOf;
-  readonly states: Map<string, AccountState>;
-  readonly newState: (account: Account) => AccountState;
-  readonly statistics: Statistics;
-  readonly budget: BudgetGuard;
-  readonly admission: Admission;
-  readonly indexes: Indexes;
-  readonly origins: MessageOrigins;
-  readonly compact: Compact;
-  /** Unfinished messages of an earlier process. */
-  readonly unfinished: Unfinished[];
+/** Surroundings of a service, which a reset keeps. */
+export interface ServiceFrame {
+  readonly store: Store | undefined;
+  readonly options: EmulatorOptions;
+  readonly clock: Clock;
+  readonly switches: Switches;
+  /** Signing keys of the accounts. Receivers hold these keys, so a reset keeps them. */
+  readonly signingKeys: SigningKeyRing;
+  readonly deliveryFaults: DeliveryFaults;
+  readonly portOf: PortOf;
+  readonly isMapped: (destination: URL) => boolean;
+  readonly extraRoutes: readonly Route[];
+  readonly onFact: FactListener;
+  readonly onError: (error: unknown) => void;
 }
 
-export function createServiceState({ options, store, clock, switches, signingKeys }: ServiceFrame): ServiceState {
+export type ServiceState = ReturnType<typeof createServiceState>;
+
+export function createServiceState({ options, store, clock, switches, signingKeys }: ServiceFrame) {
   const { random } = options;
   const accounts = new AccountBook(options.accounts, random);
   const enforced = options.enforceLimits ?? true;
-  const limitsOf = createLimits({
-    enforced,
-    logRetentionMs: options.logRetentionMs,
-    dlqRetentionMs: options.dlqRetentionMs,
-  });
+  const limitsOf = createLimits({ ...options, enforced });
   const logMaxEntries = options.logMaxEntries ?? 1_000_000;
   const journalOf = store && store.journalOf.bind(store);
   const newState = (account: Account): AccountState =>
@@ -50,6 +52,7 @@ export function createServiceState({ options, store, clock, switches, signingKey
   const states = new Map(accounts.all().map((account) => [account.id, newState(account)]));
 
   const fractionDigits = (): FractionDigits => switches.pointFractionDigits;
+  /** Epoch milliseconds of the service's first start. */
   const startedAt = store === undefined ? clock.now() : beganAt(store, clock.now());
   const plans = createPlanBilling(accounts, startedAt);
   const counted = createStatistics({ plans, fractionDigits });
@@ -59,34 +62,9 @@ export function createServiceState({ options, store, clock, switches, signingKey
   const admission = new Admission({ clock, limitsOf, budget, switches });
   const indexes = createIndexes({ clock, random, fractionDigits });
 
-  const origins = new MessageOrigins();
-  const compact = new Compact();
-  const unfinished =
-    store === undefined
-      ? []
-      : restoreService(store, {
-          seeds: options.accounts,
-          accounts,
-          states,
-          signingKeys,
-          indexes,
-          statistics: counted,
-          admission,
-          compact,
-          now: clock.now(),
-        });
-  return {
-    startedAt,
-    accounts,
-    limitsOf,
-    states,
-    newState,
-    statistics,
-    budget,
-    admission,
-    indexes,
-    origins,
-    compact,
-    unfinished,
-  };
+  const state = { startedAt, accounts, limitsOf, states, newState, statistics, budget, admission, indexes };
+  const kept = { ...state, seeds: options.accounts, signingKeys, statistics: counted, now: clock.now() };
+  /** Unfinished messages of an earlier process. */
+  const unfinished = store === undefined ? [] : restoreService(store, kept);
+  return { ...state, origins: new MessageOrigins(), unfinished };
 }

@@ -12,8 +12,7 @@ import { messageRoutes } from './http/message-routes.ts';
 import { describedRoutes } from './http/described-routes.ts';
 import type { Route } from './http/route.ts';
 import { createRouter, type MatchRoute } from './http/router.ts';
-import type { ServiceFrame } from './service-frame.ts';
-import { createServiceState, type ServiceState } from './service-state.ts';
+import { createServiceState, type ServiceFrame, type ServiceState } from './service-state.ts';
 import { SharedLimits } from './delivery/shared-limits.ts';
 import { deliveryHeaderNames, type DeliveryHeaderNames } from './delivery/wire-names.ts';
 
@@ -40,21 +39,15 @@ export function createService(frame: ServiceFrame): Service {
   const { options, clock } = frame;
   const headerPrefix = options.headerPrefix ?? 'Svc';
   const headerNames = deliveryHeaderNames(headerPrefix);
-  const spelling = { headerPrefix, headerNames, product: options.product ?? 'msgsvc' };
   const state = createServiceState(frame);
-  const { accounts, limitsOf, states, newState, statistics, admission, indexes, origins, unfinished } = state;
-  const engine = createEngine(frame, state, spelling);
+  const { accounts, states, newState, unfinished } = state;
+  const parts = { ...frame, ...state, headerPrefix, headerNames, product: options.product ?? 'msgsvc' };
+  const engine = createEngine(parts);
   accounts.onPlanChanged(() => engine.limitsChanged());
-  const routes = createRoutes(frame, state, { engine, ...spelling });
+  const routes = createRoutes({ ...parts, engine });
   return {
-    accounts,
-    admission,
-    limitsOf,
-    states,
-    statistics,
-    indexes,
+    ...state,
     engine,
-    origins,
     headerNames,
     operations: routes.filter(({ api }) => api !== 'control').map(({ operation }) => operation),
     match: createRouter([...routes, ...frame.extraRoutes]),
@@ -70,45 +63,37 @@ export function createService(frame: ServiceFrame): Service {
   };
 }
 
-function createEngine(frame: ServiceFrame, state: ServiceState, { headerNames, product }: Spelling): Engine {
-  const { options, clock, switches, signingKeys, deliveryFaults, portOf, onFact, onError } = frame;
-  const { accounts, limitsOf, states, statistics, budget, compact } = state;
+type Parts = ServiceFrame & ServiceState & Spelling;
+
+function createEngine(parts: Parts): Engine {
+  const { options, clock, portOf, switches, signingKeys, accounts, limitsOf, budget, statistics } = parts;
   const maxDeliveries = options.maxDeliveries ?? 128;
   return new Engine({
-    clock,
+    ...parts,
     realTime: options.clock,
     random: options.random,
     deliverer: new Deliverer({
       clock,
-      compact,
       connections: maxDeliveries,
       portOf,
       refusesPrivate: () => switches.privateDestinations === 'refused',
     }),
-    compact,
-    headerNames,
-    switches,
-    signing: { issuer: options.issuer ?? product, keys: signingKeys },
+    signing: { issuer: options.issuer ?? parts.product, keys: signingKeys },
     callbackBytes: (accountId) => Math.min(limitsOf(accounts.byId(accountId)!).messageBytes, MAX_CALLBACK_BYTES),
     shared: new SharedLimits(clock, (accountId) => limitsOf(accounts.byId(accountId)!)),
-    faults: deliveryFaults,
+    faults: parts.deliveryFaults,
     exhausted: (accountId) => budget.exhausted(accounts.byId(accountId)!)?.reason,
     workers: maxDeliveries,
-    states,
     onFact: (accountId, fact) => {
       statistics.record(accountId, fact);
-      onFact(accountId, fact);
+      parts.onFact(accountId, fact);
     },
-    onError,
   });
 }
 
 /** Returns the routes of both APIs. */
-function createRoutes(
-  { options, clock, store, switches, isMapped }: ServiceFrame,
-  { startedAt, accounts, limitsOf, states, statistics, admission, indexes, origins, compact }: ServiceState,
-  { engine, headerPrefix, headerNames, product }: Spelling & { readonly engine: Engine },
-): readonly Route[] {
+function createRoutes(parts: Parts & { readonly engine: Engine }): readonly Route[] {
+  const { options, clock, store, switches, states } = parts;
   const dlqMessageCount = (accountId: string): number => {
     const state = states.get(accountId);
     if (state === undefined) return 0;
@@ -116,29 +101,7 @@ function createRoutes(
     state.workflowDlq.trim(clock.now());
     return state.dlq.size + (switches.dlqMessageCount === 'all' ? state.workflowDlq.size : 0);
   };
-  const ofMessages = messageRoutes({
-    clock,
-    random: options.random,
-    engine,
-    compact,
-    admission,
-    limitsOf,
-    origins,
-    states,
-    isMapped,
-    switches,
-    headerNames,
-    headerPrefix,
-  });
-  const ofManagement = managementRoutes({
-    startedAt,
-    clock,
-    accounts,
-    statistics,
-    indexes,
-    product,
-    dlqMessageCount,
-  });
-  const routes = describedRoutes([...ofMessages, ...ofManagement], { headerPrefix, product, switches });
+  const ofMessages = messageRoutes({ ...parts, random: options.random });
+  const routes = describedRoutes([...ofMessages, ...managementRoutes({ ...parts, dlqMessageCount })], parts);
   return store === undefined ? routes : durableRoutes(routes, store);
 }

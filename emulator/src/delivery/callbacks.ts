@@ -37,7 +37,7 @@ export function failureFunctionOf({ url, workflow }: Message, names: DeliveryHea
 /** Builds the JSON that the callback's receiver gets. `status` is 0 when the destination did not respond. */
 export function callbackBody(source: Message, outcome: Outcome, dlqId?: string): Uint8Array {
   const { delivery } = source;
-  return Buffer.from(
+  return new TextEncoder().encode(
     JSON.stringify({
       status: outcome.status ?? 0,
       header: headersAsArrays(outcome.headers),

@@ -7,7 +7,6 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { TimeoutError, withTimeout } from '#foundation/platform/sleep.ts';
 import { Agent, buildConnector } from '#foundation/platform/undici.ts';
-import type { Compact } from '../state/compact.ts';
 import type { HeaderPair, Method, Outcome } from '../state/message.ts';
 import { PrivateDestinationError, privateKindOfUrl, publicLookup } from './private-destinations.ts';
 
@@ -16,8 +15,6 @@ const MAX_BODY_BYTES = 65_536;
 
 export interface DelivererOptions {
   readonly clock: Clock;
-  /** Shrinks outcomes, because they are kept as long as their messages. */
-  readonly compact: Compact;
   /** Maximum connections to one origin. */
   readonly connections: number;
   readonly portOf: PortOf;
@@ -50,7 +47,6 @@ export interface Delivered extends Outcome {
 
 export class Deliverer {
   readonly #clock: Clock;
-  readonly #compact: Compact;
   readonly #portOf: PortOf;
   readonly #refusesPrivate: () => boolean;
   /** `#public` connects only to public addresses. An open connection of `#any` may lead to any address. */
@@ -59,7 +55,6 @@ export class Deliverer {
 
   constructor(options: DelivererOptions) {
     this.#clock = options.clock;
-    this.#compact = options.compact;
     this.#portOf = options.portOf;
     this.#refusesPrivate = options.refusesPrivate;
     this.#public = agentOf(options.connections, publicLookup(options.lookup));
@@ -83,7 +78,7 @@ export class Deliverer {
         return { delivered: false, headers: {}, body: NOTHING, error: told };
       }
     }
-    return this.#outcomeOf(answer.response!, answer.chunks);
+    return outcomeOf(answer.response!, answer.chunks);
   }
 
   async #exchange(attempt: Attempt, answer: Answer, signal: AbortSignal): Promise<void> {
@@ -109,26 +104,25 @@ export class Deliverer {
     }
   }
 
-  #outcomeOf(response: Dispatcher.ResponseData, chunks: readonly Buffer[]): Delivered {
-    const compact = this.#compact;
-    const status = response.statusCode;
-    const headers: Record<string, string | readonly string[]> = {};
-    for (const [name, value] of Object.entries(response.headers)) {
-      if (value === undefined) continue;
-      headers[compact.text(name)] = typeof value === 'string' ? compact.text(value) : value;
-    }
-    const delivered = isSuccess(status);
-    const whole = Buffer.concat(chunks);
-    const more = whole.length > MAX_BODY_BYTES;
-    // Copied, so that the kept part does not hold the rest in memory.
-    const body = compact.bytes(more ? Buffer.from(whole.subarray(0, MAX_BODY_BYTES)) : whole);
-    const error = compact.text(`destination answered ${status}`);
-    return { delivered, status, headers, body, ...(!delivered && { error }), ...(more && { wanted: whole }) };
-  }
-
   async close(): Promise<void> {
     await Promise.all([this.#public.destroy(), this.#any.destroy()]);
   }
+}
+
+function outcomeOf(
+  { statusCode: status, headers: given }: Dispatcher.ResponseData,
+  chunks: readonly Buffer[],
+): Delivered {
+  const headers = Object.fromEntries(
+    Object.entries(given).filter((header): header is [string, string | string[]] => header[1] !== undefined),
+  );
+  const delivered = isSuccess(status);
+  const whole = Buffer.concat(chunks);
+  const more = whole.length > MAX_BODY_BYTES;
+  // Copied, so that the kept part holds neither the rest nor Node's buffer pool in memory.
+  const body = new Uint8Array(whole.subarray(0, MAX_BODY_BYTES));
+  const error = `destination answered ${status}`;
+  return { delivered, status, headers, body, ...(!delivered && { error }), ...(more && { wanted: whole }) };
 }
 
 function agentOf(connections: number, lookup: LookupFunction | undefined): Agent {

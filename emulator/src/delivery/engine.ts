@@ -12,7 +12,6 @@ import type { AccountState } from '../state/account-state.ts';
 import { retryDelay } from './backoff.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from './callbacks.ts';
 import { Carrier, type CarrierOptions } from './carrier.ts';
-import type { Compact } from '../state/compact.ts';
 import type { Delivered } from './delivery.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Fact, FactListener } from '../statistics/facts.ts';
@@ -32,7 +31,6 @@ import { judge } from './verdict.ts';
 
 export interface EngineOptions extends CarrierOptions {
   readonly random: Random;
-  readonly compact: Compact;
   /** Limits that the messages of an account share. */
   readonly shared: SharedLimits;
   /** Maximum concurrent deliveries. */
@@ -72,8 +70,7 @@ export class Engine {
 
   submit(accountId: string, request: NewMessage): Message {
     const now = this.#clock.now();
-    const { random, compact } = this.#options;
-    const message = createMessage({ ...request, url: compact.text(request.url) }, { accountId, now, random });
+    const message = createMessage(request, { accountId, now, random: this.#options.random });
     const state = this.#stateOf(message);
     state.messages.set(message.id, message);
     const delayed = message.notBefore > now;
@@ -164,7 +161,6 @@ export class Engine {
       this.#dispatcher.done(message, lane);
       // Listeners check the deliveries in progress now, including those that this end started.
       this.inProgress.end(id);
-      this.#options.compact.shelve(message);
     }
   }
 
@@ -223,7 +219,6 @@ export class Engine {
     const notice = message.delivery.failureCallback ?? failureFunction;
     if (notice === undefined || this.#isSilent(message)) return;
     message.failureNotice = this.#notify(message, notice, callbackBody(message, told, message.dlqId));
-    this.#options.compact.keepWithDead(message.failureNotice);
   }
 
   /** Returns true if a fault withholds the callback that is due. */
@@ -234,13 +229,12 @@ export class Engine {
   #endCanceled(message: Message): void {
     this.#enter(message, 'CANCELLED', {});
     this.#tell(message, { kind: 'canceled', at: this.#clock.now(), workflow: message.workflow !== undefined });
-    this.#options.compact.shelve(message);
   }
 
   #notify(source: Message, callback: CallbackSetting, body: Uint8Array): Message {
     return this.submit(source.accountId, {
       url: callback.url,
-      delivery: callbackDelivery(callback, source, this.#options.compact.body(body)),
+      delivery: callbackDelivery(callback, source, body),
       notBefore: this.#clock.now() + callback.delayMs,
     });
   }

@@ -1,7 +1,6 @@
 /** Builds a message in its initial state. */
 import type { Random } from '#foundation/platform/random.ts';
 import { orderedId } from '../state/ids.ts';
-import { KeptMessage } from '../state/kept-message.ts';
 import type { Delivery, Message, WorkflowRunRef } from '../state/message.ts';
 
 export interface NewMessage {
@@ -26,7 +25,7 @@ interface Beginning {
 
 export function createMessage(request: NewMessage, { accountId, now, random }: Beginning): Message {
   const { workflow, ...rest } = request;
-  return new KeptMessage({
+  return {
     ...rest,
     id: orderedId('msg_', now, random),
     accountId,
@@ -36,5 +35,5 @@ export function createMessage(request: NewMessage, { accountId, now, random }: B
     state: 'CREATED',
     attempts: 0,
     cancelRequested: false,
-  });
+  };
 }

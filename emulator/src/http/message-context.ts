@@ -3,7 +3,6 @@ import type { Clock } from '#foundation/platform/clock.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { AccountState } from '../state/account-state.ts';
 import type { Admission } from './admission.ts';
-import type { Compact } from '../state/compact.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { LimitsOf } from '../state/limits.ts';
 import type { JsonStyle } from './message-json.ts';
@@ -20,8 +19,6 @@ export interface MessageContext extends JsonStyle {
   readonly clock: Clock;
   readonly random: Random;
   readonly engine: Engine;
-  /** Shrinks values that messages keep. */
-  readonly compact: Compact;
   readonly admission: Admission;
   readonly limitsOf: LimitsOf;
   readonly origins: MessageOrigins;

@@ -40,17 +40,17 @@ export function publish(context: MessageContext, request: ApiRequest): ApiRespon
   const redaction = readRedaction(headers);
   const delivery: Delivery = {
     method: headers.method('Method') ?? 'POST',
-    body: context.compact.body(request.body),
-    headers: deliveredHeaders(context, request, headers),
+    body: keptBody(request),
+    headers: deliveredHeaders(request, headers),
     timeoutMs: readTimeout(headers, 'Timeout', limits),
     maxRetries: readRetries(headers, 'Retries', limits) ?? limits.defaultRetries,
     ...(retryDelay !== undefined && { retryDelay }),
-    labels: headers.list('Label').map((label) => context.compact.text(label)),
+    labels: headers.list('Label'),
     ...(flowControl !== undefined && { flowControl }),
     ...(callback !== undefined && { callback }),
     ...(failureCallback !== undefined && { failureCallback }),
     ...(redaction !== undefined && { redaction }),
-    callerIp: context.compact.text(request.callerIp),
+    callerIp: request.callerIp,
   };
   const notBefore = readNotBefore(headers, now, limits);
   const deduplicationId = deduplicationIdOf(headers, request.body);
@@ -112,14 +112,15 @@ function deduplicationIdOf(headers: ServiceHeaders, body: Uint8Array): string | 
   return byContent ? createHash('sha256').update(body).digest('hex') : undefined;
 }
 
-function deliveredHeaders(
-  { compact }: MessageContext,
-  request: ApiRequest,
-  headers: ServiceHeaders,
-): readonly HeaderPair[] {
-  const forwarded = headers.forwarded('Forward').map(([name, value]): HeaderPair => [compact.text(name), value]);
+function deliveredHeaders(request: ApiRequest, headers: ServiceHeaders): readonly HeaderPair[] {
+  const forwarded = headers.forwarded('Forward');
   const contentType = request.headers['content-type'];
-  return contentType === undefined ? forwarded : withContentType(compact.text(contentType), forwarded);
+  return contentType === undefined ? forwarded : withContentType(contentType, forwarded);
+}
+
+/** Copies the body: a slice of Node's buffer pool would hold other data in memory, however long the message waits. */
+function keptBody({ body }: ApiRequest): Uint8Array {
+  return new Uint8Array(body);
 }
 
 function resultJson(
@@ -158,17 +159,17 @@ export function trigger(context: MessageContext, request: ApiRequest): ApiRespon
   }
   const delivery: Delivery = {
     method: 'POST',
-    body: context.compact.body(request.body),
-    headers: deliveredHeaders(context, request, headers),
+    body: keptBody(request),
+    headers: deliveredHeaders(request, headers),
     timeoutMs: limits.timeoutMs,
     maxRetries: readRetries(headers, 'Retries', limits) ?? WORKFLOW_RETRIES,
     ...(retryDelay !== undefined && { retryDelay }),
-    labels: headers.list('Label').map((label) => context.compact.text(label)),
+    labels: headers.list('Label'),
     ...(flowControl !== undefined && { flowControl }),
     ...(failureUrl !== undefined && {
       failureCallback: { url: failureUrl, headers: failureHeaders, method: 'POST', delayMs: 0 },
     }),
-    callerIp: context.compact.text(request.callerIp),
+    callerIp: request.callerIp,
   };
   const notBefore = readNotBefore(headers, now, limits);
   const runId = headers.text('Workflow-RunId') ?? randomId('wfr_', context.random);

@@ -19,11 +19,6 @@ export function writeFixed(message: Message): string {
   return JSON.stringify({ ...message, ...NOT_FIXED, delivery: storedDelivery(message.delivery) });
 }
 
-/** Writes the delivery without the body. */
-export function writeDelivery(delivery: Delivery): string {
-  return JSON.stringify(storedDelivery(delivery));
-}
-
 /** JSON has no functions: expressions are compiled again from their source. */
 function storedDelivery(delivery: Delivery): object {
   const { body, headers } = delivery.redaction ?? {};
@@ -83,11 +78,6 @@ export function readMessage(row: {
 }
 
 type StoredDelivery = Omit<Delivery, 'body'>;
-
-/** @param text output of `writeDelivery` */
-export function readDelivery(text: string, body: Uint8Array): Delivery {
-  return deliveryOf(JSON.parse(text) as StoredDelivery, body);
-}
 
 function deliveryOf(stored: StoredDelivery, body: Uint8Array): Delivery {
   const { retryDelay, callback, failureCallback, redaction, ...delivery } = stored;

@@ -92,7 +92,6 @@ export interface Message {
   readonly id: string;
   readonly accountId: string;
   readonly url: string;
-  /** Delivery settings. For an ended message they may be parsed at each read, so read them once. */
   readonly delivery: Delivery;
   /** Epoch milliseconds. */
   readonly createdAt: number;

@@ -8,7 +8,6 @@ import type { AccountState } from '../state/account-state.ts';
 import type { Account } from '../state/account.ts';
 import type { Admission, MessagesOfDays } from '../http/admission.ts';
 import { collectGarbage } from './collect-garbage.ts';
-import type { Compact } from '../state/compact.ts';
 import type { Indexes, IndexesSnapshot } from '../statistics/indexes.ts';
 import type { PlanBilling } from '../statistics/plan-billing.ts';
 import { positionsOf, restoreAccount, restoreStatistics, type Positions, type Unfinished } from './restore.ts';
@@ -29,7 +28,6 @@ export interface Kept {
   /** Statistics whose own `record` is called during the restore. */
   readonly statistics: Statistics;
   readonly admission: Pick<Admission, 'messagesOfDays' | 'restore'>;
-  readonly compact: Compact;
   /** Epoch milliseconds. */
   readonly now: number;
 }
@@ -70,7 +68,7 @@ export function restoreService(store: Store, kept: Kept): Unfinished[] {
 }
 
 function restored(store: Store, kept: Kept): Unfinished[] {
-  const { accounts, states, signingKeys, indexes, statistics, admission, compact } = kept;
+  const { accounts, states, signingKeys, indexes, statistics, admission } = kept;
   const seeds = new Map(kept.seeds.map((seed) => [seed.id, givenOf(seed)]));
   const stored = (document(store, 'accounts') ?? []) as readonly StoredAccount[];
   for (const { given: before, account, signingKeys: keys } of stored) {
@@ -94,10 +92,7 @@ function restored(store: Store, kept: Kept): Unfinished[] {
   restoreStatistics(store.db, statistics);
   const positions = (document(store, 'positions') ?? {}) as Readonly<Record<string, Positions>>;
   const unfinished = [...states.values()].flatMap((state) =>
-    restoreAccount(store.db, state, {
-      compact,
-      positions: positions[state.accountId] ?? { log: 0, dlq: 0, workflowDlq: 0 },
-    }),
+    restoreAccount(store.db, state, positions[state.accountId] ?? { log: 0, dlq: 0, workflowDlq: 0 }),
   );
   store.watch(documentsOf(kept, seeds));
   if ([...states.values()].some(({ log }) => log.size >= MANY_ENTRIES)) collectGarbage();

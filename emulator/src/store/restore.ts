@@ -4,13 +4,11 @@
  */
 import type { DatabaseSync } from 'node:sqlite';
 import type { AccountState } from '../state/account-state.ts';
-import type { Compact } from '../state/compact.ts';
 import type { Remembered } from '../state/deduplication.ts';
 import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { FlowPeriod } from '../state/flow-lane.ts';
 import type { ItemKind, DeadLetterQueueName } from '../state/journal.ts';
-import { KeptMessage } from '../state/kept-message.ts';
 import type { LogEntry } from '../state/log.ts';
 import { readMessage, readOutcome } from '../state/message-record.ts';
 import { isTerminal, type FlowControlSetting, type Message, type Outcome, type State } from '../state/message.ts';
@@ -39,12 +37,7 @@ export interface Unfinished {
 /** Maximum number of shared outcomes. Outcomes often repeat. */
 const MAX_SHARED_OUTCOMES = 2_000;
 
-export function restoreAccount(
-  db: DatabaseSync,
-  state: AccountState,
-  options: { readonly compact: Compact; readonly positions: Positions },
-): readonly Unfinished[] {
-  const { compact, positions } = options;
+export function restoreAccount(db: DatabaseSync, state: AccountState, positions: Positions): readonly Unfinished[] {
   const { accountId } = state;
   const outcomeOf = sharedOutcomes();
   const known = new Map<string, Message>();
@@ -53,8 +46,7 @@ export function restoreAccount(
   // Ids contain their time: oldest first, so that data that is removed together is stored together.
   for (const row of db.prepare('SELECT * FROM message WHERE account = ? ORDER BY id').iterate(accountId)) {
     const stored = readMessage(row as unknown as Parameters<typeof readMessage>[0]);
-    const message = new KeptMessage(compacted(stored.message, compact));
-    compact.shelve(message);
+    const { message } = stored;
     if (typeof row['outcome'] === 'string') message.lastOutcome = outcomeOf(row['outcome']);
     if (typeof row['notice'] === 'string') notices.push([message, row['notice']]);
     known.set(message.id, message);
@@ -169,10 +161,6 @@ interface FactRow {
 
 function withBytes(fact: Fact, bytes: number): Fact {
   return fact.kind === 'canceled' ? fact : { ...fact, bytes };
-}
-
-function compacted(message: Message, compact: Compact): Message {
-  return { ...message, url: compact.text(message.url), accountId: compact.text(message.accountId) };
 }
 
 function sharedOutcomes(): (text: string) => Outcome {

@@ -2,7 +2,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Compact } from '#emulator/state/compact.ts';
 import { Deliverer } from '#emulator/delivery/delivery.ts';
 import { privateKindOf, privateKindOfUrl, publicLookup } from '#emulator/delivery/private-destinations.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
@@ -165,7 +164,6 @@ describe('at the connection', () => {
   async function deliver(url: string, lookup: LookupFunction, refuses = true) {
     const deliverer = new Deliverer({
       clock: systemClock,
-      compact: new Compact(),
       connections: 1,
       portOf: () => undefined,
       refusesPrivate: () => refuses,
@@ -195,7 +193,6 @@ describe('at the connection', () => {
     let refuses = false;
     const deliverer = new Deliverer({
       clock: systemClock,
-      compact: new Compact(),
       connections: 1,
       portOf: () => undefined,
       refusesPrivate: () => refuses,
