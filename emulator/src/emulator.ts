@@ -15,7 +15,7 @@ import type { FactListener } from './statistics/facts.ts';
 import { Faults } from './http/faults.ts';
 import type { Indexes } from './statistics/indexes.ts';
 import { PLAN_LIMITS } from './state/limits.ts';
-import { failedRuns, viewOf, type FailedRunView, type MessageView } from './state/message-view.ts';
+import { failedRuns, viewOf, type MessageView } from './state/message-view.ts';
 import { RequestRecorder } from './control/request-recorder.ts';
 import { createScriptedDestinations, type ScriptedDestinations } from './control/scripted-destinations.ts';
 import { startServer } from './http/server.ts';
@@ -44,7 +44,7 @@ export interface Emulator extends AsyncDisposable {
   /** Returns all records of the account. A reset replaces them. */
   state(accountId: string): AccountState;
   /** Returns the oldest failure first. */
-  workflowDlq(accountId: string): readonly FailedRunView[];
+  workflowDlq(accountId: string): ReturnType<typeof failedRuns>;
   /** Returns the signing keys of the account: the current key, and the one after `rollSigningKeys`. */
   signingKeys(accountId: string): SigningKeys;
   /** Makes the next key the current one, and generates a new next key. */

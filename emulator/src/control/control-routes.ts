@@ -1,209 +1,128 @@
 /**
  * The control API, `/-/emulator/…`: control of a service over HTTP and JSON, for tests in any language. It has no
- * credentials and exists only when the options enable it. Unknown fields are rejected, so that a typing error causes no
- * silent success.
+ * credentials and exists only when the options enable it.
  */
 import { z } from 'zod';
-import type { PlanName } from '../state/account.ts';
 import type { EmulatorControl } from './control.ts';
+import {
+  ACCOUNT,
+  ADVANCE,
+  HISTORY,
+  HOLD,
+  MODE,
+  NEW_ACCOUNT,
+  NEXT_ORIGIN,
+  NOTHING,
+  OF_ACCOUNT,
+  ORIGIN,
+  SEED,
+  SWITCHES,
+} from './control-bodies.ts';
 import { DELIVERY_FAULT_RULE, FAULT_RULE } from './fault-rule.ts';
 import { problemsOf } from './problems.ts';
-import { PLAN_LIMITS } from '../state/limits.ts';
-import { FAILURE_FUNCTION_STATES } from '../state/failure-function-state.ts';
 import { ApiError } from '../state/api-error.ts';
 import type { FaultRules } from '../state/fault-rules.ts';
 import type { FaultFrequency } from '../types/public.ts';
 import { CONTROL_PATH, type ApiRequest, type Route } from '../http/route.ts';
 import { ScriptError } from './scripted-steps.ts';
 import type { ScriptedDestinations } from './scripted-destinations.ts';
-import { SWITCH_VALUES } from '../state/switches.ts';
 
-/** Maximum per seed, because a seed that takes seconds blocks everything else. */
-const MOST_FAILURES = 20_000;
+/** Names of the parameters of a path. */
+type ParamOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamOf<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+type ParamsOf<Path extends string> = Readonly<Record<ParamOf<Path>, string>>;
 
-const count = z.int().min(1).max(1_000_000);
-const milliseconds = z.int().min(0);
-const text = z.string().min(1);
-const account = text.optional();
+type Answer = (request: ApiRequest) => unknown;
 
-const MODE = z.enum(['real', 'virtual']);
-const ADVANCE = z.union([
-  z.strictObject({ ms: milliseconds, patienceMs: milliseconds.optional() }),
-  z.strictObject({ to: milliseconds, patienceMs: milliseconds.optional() }),
-]);
-
-const FAILURE = z.strictObject({
-  url: z.url({ protocol: /^https?$/ }),
-  count: z.int().min(1).max(10_000).optional(),
-  body: z.string().optional(),
-  labels: z.array(text).optional(),
-  flowControlKey: text.optional(),
-  status: z.int().min(100).max(599).optional(),
-  responseBody: z.string().optional(),
-  agoMs: milliseconds.optional(),
-});
-const FAILED_RUN = FAILURE.extend({ failureFunctionState: z.enum(FAILURE_FUNCTION_STATES).optional() });
-function listOf<T extends z.ZodType<{ readonly count?: number | undefined }>>(failure: T) {
-  const inAll = (all: readonly z.infer<T>[]): number => all.reduce((sum, { count: alike = 1 }) => sum + alike, 0);
-  return z
-    .array(failure)
-    .refine((all) => inAll(all) <= MOST_FAILURES, { error: `at most ${MOST_FAILURES} in total` })
-    .optional();
-}
-const SEED = z.strictObject({
-  account,
-  urlGroups: z
-    .array(
-      z.strictObject({
-        name: text,
-        endpoints: z.array(z.strictObject({ url: z.url({ protocol: /^https?$/ }), name: text.exactOptional() })).min(1),
-      }),
-    )
-    .optional(),
-  indexes: z
-    .array(
-      z.strictObject({
-        id: text.optional(),
-        name: text,
-        region: z.enum(['eu-west-1', 'us-central1']).optional(),
-        type: z.enum(['free', 'payg', 'fixed']).optional(),
-      }),
-    )
-    .optional(),
-  vectorIndexes: z.array(text).optional(),
-  deadMessages: listOf(FAILURE),
-  failedRuns: listOf(FAILED_RUN),
-});
-const HISTORY = z.strictObject({
-  account,
-  days: z.int().min(1).max(31).optional(),
-  logMinutes: z.int().min(0).max(1_440).optional(),
-  deadLetters: z.int().min(0).max(10_000).optional(),
-});
-const ORIGIN = { account, scheduleId: text.exactOptional(), queueName: text.exactOptional() };
-const ACCOUNT = z.strictObject({
-  state: text.optional(),
-  modifyingState: text.nullable().optional(),
-  plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).optional(),
-  enterpriseId: text.optional(),
-});
-const NEW_ACCOUNT = z.strictObject({
-  id: text,
-  token: text,
-  readOnlyToken: text.exactOptional(),
-  plan: z.enum(Object.keys(PLAN_LIMITS) as PlanName[]).exactOptional(),
-  budgetUsd: z.int().min(0).max(10_000).exactOptional(),
-  state: text.exactOptional(),
-  modifyingState: text.exactOptional(),
-  enterpriseId: text.exactOptional(),
-  region: z.enum(['eu-central-1', 'us-east-1']).exactOptional(),
-  metricsEnabled: z.boolean().exactOptional(),
-  signingKeys: z.strictObject({ current: text.exactOptional(), next: text.exactOptional() }).exactOptional(),
-});
-const HOLD = z.strictObject({
-  account,
-  paused: z.boolean().optional(),
-  parallelism: count.nullable().optional(),
-  rate: z.strictObject({ max: count, periodMs: count }).nullable().optional(),
-});
-
-const SWITCHES = z.strictObject(
-  Object.fromEntries(Object.entries(SWITCH_VALUES).map(([name, values]) => [name, z.literal(values).optional()])),
-);
-
-type Method = Route['method'];
-type Handle = (request: ApiRequest) => unknown;
-
-export function controlRoutes(control: EmulatorControl, destinations: ScriptedDestinations): readonly Route[] {
-  const route = (method: Method, path: string, handle: Handle): Route => ({
+function route(method: Route['method'], path: string, answer: Answer, parameters: readonly string[] = []): Route {
+  return {
     api: 'control',
     operation: `control ${method} ${path}`,
     method,
     pattern: `${CONTROL_PATH}${path}`,
     handle: async (request) => {
-      refuseQuery(request, method === 'GET' && path === '/requests' ? ['operation', 'after'] : []);
-      if (method === 'DELETE') read(z.strictObject({}), request);
-      return { status: 200, json: (await handle(request)) ?? { ok: true } };
+      refuseQuery(request, parameters);
+      return { status: 200, json: (await answer(request)) ?? { ok: true } };
     },
-  });
-  const param = (request: ApiRequest, name: string): string => request.params[name]!;
+  };
+}
 
+/** Returns a route whose handler gets the fields of the body and of the path. */
+function post<Path extends string, Body>(
+  path: Path,
+  body: z.ZodType<Body>,
+  handle: (values: Body & ParamsOf<Path>) => unknown,
+): Route {
+  return route('POST', path, (request) => handle({ ...read(body, request), ...(request.params as ParamsOf<Path>) }));
+}
+
+function remove<Path extends string>(path: Path, handle: (params: ParamsOf<Path>) => unknown): Route {
+  return route('DELETE', path, (request) => {
+    read(NOTHING, request);
+    return handle(request.params as ParamsOf<Path>);
+  });
+}
+
+export function controlRoutes(control: EmulatorControl, destinations: ScriptedDestinations): readonly Route[] {
   return [
     route('GET', '/state', () => control.state()),
-    route('POST', '/reset', async (request) => {
-      read(z.strictObject({}), request);
-      await control.reset();
-    }),
-    route('POST', '/seed', (request) => control.seed(read(SEED, request))),
-    route('POST', '/history', (request) => control.history(read(HISTORY, request))),
+    post('/reset', NOTHING, () => control.reset()),
+    post('/seed', SEED, (seed) => control.seed(seed)),
+    post('/history', HISTORY, (size) => control.history(size)),
 
     route('GET', '/clock', () => control.clock()),
-    route('POST', '/clock', (request) => control.setTime(read(z.strictObject({ mode: MODE }), request).mode)),
-    route('POST', '/clock/advance', (request) => control.advance(read(ADVANCE, request))),
+    post('/clock', MODE, ({ mode }) => control.setTime(mode)),
+    post('/clock/advance', ADVANCE, (move) => control.advance(move)),
 
-    route('POST', '/messages/next', (request) =>
-      control.nameNext(read(z.strictObject({ ...ORIGIN, times: count.optional() }), request)),
-    ),
-    route('POST', '/messages/:messageId', (request) =>
-      control.nameMessage({ messageId: param(request, 'messageId'), ...read(z.strictObject(ORIGIN), request) }),
-    ),
-    route('POST', '/messages/:messageId/cancel', (request) =>
-      control.cancelMessage({ messageId: param(request, 'messageId'), ...read(z.strictObject({ account }), request) }),
-    ),
-    route('POST', '/workflow-dlq/:dlqId/cancel-failure-function', (request) =>
-      control.cancelFailureFunction({ dlqId: param(request, 'dlqId'), ...read(z.strictObject({ account }), request) }),
-    ),
-    route('POST', '/accounts', (request) => control.addAccount(read(NEW_ACCOUNT, request))),
-    route('POST', '/accounts/:account/roll-signing-keys', (request) => {
-      read(z.strictObject({}), request);
-      return control.rollSigningKeys({ account: param(request, 'account') });
-    }),
-    route('POST', '/accounts/:account', (request) =>
-      control.setAccount({ ...read(ACCOUNT, request), account: param(request, 'account') }),
-    ),
-    route('POST', '/flow-control/:key', (request) =>
-      control.hold({ ...read(HOLD, request), key: param(request, 'key') }),
-    ),
+    post('/messages/next', NEXT_ORIGIN, (origin) => control.nameNext(origin)),
+    post('/messages/:messageId', ORIGIN, (origin) => control.nameMessage(origin)),
+    post('/messages/:messageId/cancel', OF_ACCOUNT, (message) => control.cancelMessage(message)),
+    post('/workflow-dlq/:dlqId/cancel-failure-function', OF_ACCOUNT, (run) => control.cancelFailureFunction(run)),
+    post('/accounts', NEW_ACCOUNT, (seed) => control.addAccount(seed)),
+    post('/accounts/:account/roll-signing-keys', NOTHING, (of) => control.rollSigningKeys(of)),
+    post('/accounts/:account', ACCOUNT, (change) => control.setAccount(change)),
+    post('/flow-control/:key', HOLD, (change) => control.hold(change)),
 
     route('GET', '/switches', () => control.switches()),
-    route('POST', '/switches', (request) => control.setSwitches(read(SWITCHES, request))),
+    post('/switches', SWITCHES, (changes) => control.setSwitches(changes)),
 
-    ...faultRoutes(route, { path: '/faults', rules: () => control.faults, schema: FAULT_RULE }),
-    ...faultRoutes(route, {
-      path: '/delivery-faults',
-      rules: () => control.deliveryFaults,
-      schema: DELIVERY_FAULT_RULE,
-    }),
+    ...faultRoutes('/faults', FAULT_RULE, () => control.faults),
+    ...faultRoutes('/delivery-faults', DELIVERY_FAULT_RULE, () => control.deliveryFaults),
 
-    route('GET', '/requests', (request) => ({ requests: control.requests.list(readFilter(request.query)) })),
-    route('DELETE', '/requests', () => control.requests.clear()),
+    route('GET', '/requests', ({ query }) => ({ requests: control.requests.list(readFilter(query)) }), [
+      'operation',
+      'after',
+    ]),
+    remove('/requests', () => control.requests.clear()),
 
-    route('POST', '/destinations', async (request) => {
-      const { place, steps } = read(z.strictObject({ place: text, steps: z.unknown() }), request);
-      await destinations.script(place, steps as never).catch((error: unknown) => {
+    post('/destinations', z.strictObject({ place: z.string().min(1), steps: z.unknown() }), async (script) => {
+      await destinations.script(script.place, script.steps as never).catch((error: unknown) => {
         throw error instanceof ScriptError ? new ApiError(400, error.message) : error;
       });
     }),
-    route('GET', '/destinations/:host/requests', (request) => ({
+    route('GET', '/destinations/:host/requests', ({ params }) => ({
       requests: destinations
-        .requests(param(request, 'host'))
+        .requests(params['host']!)
         .map(({ body, ...rest }) => ({ ...rest, body: body.toString('utf8') })),
     })),
-    route('DELETE', '/destinations', () => destinations.clear()),
-    route('DELETE', '/destinations/:host', (request) => destinations.clear(param(request, 'host'))),
+    remove('/destinations', () => destinations.clear()),
+    remove('/destinations/:host', ({ host }) => destinations.clear(host)),
   ];
 }
 
-function faultRoutes<Rule extends FaultFrequency>(
-  route: (method: Method, path: string, handle: Handle) => Route,
-  { path, rules, schema }: { path: string; rules: () => FaultRules<Rule>; schema: z.ZodType<Rule> },
+function faultRoutes<Path extends string, Rule extends FaultFrequency>(
+  path: Path,
+  schema: z.ZodType<Rule>,
+  rules: () => FaultRules<Rule>,
 ): readonly Route[] {
   return [
     route('GET', path, () => ({ faults: rules().list() })),
     route('POST', path, (request) => rules().add(read(schema, request))),
-    route('DELETE', path, () => rules().clear()),
-    route('DELETE', `${path}/:id`, ({ params }) => {
-      const id = params['id']!;
+    remove(path, () => rules().clear()),
+    remove(`${path}/:id` as '/:id', ({ id }) => {
       if (!rules().remove(id)) throw new ApiError(404, `no fault has the id ${id.slice(0, 200)}`);
     }),
   ];

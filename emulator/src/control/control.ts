@@ -5,8 +5,17 @@
 import type { Random } from '#foundation/platform/random.ts';
 import { AccountError, type AccountBook, type AccountSeed } from '../state/account-book.ts';
 import type { AccountState } from '../state/account-state.ts';
-import { accountView, type AccountView } from '../state/account-view.ts';
-import type { Account, PlanName } from '../state/account.ts';
+import { accountView } from '../state/account-view.ts';
+import type { Account } from '../state/account.ts';
+import type {
+  AccountChange,
+  Advancing,
+  HistorySize,
+  HoldChange,
+  NextOrigin,
+  OfAccount,
+  Seed,
+} from './control-bodies.ts';
 import type { DeliveryFaults } from '../delivery/delivery-faults.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Faults } from '../http/faults.ts';
@@ -19,7 +28,7 @@ import { isTerminal, type Message } from '../state/message.ts';
 import { replayPastTraffic, type PastTraffic } from './past-traffic.ts';
 import type { RequestRecorder } from './request-recorder.ts';
 import { ApiError } from '../state/api-error.ts';
-import { plantSeed, type Seed } from './seed.ts';
+import { plantSeed } from './seeded-failures.ts';
 import type { SigningKeyRing, SigningKeys } from '../state/signing-keys.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { SteerableClock, TimeMode } from './steerable-clock.ts';
@@ -66,10 +75,6 @@ interface AddedAccount {
   readonly signingKeys: SigningKeys;
 }
 
-interface OfAccount {
-  readonly account?: string | undefined;
-}
-
 export interface ClockView {
   readonly mode: TimeMode;
   /** Epoch milliseconds. */
@@ -77,23 +82,6 @@ export interface ClockView {
   /** Number of pending timers, and the time until the first. */
   readonly timers: number;
   readonly nextInMs?: number;
-}
-
-export interface HoldChange extends OfAccount {
-  readonly key: string;
-  readonly paused?: boolean | undefined;
-  /** Null removes the pin; absent keeps it. */
-  readonly parallelism?: number | null | undefined;
-  readonly rate?: { readonly max: number; readonly periodMs: number } | null | undefined;
-}
-
-export interface AccountChange extends OfAccount {
-  readonly state?: string | undefined;
-  /** Null ends the change in progress. */
-  readonly modifyingState?: string | null | undefined;
-  readonly plan?: PlanName | undefined;
-  /** Only for the plan `enterprise`. */
-  readonly enterpriseId?: string | undefined;
 }
 
 /** Maximum move of time, above one year. A longer move is a mistake in a unit. */
@@ -128,7 +116,7 @@ export class EmulatorControl {
   }
 
   /** Adds state as if it had developed in operation. */
-  seed(seed: Seed & OfAccount): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
+  seed(seed: Seed): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
     const service = this.#options.service();
     const { state, account } = this.#of(seed.account);
     const { clock, random } = this.#options;
@@ -139,13 +127,7 @@ export class EmulatorControl {
    * Adds days of traffic that end now. Log and dead letters cover only the last part. The service must not have
    * processed anything yet.
    */
-  history(
-    options: OfAccount & {
-      readonly days?: number | undefined;
-      readonly logMinutes?: number | undefined;
-      readonly deadLetters?: number | undefined;
-    } = {},
-  ): PastTraffic {
+  history(options: HistorySize = {}): PastTraffic {
     const { state } = this.#of(options.account);
     return replayPastTraffic({
       state,
@@ -169,9 +151,7 @@ export class EmulatorControl {
   }
 
   /** Moves time by milliseconds, or to a given time. Deliveries that become due are really made. */
-  async advance(
-    move: ({ readonly ms: number } | { readonly to: number }) & { readonly patienceMs?: number | undefined },
-  ): Promise<ClockView> {
+  async advance(move: Advancing): Promise<ClockView> {
     const ms = 'ms' in move ? move.ms : move.to - this.#options.clock.now();
     if (!(ms >= 0)) throw new ApiError(400, `time does not go back: that moment is ${-ms} ms ago`);
     if (ms > LONGEST_MOVE_MS) throw new ApiError(400, `time moves by at most ${LONGEST_MOVE_MS} ms at once, not ${ms}`);
@@ -212,7 +192,7 @@ export class EmulatorControl {
   }
 
   /** Assigns the next publishes and triggers to a schedule or queue. */
-  nameNext({ account, times, ...origin }: OfAccount & MessageOrigin & { readonly times?: number | undefined }): void {
+  nameNext({ account, times, ...origin }: NextOrigin): void {
     this.#options.service().origins.set(this.#of(account).account.id, origin, times ?? 1);
   }
 
@@ -234,32 +214,29 @@ export class EmulatorControl {
     return this.#options.signingKeys.roll(this.#of(account).account.id);
   }
 
-  setAccount({ account: id, state, modifyingState, plan, enterpriseId }: AccountChange): void {
+  setAccount({ account: id, state, modifyingState, plan, enterpriseId }: AccountChange & OfAccount): void {
     const { account } = this.#of(id);
     const { accounts } = this.#options.service();
     if (state !== undefined || modifyingState !== undefined) {
       const changing = modifyingState === undefined ? account.modifyingState : (modifyingState ?? undefined);
       accounts.setState(account.id, {
         state: state ?? account.state ?? 'active',
-        ...(changing !== undefined && { modifyingState: changing }),
+        modifyingState: changing,
       });
     }
     if (plan !== undefined) {
-      const now = this.#options.clock.now();
-      accounts.setPlan(account.id, { plan, now, ...(enterpriseId !== undefined && { enterpriseId }) });
+      accounts.setPlan(account.id, { plan, now: this.#options.clock.now(), enterpriseId });
     }
   }
 
   /** Pauses a key, pins its limits, or removes pause and pins. Absent fields keep their values. */
-  hold({ account, key, paused, parallelism, rate }: HoldChange): FlowFigures {
+  hold({ account, key, paused, parallelism, rate }: HoldChange & { readonly key: string }): FlowFigures {
     const { state } = this.#of(account);
     const before: FlowHold = state.flow.get(key)?.hold ?? { paused: false };
-    const pinned = parallelism === undefined ? before.parallelism : (parallelism ?? undefined);
-    const pinnedRate = rate === undefined ? before.rate : (rate ?? undefined);
     this.#options.service().engine.hold(state.accountId, key, {
       paused: paused ?? before.paused,
-      ...(pinned !== undefined && { parallelism: pinned }),
-      ...(pinnedRate !== undefined && { rate: pinnedRate }),
+      parallelism: parallelism === undefined ? before.parallelism : (parallelism ?? undefined),
+      rate: rate === undefined ? before.rate : (rate ?? undefined),
     });
     return state.flow.get(key)!.figures();
   }
@@ -273,12 +250,7 @@ export class EmulatorControl {
     return this.switches();
   }
 
-  state(): {
-    readonly clock: ClockView;
-    readonly switches: Switches;
-    readonly faults: number;
-    readonly accounts: readonly AccountView[];
-  } {
+  state() {
     const { accounts, states } = this.#options.service();
     return {
       clock: this.clock(),

@@ -1,40 +1,28 @@
 /**
- * Creates failures that a test requests, as if they had occurred at the seeded time. The log has every attempt, the
- * statistics count them, and the dead letter is in its queue. No request is sent.
+ * Creates the state that a test requests: groups, indexes, and failures as if they had occurred at the seeded time. The
+ * log has every attempt of a failure, the statistics count them, and the dead letter is in its queue. No request is
+ * sent.
  */
 import type { Random } from '#foundation/platform/random.ts';
+import type { Account } from '../state/account.ts';
 import type { AccountState } from '../state/account-state.ts';
 import { callbackBody, callbackDelivery, failureFunctionOf } from '../delivery/callbacks.ts';
+import type { Seed, SeededRun } from './control-bodies.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { createMessage } from '../delivery/new-message.ts';
 import type { Fact } from '../statistics/facts.ts';
-import type { FailureFunctionState } from '../state/failure-function-state.ts';
+import type { Indexes } from '../statistics/indexes.ts';
+import type { Limits } from '../state/limits.ts';
 import { randomId } from '../state/ids.ts';
 import type { LogEntry } from '../state/log.ts';
 import type { Delivery, Message, Outcome, State } from '../state/message.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { DeliveryHeaderNames } from '../delivery/wire-names.ts';
 
-export interface SeededFailure {
-  readonly url: string;
-  /** Number of equal failures. Default 1. */
-  readonly count?: number | undefined;
-  readonly body?: string | undefined;
-  readonly labels?: readonly string[] | undefined;
-  readonly flowControlKey?: string | undefined;
-  /** Status of the failed attempts; absent means no response. */
-  readonly status?: number | undefined;
-  readonly responseBody?: string | undefined;
-  /** Age of the failure. Default 0. */
-  readonly agoMs?: number | undefined;
-}
-
-export interface SeededRun extends SeededFailure {
-  /** State of the failure function; absent means that none was called. One in progress is due in an hour. */
-  readonly failureFunctionState?: FailureFunctionState | undefined;
-}
-
-export interface FailureBed {
+interface SeedBed {
+  readonly account: Account;
+  readonly limits: Limits;
+  readonly indexes: Indexes;
   readonly state: AccountState;
   readonly statistics: Pick<Statistics, 'record'>;
   readonly engine: Engine;
@@ -47,12 +35,21 @@ const MAX_RETRIES = 3;
 const IN_PROGRESS_MS = 3_600_000;
 const ANSWERED: Outcome = { delivered: true, status: 200, headers: {}, body: new Uint8Array() };
 
-/** @returns their dlqIds in the given order, messages first */
-export function plantFailures(
-  deadMessages: readonly SeededFailure[],
-  failedRuns: readonly SeededRun[],
-  bed: FailureBed,
-): readonly string[] {
+/** @returns ids of the dead messages, then of the failed runs, in the given order */
+export function plantSeed(
+  seed: Seed,
+  bed: SeedBed,
+): { readonly dlqIds: readonly string[]; readonly indexIds: readonly string[] } {
+  for (const { name, endpoints } of seed.urlGroups ?? []) bed.state.urlGroups.upsert(name, endpoints, bed);
+  for (const id of seed.vectorIndexes ?? []) bed.indexes.createVectorIndex(id);
+  const { customerId } = bed.account;
+  const indexIds = (seed.indexes ?? []).map(({ region = 'eu-west-1', type = 'payg', ...index }) => {
+    return (bed.indexes.create({ ...index, region, type, customerId }) as { readonly id: string }).id;
+  });
+  return { dlqIds: plantFailures(seed, bed), indexIds };
+}
+
+function plantFailures({ deadMessages = [], failedRuns = [] }: Seed, bed: SeedBed): readonly string[] {
   const each = (failure: SeededRun, workflow: boolean): readonly Planned[] =>
     Array.from({ length: failure.count ?? 1 }, () => ({ failure, workflow, at: bed.now - (failure.agoMs ?? 0) }));
   const planned = [
@@ -71,7 +68,7 @@ interface Planned {
   readonly at: number;
 }
 
-function plant({ failure, workflow, at }: Planned, bed: FailureBed): Message {
+function plant({ failure, workflow, at }: Planned, bed: SeedBed): Message {
   const past = new Past(bed, at);
   const outcome = failedOutcome(failure);
   const message = past.begin({ url: failure.url, delivery: deliveryOf(failure), workflow });
@@ -98,10 +95,10 @@ function plant({ failure, workflow, at }: Planned, bed: FailureBed): Message {
 
 /** Writes a message's life at one past time, as the engine would have recorded it. */
 class Past {
-  readonly #bed: FailureBed;
+  readonly #bed: SeedBed;
   readonly #at: number;
 
-  constructor(bed: FailureBed, at: number) {
+  constructor(bed: SeedBed, at: number) {
     this.#bed = bed;
     this.#at = at;
   }
@@ -172,7 +169,7 @@ class Past {
   }
 }
 
-function deliveryOf({ body, labels, flowControlKey }: SeededFailure): Delivery {
+function deliveryOf({ body, labels, flowControlKey }: SeededRun): Delivery {
   return {
     method: 'POST',
     body: Buffer.from(body ?? '{}'),
@@ -180,12 +177,12 @@ function deliveryOf({ body, labels, flowControlKey }: SeededFailure): Delivery {
     timeoutMs: 30_000,
     maxRetries: MAX_RETRIES,
     labels: labels ?? [],
-    ...(flowControlKey !== undefined && { flowControl: { key: flowControlKey, parallelism: 1 } }),
+    flowControl: flowControlKey === undefined ? undefined : { key: flowControlKey, parallelism: 1 },
     callerIp: '127.0.0.1',
   };
 }
 
-function failedOutcome({ status, responseBody }: SeededFailure): Outcome {
+function failedOutcome({ status, responseBody }: SeededRun): Outcome {
   const error = status === undefined ? 'the destination gave no answer' : `destination answered ${status}`;
   const body = Buffer.from(responseBody ?? '');
   return { delivered: false, ...(status !== undefined && { status }), headers: {}, body, error };
