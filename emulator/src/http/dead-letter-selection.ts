@@ -1,6 +1,7 @@
 /** Selects the dead letters of an operation: by ids, or by filters and cursor. */
+import type { DeadLetter } from '../state/message.ts';
 import type { AccountState } from '../state/account-state.ts';
-import type { DeadLetter, DeadLetterQueue } from '../state/dlq.ts';
+import type { DeadLetterQueue } from '../state/dlq.ts';
 import type { Filter, Window } from '../state/search.ts';
 import { cursorAt, type Listing, type Query } from './query.ts';
 

@@ -1,11 +1,10 @@
 /** Wire format of messages: log entries (interface 2.3) and failed workflow messages (2.4). */
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
-import type { DeadLetter } from '../state/dlq.ts';
 import { headerText } from '../state/header-text.ts';
 import { failureFunctionState } from '../state/failure-function-state.ts';
 import type { LogEntry } from '../state/log.ts';
-import type { HeaderPair, Message, Redaction } from '../state/message.ts';
+import type { DeadLetter, HeaderPair, Message, Redaction } from '../state/message.ts';
 import type { Switches } from '../state/switches.ts';
 import { headersAsArrays, type DeliveryHeaderNames } from '../delivery/wire-names.ts';
 

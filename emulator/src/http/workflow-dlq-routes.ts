@@ -1,11 +1,10 @@
 /** Lists, resumes and deletes failed workflow runs. */
 import { dlqOf, selectForBulk, selectPage, workflowDlqFilter } from './dead-letter-selection.ts';
 import { readDelay, readFlowControl, readRetries } from './delivery-request.ts';
-import type { DeadLetter } from '../state/dlq.ts';
 import { randomId } from '../state/ids.ts';
 import { queryOf, requireReachable, serviceHeadersOf, stateOf, type MessageContext } from './message-context.ts';
 import { workflowDeadLetterJson } from './message-json.ts';
-import type { Delivery } from '../state/message.ts';
+import type { DeadLetter, Delivery } from '../state/message.ts';
 import { cursorField, type Query } from './query.ts';
 import type { ApiRequest, ApiResponse } from './route.ts';
 import type { ServiceHeaders } from './service-headers.ts';

@@ -4,7 +4,7 @@ import type { Account } from './account.ts';
 import { Deduplication } from './deduplication.ts';
 import { DeadLetterQueue } from './dlq.ts';
 import { FlowLanes } from './flow-lane.ts';
-import type { AccountJournal, DeadLetterQueueName } from './journal.ts';
+import type { AccountJournal } from './journal.ts';
 import type { Limits, LimitsOf } from './limits.ts';
 import { MessageLog } from './log.ts';
 import { isTerminal, type Message } from './message.ts';
@@ -55,34 +55,17 @@ export function createAccountState(account: Account, options: StateOptions): Acc
     },
     onLogged: journal && ((entry) => journal.logged(entry)),
   });
-  const queue = (name: DeadLetterQueueName): DeadLetterQueue =>
-    new DeadLetterQueue(limits, {
-      mark: name === 'dlq' ? '' : 'w',
-      onAdded: journal && ((deadLetter) => journal.deadLetterAdded(name, deadLetter)),
-      onRemoved: journal && ((deadLetter) => journal.deadLetterRemoved(name, deadLetter)),
-    });
-  const dlq = queue('dlq');
-  const workflowDlq = queue('workflowDlq');
+  const dlq = new DeadLetterQueue(limits, 'dlq', journal);
+  const workflowDlq = new DeadLetterQueue(limits, 'workflowDlq', journal);
   return {
     accountId: account.id,
     messages,
     log,
     dlq,
     workflowDlq,
-    urlGroups: new UrlGroups(journal && ((group, place) => journal.put('urlGroup', group.name, { ...group, place }))),
-    deduplication: new Deduplication({
-      onRemembered: journal && ((id, remembered) => journal.put('deduplication', id, remembered)),
-      onForgotten: journal && ((id) => journal.removed('deduplication', id)),
-    }),
-    flow: new FlowLanes<Message>(clock, FLOW_KEY_KEPT_MS, {
-      onUsed: journal && ((setting) => journal.put('flowControl', setting.key, setting)),
-      onPeriod: journal && ((key, period) => journal.put('flowPeriod', key, period)),
-      onForgotten:
-        journal &&
-        ((key) => {
-          for (const kind of ['flowControl', 'flowPeriod'] as const) journal.removed(kind, key);
-        }),
-    }),
+    urlGroups: new UrlGroups(journal),
+    deduplication: new Deduplication(journal),
+    flow: new FlowLanes<Message>(clock, FLOW_KEY_KEPT_MS, journal),
     openLanes: new OpenLanes<Message>(clock),
   };
 }

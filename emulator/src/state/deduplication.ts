@@ -1,4 +1,5 @@
 /** De-duplication ids of the publishes within the last ten minutes. */
+import type { AccountJournal } from './journal.ts';
 
 const DEDUPLICATION_WINDOW_MS = 600_000;
 
@@ -12,18 +13,13 @@ export interface Remembered {
   readonly at: number;
 }
 
-interface DeduplicationOptions {
-  readonly onRemembered?: ((id: string, remembered: Remembered) => void) | undefined;
-  readonly onForgotten?: ((id: string) => void) | undefined;
-}
-
 export class Deduplication {
-  readonly #options: DeduplicationOptions;
+  readonly #journal: AccountJournal | undefined;
   /** In order of publishing, so that expired ones are first. */
   readonly #known = new Map<string, Remembered>();
 
-  constructor(options: DeduplicationOptions = {}) {
-    this.#options = options;
+  constructor(journal?: AccountJournal) {
+    this.#journal = journal;
   }
 
   /** Loads an id of an earlier process; oldest first. */
@@ -41,14 +37,14 @@ export class Deduplication {
     this.#known.delete(id);
     const remembered = { messages, at: now };
     this.#known.set(id, remembered);
-    this.#options.onRemembered?.(id, remembered);
+    this.#journal?.put('deduplication', id, remembered);
   }
 
   #trim(now: number): void {
     for (const [id, remembered] of this.#known) {
       if (now - remembered.at < DEDUPLICATION_WINDOW_MS) break;
       this.#known.delete(id);
-      this.#options.onForgotten?.(id);
+      this.#journal?.removed('deduplication', id);
     }
   }
 }

@@ -4,18 +4,9 @@
  * plain messages and one for workflow runs.
  */
 import { failureFunctionState } from './failure-function-state.ts';
-import type { Message } from './message.ts';
+import type { AccountJournal, DeadLetterQueueName } from './journal.ts';
+import type { DeadLetter, Message } from './message.ts';
 import { fieldChecks, pageOf, type Filter, type Page, type Window } from './search.ts';
-
-export interface DeadLetter {
-  /** Time of the failure and position. It is unique in the account, across both queues. */
-  readonly dlqId: string;
-  /** Position that a cursor names. */
-  readonly sequence: number;
-  readonly message: Message;
-  /** Time of the permanent failure, in epoch milliseconds. */
-  readonly failedAt: number;
-}
 
 /** Limits of the plan. They are read at each use, because the plan may change. */
 export interface DeadLetterLimits {
@@ -23,23 +14,21 @@ export interface DeadLetterLimits {
   readonly dlqSize: number;
 }
 
-interface DeadLetterOptions {
-  /** Prefix of the position in the ids of this queue. It has no digits. */
-  readonly mark: string;
-  readonly onAdded?: ((deadLetter: DeadLetter) => void) | undefined;
-  readonly onRemoved?: ((deadLetter: DeadLetter) => void) | undefined;
-}
+/** Prefixes of the position in the ids of a queue. They have no digits. */
+const MARKS: Readonly<Record<DeadLetterQueueName, string>> = { dlq: '', workflowDlq: 'w' };
 
 export class DeadLetterQueue {
   readonly #limits: () => DeadLetterLimits;
-  readonly #options: DeadLetterOptions;
+  readonly #name: DeadLetterQueueName;
+  readonly #journal: AccountJournal | undefined;
   /** Dead letters by position, in order of failure. */
   readonly #deadLetters = new Map<number, DeadLetter>();
   #sequence = 0;
 
-  constructor(limits: () => DeadLetterLimits, options: DeadLetterOptions) {
+  constructor(limits: () => DeadLetterLimits, name: DeadLetterQueueName, journal?: AccountJournal) {
     this.#limits = limits;
-    this.#options = options;
+    this.#name = name;
+    this.#journal = journal;
   }
 
   /** Position of the next dead letter. */
@@ -55,7 +44,7 @@ export class DeadLetterQueue {
 
   add(message: Message, now: number): DeadLetter {
     const deadLetter = this.#keep({ sequence: this.#sequence++, message, failedAt: now });
-    this.#options.onAdded?.(deadLetter);
+    this.#journal?.deadLetterAdded(this.#name, deadLetter);
     this.trim(now);
     return deadLetter;
   }
@@ -106,13 +95,13 @@ export class DeadLetterQueue {
   }
 
   #keep({ sequence, message, failedAt }: Omit<DeadLetter, 'dlqId'>): DeadLetter {
-    const deadLetter = { dlqId: `${failedAt}-${this.#options.mark}${sequence}`, sequence, message, failedAt };
+    const deadLetter = { dlqId: `${failedAt}-${MARKS[this.#name]}${sequence}`, sequence, message, failedAt };
     this.#deadLetters.set(sequence, deadLetter);
     return deadLetter;
   }
 
   #remove(deadLetter: DeadLetter): void {
     this.#deadLetters.delete(deadLetter.sequence);
-    this.#options.onRemoved?.(deadLetter);
+    this.#journal?.deadLetterRemoved(this.#name, deadLetter);
   }
 }

@@ -6,6 +6,7 @@
  * therefore unambiguous at any time, and no period exceeds the rate.
  */
 import type { Clock } from '#foundation/platform/clock.ts';
+import type { AccountJournal } from './journal.ts';
 import type { FlowControlSetting } from './message.ts';
 
 /** Settings of the key itself, which no message changes. */
@@ -176,25 +177,18 @@ export class FlowLane<T> {
   }
 }
 
-interface FlowLanesOptions {
-  /** Called for each use, whether or not it changed the limits. */
-  readonly onUsed?: ((setting: FlowControlSetting) => void) | undefined;
-  readonly onPeriod?: ((key: string, period: FlowPeriod) => void) | undefined;
-  readonly onForgotten?: ((key: string) => void) | undefined;
-}
-
 /** The keys of one account. Keys that are unused for a long time are removed. */
 export class FlowLanes<T> {
   readonly #clock: Clock;
   readonly #keepMs: number;
-  readonly #options: FlowLanesOptions;
+  readonly #journal: AccountJournal | undefined;
   /** Least recently used first. */
   readonly #lanes = new Map<string, { readonly lane: FlowLane<T>; readonly usedAt: number }>();
 
-  constructor(clock: Clock, keepMs: number, options: FlowLanesOptions = {}) {
+  constructor(clock: Clock, keepMs: number, journal?: AccountJournal) {
     this.#clock = clock;
     this.#keepMs = keepMs;
-    this.#options = options;
+    this.#journal = journal;
   }
 
   get(key: string): FlowLane<T> | undefined {
@@ -220,20 +214,20 @@ export class FlowLanes<T> {
     const now = this.#clock.monotonic();
     const lane = this.#lanes.get(setting.key)?.lane ?? this.#laneFor(setting.key);
     lane.configure(setting);
-    this.#options.onUsed?.(setting);
+    this.#journal?.put('flowControl', setting.key, setting);
     this.#lanes.delete(setting.key);
     this.#lanes.set(setting.key, { lane, usedAt: now });
     for (const [key, known] of this.#lanes) {
       if (now - known.usedAt < this.#keepMs) break;
       if (!known.lane.idle) continue;
       this.#lanes.delete(key);
-      this.#options.onForgotten?.(key);
+      for (const kind of ['flowControl', 'flowPeriod'] as const) this.#journal?.removed(kind, key);
     }
     return lane;
   }
 
   #laneFor(key: string): FlowLane<T> {
-    const { onPeriod } = this.#options;
-    return new FlowLane<T>(this.#clock, onPeriod && ((period) => onPeriod(key, period)));
+    const journal = this.#journal;
+    return new FlowLane<T>(this.#clock, journal && ((period) => journal.put('flowPeriod', key, period)));
   }
 }

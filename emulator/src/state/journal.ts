@@ -1,5 +1,5 @@
 /** Listener for the changes of an account, for storage. It is called at the time of the change. */
-import type { DeadLetter } from './dlq.ts';
+import type { DeadLetter } from './message.ts';
 import type { LogEntry } from './log.ts';
 
 export type DeadLetterQueueName = 'dlq' | 'workflowDlq';

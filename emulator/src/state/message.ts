@@ -115,6 +115,17 @@ export interface Message {
   failureNotice?: Message | undefined;
 }
 
+/** A permanently failed message in a dead letter queue. */
+export interface DeadLetter {
+  /** Time of the failure and position. It is unique in the account, across both queues. */
+  readonly dlqId: string;
+  /** Position that a cursor names. */
+  readonly sequence: number;
+  readonly message: Message;
+  /** Time of the permanent failure, in epoch milliseconds. */
+  readonly failedAt: number;
+}
+
 /** @param attempt 1 for the first */
 export function attemptId(messageId: string, attempt: number): string {
   return `${messageId}.${attempt}`;

@@ -1,4 +1,5 @@
 /** Named sets of endpoints. A message to a group becomes one message for each endpoint. */
+import type { AccountJournal } from './journal.ts';
 import { beyondPlan, type Limits } from './limits.ts';
 
 export interface Endpoint {
@@ -16,12 +17,11 @@ export interface UrlGroup {
 }
 
 export class UrlGroups {
-  readonly #onChanged: ((group: UrlGroup, place: number) => void) | undefined;
+  readonly #journal: AccountJournal | undefined;
   readonly #groups = new Map<string, UrlGroup>();
 
-  /** @param onChanged called with a changed group and its place in the listing, which stays the same */
-  constructor(onChanged?: (group: UrlGroup, place: number) => void) {
-    this.#onChanged = onChanged;
+  constructor(journal?: AccountJournal) {
+    this.#journal = journal;
   }
 
   /** Loads a group of an earlier process. */
@@ -67,6 +67,7 @@ export class UrlGroups {
     }
     const changed = { name, createdAt: group?.createdAt ?? now, updatedAt: now, endpoints: next };
     this.#groups.set(name, changed);
-    this.#onChanged?.(changed, [...this.#groups.keys()].indexOf(name));
+    // The place in the listing stays the same.
+    this.#journal?.put('urlGroup', name, { ...changed, place: [...this.#groups.keys()].indexOf(name) });
   }
 }

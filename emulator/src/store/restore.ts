@@ -5,13 +5,19 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { AccountState } from '../state/account-state.ts';
 import type { Remembered } from '../state/deduplication.ts';
-import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { FlowPeriod } from '../state/flow-lane.ts';
 import type { ItemKind, DeadLetterQueueName } from '../state/journal.ts';
 import type { LogEntry } from '../state/log.ts';
 import { readMessage, readOutcome } from '../state/message-record.ts';
-import { isTerminal, type FlowControlSetting, type Message, type Outcome, type State } from '../state/message.ts';
+import {
+  type DeadLetter,
+  isTerminal,
+  type FlowControlSetting,
+  type Message,
+  type Outcome,
+  type State,
+} from '../state/message.ts';
 import { MINUTE_MS } from '../statistics/point-time.ts';
 import type { Statistics } from '../statistics/statistics.ts';
 import type { UrlGroup } from '../state/url-groups.ts';

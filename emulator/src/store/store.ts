@@ -5,12 +5,11 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
-import type { DeadLetter } from '../state/dlq.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { AccountJournal, DeadLetterQueueName } from '../state/journal.ts';
 import type { LogEntry } from '../state/log.ts';
 import { writeFixed, writeOutcome, writeProgress } from '../state/message-record.ts';
-import { isTerminal, type Message, type Outcome } from '../state/message.ts';
+import { type DeadLetter, isTerminal, type Message, type Outcome } from '../state/message.ts';
 import { KEPT_MINUTES } from '../statistics/minute-ring.ts';
 import { DAY_MS, MINUTE_MS } from '../statistics/point-time.ts';
 import { openStoreFile, pathOfStore, unreadable, unwritten } from './store-file.ts';

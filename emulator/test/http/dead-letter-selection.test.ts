@@ -9,8 +9,8 @@ import {
   selectPage,
   workflowDlqFilter,
 } from '#emulator/http/dead-letter-selection.ts';
-import { DeadLetterQueue, type DeadLetter } from '#emulator/state/dlq.ts';
-import type { Message } from '#emulator/state/message.ts';
+import { DeadLetterQueue } from '#emulator/state/dlq.ts';
+import type { DeadLetter, Message } from '#emulator/state/message.ts';
 import type { Filter, Window } from '#emulator/state/search.ts';
 import { QUERY_PARAMETERS } from '#emulator/http/query-parameters.ts';
 import { Query } from '#emulator/http/query.ts';
@@ -117,7 +117,7 @@ function queryOf(operation: keyof typeof QUEUES, given: Given, separator: ',' | 
 }
 
 function queueOf(limits = { dlqRetentionMs: 1e12, dlqSize: 1e9 }): DeadLetterQueue {
-  return new DeadLetterQueue(() => limits, { mark: '' });
+  return new DeadLetterQueue(() => limits, 'dlq');
 }
 
 describe.each(Object.keys(QUEUES) as (keyof typeof QUEUES)[])('%s', (operation) => {
