@@ -16,13 +16,7 @@ export function parseArguments(
   command: Command,
   args: readonly string[],
 ): { readonly values: OptionValues; readonly positionals: readonly string[] } {
-  const options = optionsOf(command);
-  const config = Object.fromEntries(
-    Object.entries(options).map(([name, { type, short, multiple }]) => [
-      name,
-      { type, ...(short !== undefined && { short }), ...(multiple && { multiple }) },
-    ]),
-  );
+  const config = parserOptions(command);
   refuseUnknown(command, args, config);
   const { values, positionals } = parseStrictly(args, config);
   if (values['help'] === true) return { values, positionals };
@@ -32,9 +26,17 @@ export function parseArguments(
   return { values, positionals };
 }
 
-type ParserOptions = Readonly<
-  Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string; readonly multiple?: true }>
->;
+type ParserOptions = ReturnType<typeof parserOptions>;
+
+/** Options for Node's parser. */
+export function parserOptions(command: Command) {
+  return Object.fromEntries(
+    Object.entries(optionsOf(command)).map(([name, { type, short, multiple = false }]) => [
+      name,
+      { type, ...(short !== undefined && { short }), multiple },
+    ]),
+  );
+}
 
 /** Rejects unknown options. The parser's own message has no suggestion. */
 function refuseUnknown(command: Command, args: readonly string[], options: ParserOptions): void {

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { shellWord } from '#foundation/domain/own-command.ts';
-import { optionsOf } from './arguments.ts';
+import { optionsOf, parserOptions } from './arguments.ts';
 import {
   EXIT,
   type Call,
@@ -66,13 +66,7 @@ function nextWords(words: readonly string[]): readonly string[] {
 
 /** Options of an unfinished command line. */
 function looseValues(command: Command, args: readonly string[]): OptionValues {
-  const options = Object.fromEntries(
-    Object.entries(optionsOf(command)).map(([name, { type, short }]) => [
-      name,
-      { type, ...(short !== undefined && { short }) },
-    ]),
-  );
-  return parseArgs({ args: [...args], options, strict: false, allowPositionals: true }).values;
+  return parseArgs({ args: [...args], options: parserOptions(command), strict: false, allowPositionals: true }).values;
 }
 
 interface Names {

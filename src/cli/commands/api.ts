@@ -3,11 +3,10 @@ import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { CONFIRM_OPTION, YES_OPTION } from '../confirm.ts';
-import type { OperationKeys } from '../daemon-operation.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { OUTPUT_OPTION, textTable } from '../output.ts';
-import { bodyText, runOperation } from './operation-call.ts';
+import { bodyText, runOperation, type OperationKeys } from './operation-call.ts';
 
 export const apiCommand: Command = {
   name: 'api',

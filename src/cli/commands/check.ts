@@ -1,4 +1,5 @@
 import type { Config } from '#config/config.ts';
+import { counted } from '#foundation/domain/counted.ts';
 import type { Overview } from '#config/overview.ts';
 import type { Tried } from './check-connect.ts';
 import { EXIT, textOption, UsageError, type Command, type CliIo, type OptionValues } from '../command.ts';
@@ -55,7 +56,7 @@ export const checkCommand: Command = {
     }
     if (overview === undefined || estimate === undefined) {
       const errors = problems.filter((problem) => problem.severity === 'error').length;
-      io.stderr.write(`\n${printable(file)}: ${count(errors, 'problem')}. ${SECOND_PASS}\n`);
+      io.stderr.write(`\n${printable(file)}: ${counted(errors, 'problem')}. ${SECOND_PASS}\n`);
       return EXIT.failed;
     }
     io.stdout.write(`${overviewText(overview)}\n${estimateText(estimate)}`);
@@ -63,7 +64,7 @@ export const checkCommand: Command = {
     if (tried !== undefined) io.stdout.write(`\n${connectionsText(tried)}`);
     // The last line is the only verdict.
     if (isGood) io.stdout.write(`\n${validText(file, overview, io)}\n`);
-    else io.stderr.write(`\n${printable(file)}: ${failures} of ${count(tried!.length, 'connection')} failed\n`);
+    else io.stderr.write(`\n${printable(file)}: ${failures} of ${counted(tried!.length, 'connection')} failed\n`);
     return isGood ? EXIT.ok : EXIT.failed;
   },
 };
@@ -93,7 +94,11 @@ function connectionsText(tried: readonly Tried[]): string {
 function validText(file: string, { accounts, collectors, policies }: Overview, io: CliIo): string {
   const paint = painter(usesColor(io.stdout, io.env));
   const running = collectors.filter((collector) => collector.off === undefined).length;
-  const counts = [count(accounts.length, 'account'), count(running, 'collector'), countPolicies(policies.length)];
+  const counts = [
+    counted(accounts.length, 'account'),
+    counted(running, 'collector'),
+    counted(policies.length, 'policy', 'policies'),
+  ];
   return `${paint('green', `${printable(file)} is valid`)}: ${counts.join(', ')}`;
 }
 
@@ -124,14 +129,6 @@ function overviewText({ accounts, collectors, policies }: Overview): string {
           ]),
         ),
   ].join('\n');
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-function countPolicies(number: number): string {
-  return number === 1 ? '1 policy' : `${number} policies`;
 }
 
 function countOption(values: OptionValues, name: string, standard: number): number {

@@ -2,8 +2,9 @@
 import type { MessageApi } from '#service/api.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { Account } from '#config/config.ts';
-import { keepAlive } from '#foundation/platform/clock.ts';
+import { clientOf } from '#foundation/platform/client-pair.ts';
 import { CommandError, type CliIo } from '../command.ts';
+import { withClient } from './check-connect.ts';
 
 /**
  * Runs the work with the message API of an account.
@@ -19,30 +20,20 @@ export async function withMessageApi<T>(
   if (messageApi.url === 'embedded') {
     throw new CommandError(`account ${account.name} is embedded in its daemon, so a command cannot read its log`);
   }
-  const { createClient } = await import('#service/create-client.ts');
-  const { EventBus } = await import('#foundation/events/events.ts');
-  const { systemRandom } = await import('#foundation/platform/random.ts');
   const { Secret } = await import('#foundation/platform/secret.ts');
-  const { clientOf } = await import('#foundation/platform/client-pair.ts');
   const { url, token, tokenFile } = messageApi;
-  // Between two attempts nothing else keeps the process alive.
-  using _alive = keepAlive();
-  await using client = createClient(
-    {
-      account: account.name,
-      messageApi: {
-        url,
-        token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token),
-        ...clientOf(messageApi),
-      },
-      wire: account.wire,
-      limits: account.client,
+  const options = {
+    account: account.name,
+    messageApi: {
+      url,
+      token: token === undefined ? Secret.fromFile(tokenFile!) : Secret.of(token),
+      ...clientOf(messageApi),
     },
-    { clock: io.clock, events: new EventBus(), random: systemRandom },
-  );
-  const api = client.message!;
+    wire: account.wire,
+    limits: account.client,
+  };
   try {
-    return await work(api);
+    return await withClient(options, io, ({ message }) => work(message!));
   } catch (error) {
     io.signal.throwIfAborted();
     if (error instanceof CommandError) throw error;

@@ -6,8 +6,7 @@ import { checkSelection } from '#service/request.ts';
 import { InvalidRequestError } from '#service/service-error.ts';
 import { CommandError, EXIT, textOption, UsageError, type Call } from '../command.ts';
 import { confirm } from '../confirm.ts';
-import type { DaemonCall } from '../daemon-exchange.ts';
-import { requestOperation, Unconfirmed, type OperationAnswer, type OperationKeys } from '../daemon-operation.ts';
+import { exchangeText, rejected, Rejection, type DaemonCall } from '../daemon-exchange.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { outputFormat, printable, writeData, writeDocument, type ListFormat } from '../output.ts';
 import { answerTable } from './api-table.ts';
@@ -19,6 +18,9 @@ export interface AnswerView {
   readonly select?: (answer: unknown, call: Call) => unknown;
   readonly text: (answer: unknown, format: Exclude<ListFormat, 'json' | 'yaml'>, call: Call) => string;
 }
+
+/** Keys of an operation, and `account` and `confirm`. Texts are read as on a command line. */
+export type OperationKeys = Readonly<Record<string, unknown>>;
 
 const PLAIN_VIEW: AnswerView = { formats: ['table', 'json', 'yaml'], text: answerTable };
 
@@ -91,20 +93,36 @@ interface Sending {
 async function send(call: Call, { operation, keys, daemon }: Sending): Promise<OperationAnswer> {
   const account = textOption(call.values, 'account');
   const given = textOption(call.values, 'confirm');
-  const request = { ...keys, ...(account !== undefined && { account }) };
+  const request = { ...keys, account };
   try {
-    return await requestOperation(
-      operation.name,
-      { ...request, ...(given !== undefined && { confirm: given }) },
-      daemon,
-    );
+    return await requestOperation(operation.name, { ...request, confirm: given }, daemon);
   } catch (error) {
-    if (!(error instanceof Unconfirmed) || given !== undefined || call.io.ask === undefined) throw error;
-    call.io.stderr.write(`${error.message}\n`);
+    // The daemon requires a typed name, which the message has.
+    if (!(error instanceof Rejection) || error.code !== 'unconfirmed') throw error;
+    const why = `${error.message}. Without a terminal, use --confirm NAME`;
+    if (given !== undefined || call.io.ask === undefined) throw new CommandError(why, { cause: error });
+    call.io.stderr.write(`${why}\n`);
     const typed = (await call.io.ask('Type the name to confirm: ')).trim();
     if (typed === '') throw new CommandError('not confirmed; nothing was done');
     return requestOperation(operation.name, { ...request, confirm: typed }, daemon);
   }
+}
+
+interface OperationAnswer {
+  /** Body of the service's response, as it is. */
+  readonly text: string;
+  /** Facts that are not in the response. */
+  readonly notes: readonly string[];
+}
+
+/** @throws {CommandError} if no daemon responds, or the daemon or the service rejects the operation */
+async function requestOperation(operation: string, body: OperationKeys, daemon: DaemonCall): Promise<OperationAnswer> {
+  const path = `/api/v1/operations/${encodeURIComponent(operation)}`;
+  const answer = await exchangeText(daemon, { method: 'POST', path, body });
+  if (answer.status < 200 || answer.status > 299) throw rejected(daemon, answer);
+  // Node joins repeated headers.
+  const notes = String(answer.headers['opsd-note'] ?? '');
+  return { text: answer.text, notes: notes === '' ? [] : notes.split(', ').map((note) => decodeURIComponent(note)) };
 }
 
 async function show(

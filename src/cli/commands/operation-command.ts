@@ -2,11 +2,10 @@
 import type { Operation, OperationKey } from '#service/operations.ts';
 import { textOption, UsageError, type Call, type Command, type NameSource, type OptionSpec } from '../command.ts';
 import { CONFIRM_OPTION, YES_OPTION } from '../confirm.ts';
-import type { OperationKeys } from '../daemon-operation.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
 import { LIST_OUTPUT_OPTION, OUTPUT_OPTION } from '../output.ts';
-import { bodyText, runOperation, type AnswerView } from './operation-call.ts';
+import { bodyText, runOperation, type AnswerView, type OperationKeys } from './operation-call.ts';
 
 export interface OperationCommand extends Pick<Command, 'name' | 'summary' | 'details' | 'examples'> {
   readonly operation: Operation;
