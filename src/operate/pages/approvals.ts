@@ -1,11 +1,11 @@
 /** Active approvals: the form that takes one back, the same on every page that shows its plan, policy or incident. */
 import { commandOfAction, takeBack } from '../situation/next-step.ts';
 import { mayUse } from '../http/access.ts';
+import { reasonInput } from './frame/fields.ts';
 import { commandOf, formFor, type PageContext } from './frame/page.ts';
 import { planPath } from '../show/paths.ts';
 import type { Cell } from '../show/cell.ts';
 import { html } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 
 /** Form that takes an approval back; for readers without the role, its command. */
 export function takeBackForm(context: PageContext, approval: { readonly id: string; readonly policy: string }): Cell {

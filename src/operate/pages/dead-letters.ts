@@ -7,13 +7,13 @@ import { deadLetterList } from '../api/dead-letter-views.ts';
 import { mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
+import { reasonInput } from './frame/fields.ts';
 import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
 import { deadLetterPath, incidentPath } from '../show/paths.ts';
 import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 
 export async function deadLettersPage(context: PageContext): Promise<Reply> {
   const { deps, query } = context;

@@ -8,7 +8,7 @@ import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
 import { foldedTakeBack } from './approvals.ts';
-import { buttonOf, reasonOf } from './frame/fields.ts';
+import { buttonOf, reasonInput, reasonOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { makeManualPlan } from './manual-plan.ts';
 import { pendingPlans } from './page-policies.ts';
@@ -24,7 +24,6 @@ import {
 import { incidentPath } from '../show/paths.ts';
 import type { Cell } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 import type { IncidentDetail } from '../contract/incidents.ts';
 
 export async function incidentPage(context: PageContext): Promise<Reply> {

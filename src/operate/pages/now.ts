@@ -4,7 +4,7 @@
  */
 import type { Status } from '../api/stored-status.ts';
 import type { IncidentState } from '#foundation/domain/incident.ts';
-import { formatCount } from '../api/format.ts';
+import { formatAge, formatCount } from '../api/format.ts';
 import { incidentList } from '../api/incident-views.ts';
 import { readStatus } from '../api/status.ts';
 import type { Problem, VerdictLevel } from '../contract/status.ts';
@@ -13,15 +13,13 @@ import type { Reply } from '../http/reply.ts';
 import { actions } from '../show/actions.ts';
 import { commandOf, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { incidentTable } from './incidents.ts';
-import { outageFigures, outageHeadline } from './page-outages.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
 import { liftForm, pauseForm } from './pauses.ts';
 import { problemPath } from '../show/paths.ts';
-import { outageAnchor } from '../situation/outages.ts';
-import { type Cell, section, state, type Tone } from '../show/cell.ts';
-import { clipped, html } from '../show/html.ts';
-import { message } from './page-parts.ts';
+import { outageAnchor, outageSince, outageTitle, reactionText, type OutageView } from '../situation/outages.ts';
+import { type Cell, figures, section, state, time, type Tone } from '../show/cell.ts';
+import { clipped, html, message } from '../show/html.ts';
 
 const ACTIONS = 10;
 
@@ -118,4 +116,36 @@ function problemList(label: string, problems: readonly Problem[]): Cell {
 function problemItem({ text, anchor }: Problem): Cell {
   const shown = message(clipped(text));
   return html`<li>${anchor === undefined ? shown : html`<a href="${problemPath(anchor)}">${shown}</a>`}</li>`;
+}
+
+/** @returns the fault in one line: the destination, its response, and the start */
+function outageHeadline(outage: OutageView, now: number): Cell {
+  return html`${clipped(outageTitle(outage))} ${outageSince(outage, now)}`;
+}
+
+function outageFigures(outage: OutageView, now: number): Cell {
+  const { failed, delivered, lost, reasons, failedRuns, oldestFailedAt, firstExpiresAt } = outage;
+  const why = reasons.map(({ reason, count }) => `${formatCount(count)} ${reason}`).join(', ');
+  const moment = (name: string, at: number) => ({ name, value: formatAge(at, now), note: time(at) });
+  const expiry =
+    firstExpiresAt === undefined
+      ? { name: 'First expires', value: 'unknown', note: 'limits.dlqRetention is not set' }
+      : moment('First expires', firstExpiresAt);
+  const rows = [
+    {
+      name: 'Failed runs',
+      value: failedRuns === undefined ? 'unknown' : formatCount(failedRuns),
+      note: 'in the workflow DLQ',
+    },
+    { name: 'Failed messages', value: formatCount(lost), note: 'permanently, including those of runs' },
+    {
+      name: 'Failed attempts',
+      value: formatCount(failed),
+      note: `of ${formatCount(failed + delivered)}: ${clipped(why)}`,
+    },
+    oldestFailedAt !== undefined && moment('Oldest failed run', oldestFailedAt),
+    oldestFailedAt !== undefined && expiry,
+  ];
+  return html`${figures(rows, outageAnchor(outage))}
+    <p class="reaction"><strong>Reaction of the daemon:</strong> ${clipped(reactionText(outage))}.</p>`;
 }

@@ -3,13 +3,12 @@ import type { Campaign } from '#foundation/domain/campaign.ts';
 import { requirePolicy, groupNamed } from '../api/command-routes.ts';
 import { allow } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
-import { reasonOf, textOf } from './frame/fields.ts';
+import { reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, type PageContext, type PageRoute } from './frame/page.ts';
 import { policyPath } from '../show/paths.ts';
 import type { Reply } from '../http/reply.ts';
 import type { Cell } from '../show/cell.ts';
 import { clipped, html } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 
 export const PAUSE_ROUTES: readonly PageRoute[] = [
   { path: '/pauses/add', method: 'POST', hasForm: true, handle: pause },

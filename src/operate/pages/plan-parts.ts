@@ -1,8 +1,24 @@
-/** Plan as a part of a page: what was read, which entries were denied and why, and the actions. Pure. */
+/** Plan as a part of a page: what was read, which entries were denied and why, the actions, and their progress. Pure. */
 import { allowedOf, type Plan, type PlanCampaign } from '#foundation/domain/plan.ts';
 import { formatCount } from '../api/format.ts';
+import type { PlanProgress, StoredPlanDetail } from '../contract/plans.ts';
 import { planActions, planAuthority, planLimits } from '../show/plan.ts';
-import { type Cell, facts, faint, figures, type Heading, number, section, table, wide } from '../show/cell.ts';
+import {
+  type Cell,
+  facts,
+  faint,
+  figures,
+  type Heading,
+  moment,
+  number,
+  paragraph,
+  section,
+  state,
+  sub,
+  table,
+  type Tone,
+  wide,
+} from '../show/cell.ts';
 
 /** Maximum number of listed actions; the rest is counted. The API has all of them. */
 const MOST_LISTED = 100;
@@ -79,4 +95,68 @@ function actionTable(plan: Plan): Cell {
     planActions(plan, acts, `${formatCount(chosen.length)} now, ${formatCount(backlog)} in later runs.`),
     more > 0 && faint(`And ${formatCount(more)} more, which the guards check when their run begins.`),
   ];
+}
+
+const STATE_TONE: Readonly<Record<PlanProgress['state'], Tone>> = {
+  draft: 'off',
+  running: 'ok',
+  settling: 'ok',
+  held: 'attention',
+  paused: 'attention',
+  finished: 'ok',
+  cancelled: 'off',
+  rejected: 'off',
+  replaced: 'off',
+  expired: 'off',
+};
+
+/** @returns undefined for a plan that was not applied: nothing was sent */
+export function progressPart({ progress }: StoredPlanDetail, at: number): Cell {
+  if (progress === undefined || progress.state === 'draft') return undefined;
+  const { state: now, sent, verified, failedAgain, rejected, unknown, left, deleted, held, settlesAt } = progress;
+  const counts = {
+    Sent: sent,
+    Verified: verified,
+    'Failed again': failedAgain,
+    Unknown: unknown,
+    Rejected: rejected,
+    Deleted: deleted,
+    Left: left,
+  };
+  return section('progress', 'Progress', [
+    paragraph(
+      state(STATE_TONE[now], now),
+      held !== undefined && ` by ${held.guard}: ${held.reason}`,
+      settlesAt !== undefined && [' judged ', moment(settlesAt, at)],
+    ),
+    figures(
+      Object.entries(counts).map(
+        ([name, count]) =>
+          count !== undefined && {
+            name,
+            value: formatCount(count),
+            note: name === 'Rejected' ? 'without effect' : undefined,
+          },
+      ),
+    ),
+    groups(progress, at),
+  ]);
+}
+
+function groups({ campaigns }: PlanProgress, at: number): Cell {
+  if (campaigns.length === 0) return undefined;
+  return table<PlanProgress['campaigns'][number]>({
+    caption: 'Each group is repaired in steps.',
+    rows: campaigns,
+    empty: '',
+    columns: {
+      Group: wide((row) => (row.group === '' ? 'all' : row.group)),
+      State: (row) => row.state,
+      Step: number((row) => row.step),
+      Sent: number((row) => formatCount(row.sent)),
+      Verified: number((row) => formatCount(row.verified)),
+      'Failed again': number((row) => formatCount(row.failedAgain)),
+      Until: wide((row) => [moment(row.until, at), sub(row.reason)]),
+    },
+  });
 }

@@ -9,15 +9,13 @@ import { readForm } from '../http/form.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { counted } from '../api/format.ts';
 import { takeBackForm } from './approvals.ts';
-import { buttonOf, reasonOf, textOf } from './frame/fields.ts';
+import { buttonOf, reasonInput, reasonOf, textOf } from './frame/fields.ts';
 import { formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { policyLink, planPath } from '../show/paths.ts';
 import { haltForms, liftForm, pauseForm } from './pauses.ts';
-import { canApply, planMain } from './plan-parts.ts';
-import { progressPart } from './plan-progress.ts';
+import { canApply, planMain, progressPart } from './plan-parts.ts';
 import { type Cell, facts, idLink, idText, moment, section, state, sub, time, type Tone } from '../show/cell.ts';
 import { html } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 import type { StoredPlanDetail } from '../contract/plans.ts';
 
 export async function planPage(context: PageContext): Promise<Reply> {

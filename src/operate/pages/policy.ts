@@ -9,7 +9,7 @@ import { requestedPolicy } from '../api/reading-routes.ts';
 import { allow, mayUse } from '../http/access.ts';
 import { readForm } from '../http/form.ts';
 import type { Reply } from '../http/reply.ts';
-import { buttonOf, textOf } from './frame/fields.ts';
+import { buttonOf, reasonInput, textOf } from './frame/fields.ts';
 import { commandOf, formFor, goTo, showPage, withCommands, type PageContext } from './frame/page.ts';
 import { activeConditions, pendingPlans } from './page-policies.ts';
 import { campaigns } from '../show/campaigns.ts';
@@ -32,7 +32,6 @@ import {
   wide,
 } from '../show/cell.ts';
 import { clipped, html, long } from '../show/html.ts';
-import { reasonInput } from './page-parts.ts';
 
 export async function policyPage(context: PageContext): Promise<Reply> {
   const { deps, id, query } = context;

@@ -1,15 +1,14 @@
 /** Page of the sources: data from the service, the comparison of log and statistics, accounts, and labels. */
-import { counted, formatAge, formatCount, formatSpan } from '../api/format.ts';
+import { counted, formatAge, formatCount, formatSpan, formatTime, machineTime } from '../api/format.ts';
 import { readLeases, readSources } from '../api/status.ts';
-import type { AccountView, SourceView } from '../contract/status.ts';
-import { sourceAnchor } from '../api/verdict.ts';
+import type { AccountView, LabelView, ReconciliationView, SourceView } from '../contract/status.ts';
+import { reconciliationAnchor, sourceAnchor } from '../api/verdict.ts';
 import type { Reply } from '../http/reply.ts';
 import { showPage, withCommands, type PageContext } from './frame/page.ts';
-import { overflowedLabels } from './label-table.ts';
-import { reconciliation } from './reconciliation-table.ts';
 import {
   type Cell,
   duration,
+  idText,
   lines,
   minor,
   moment,
@@ -114,4 +113,87 @@ function accounts(rows: readonly AccountView[]): Cell {
         lines(usage.map((one) => `${one.api} ${formatCount(one.usedToday)} of ${formatCount(one.allowedPerDay)}`)),
     },
   });
+}
+
+const HOUR_MS = 3_600_000;
+
+/** @returns undefined if no statistics are read: there is nothing to compare */
+function reconciliation(rows: readonly ReconciliationView[], sources: readonly SourceView[]): Cell {
+  const isRead = sources.some(({ collector, off }) => collector === 'accountStats' && off === undefined);
+  if (rows.length === 0 && !isRead) return undefined;
+  return section(
+    'reconciliation',
+    'Log and statistics',
+    table<ReconciliationView>({
+      caption:
+        'Counts of log and statistics for the newest whole hour. They are read independently, so a difference shows a loss in one of them. Differences up to 10 messages or 2 % are rounding.',
+      rows,
+      rowId: reconciliationAnchor,
+      empty:
+        'No comparison yet. It needs a whole hour of both log and statistics, and 20 more minutes for late entries. If the log has only the current state of messages, there is no comparison.',
+      columns: {
+        State: (row) => [row.state, sub(row.account)],
+        'Hour (UTC)': hour,
+        Log: number((row) => formatCount(row.logs)),
+        Statistics: number((row) => formatCount(row.statistics)),
+        Difference: number(difference),
+        Verdict: wide(verdict),
+      },
+    }),
+  );
+}
+
+/** `2026-11-18 09:00–10:00`, which the script leaves as it is. */
+function hour({ hour: at }: ReconciliationView): Cell {
+  const text = `${formatTime(at).slice(0, 16)}–${formatTime(at + HOUR_MS).slice(11, 16)}`;
+  return html`<time class="nowrap" datetime="${machineTime(at) ?? ''}" data-utc>${text}</time>`;
+}
+
+/** Difference of the statistics from the log, with its share of the log's count unless that is 0. */
+function difference({ logs, statistics }: ReconciliationView): string {
+  const gap = statistics - logs;
+  if (gap === 0) return '0';
+  const sign = gap > 0 ? '+' : '−';
+  const share = logs === 0 ? '' : ` (${sign}${((Math.abs(gap) / logs) * 100).toFixed(1)} %)`;
+  return `${sign}${formatCount(Math.abs(gap))}${share}`;
+}
+
+function verdict({ agrees, isLasting }: ReconciliationView): Cell {
+  if (agrees) return state('ok', 'they agree');
+  return isLasting
+    ? [state('attention', 'they differ'), sub('The previous hour differs as well: one of them is incomplete.')]
+    : [state('off', 'they differ'), sub('The previous hour does not show this difference.')];
+}
+
+/** Number of values that overflow, of each label. */
+const SHOWN = 5;
+
+/** @returns undefined if no value overflows: a full table needs no attention */
+function overflowedLabels(labels: readonly LabelView[]): Cell {
+  const rows = labels
+    .filter(({ overflowAmount, hidden }) => overflowAmount > 0 || hidden > 0)
+    .toSorted((a, b) => b.overflowAmount - a.overflowAmount);
+  if (rows.length === 0) return undefined;
+  return section(
+    'labels',
+    'Labels',
+    table<LabelView>({
+      caption: html`Values above the limit are <code>other</code> in the metrics. Raise the limit with <code>max</code>,
+        or exclude values with <code>deny</code>, under <code>telemetry.metrics.labels</code>.`,
+      rows,
+      empty: '',
+      columns: {
+        Label: wide((row) => row.label),
+        Account: wide((row) => row.account),
+        Shown: number((row) => `${formatCount(row.shown)} of ${formatCount(row.max)}`),
+        Overflow: number((row) => formatCount(row.overflowAmount)),
+        Largest: wide((row) => lines(row.largestOverflow.slice(0, SHOWN).map(largest))),
+      },
+    }),
+  );
+}
+
+/** Minimum count of a value: counts that may belong to other values are subtracted. */
+function largest({ value, count, over }: LabelView['largestOverflow'][number]): Cell {
+  return [idText(value), ` ${formatCount(count - over)}`];
 }

@@ -140,6 +140,14 @@ function withTimes(text: string): Cell {
   return parts.map((part, index) => (index % 2 === 1 ? time(Date.parse(part)) : part));
 }
 
+/** Message with commands between backticks, which are shown as code. */
+export function message(text: string): Cell {
+  // Redacted as a whole: a secret may contain a backtick.
+  const parts = redact(text).split('`');
+  const isPaired = parts.length % 2 === 1;
+  return isPaired ? parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part)) : text;
+}
+
 const [WIDTH, HEIGHT] = [240, 36];
 /** A few values are narrow bars, not blocks. */
 const LEAST_STEPS = 20;

@@ -2,8 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpError, type Reply } from '../../http/reply.ts';
 import { addressOf, canSignIn, showPage, type PageRequest } from './page.ts';
-import { html } from '../../show/html.ts';
-import { message } from '../page-parts.ts';
+import { html, message } from '../../show/html.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad request',

@@ -1,5 +1,7 @@
-/** Values of a form's fields. */
+/** Fields of forms, and their values. */
 import { HttpError } from '../../http/reply.ts';
+import type { Cell } from '../../show/cell.ts';
+import { constantMarkup, html } from '../../show/html.ts';
 
 const MAX_REASON = 500;
 
@@ -25,3 +27,12 @@ export function buttonOf<T extends string>(form: URLSearchParams, names: readonl
   if (found === undefined) throw new HttpError(400, 'bad_request', `act must be one of ${names.join(', ')}.`);
   return found;
 }
+
+/** Field with the reason of an act, which the audit log records. */
+export function reasonInput(isRequired = true): Cell {
+  return html`<label
+    >Reason <input name="reason" maxlength="500" autocomplete="off" ${isRequired ? REQUIRED : undefined}
+  /></label>`;
+}
+
+const REQUIRED = constantMarkup('required');
