@@ -5,7 +5,7 @@ import type { Generation } from '#app/generation.ts';
 import type { Owner } from '#app/replica.ts';
 import { routedCommands, runHere } from '#app/routed-commands.ts';
 import { carried, Routing } from '#app/routing.ts';
-import type { EngineCommands, Explained, Refusal } from '#automate/ledger/commands.ts';
+import type { EngineCommands, Refusal } from '#automate/ledger/commands.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { LeaseLostError, StoreError } from '#storage/store-error.ts';
 import { until } from '../support/until.ts';
@@ -122,51 +122,44 @@ test('the owner that loses the account tells the requester to look for the next 
   expect(await carried(() => runHere(deps, asked, never))).toEqual({ is: 'moved' });
 });
 
-test('an id is explained by the replica that knows it, although another account has no owner', async () => {
-  const found = { ok: true, id: 'x', subject: { account: 'staging' } } as Explained;
-  const { commands } = world({
-    engine: { explain: () => Promise.resolve(unknownId('production')) },
-    owners: { production: 'one', staging: 'two', test: undefined },
-    send: () => found,
-  });
-  expect(await commands.explain('x', never)).toEqual(found);
-});
-
-test('an id that is found nowhere is not called unknown while an account has no owner', async () => {
+test.each<[string, string[], () => unknown, object]>([
+  [
+    'found by the replica that knows it, although another account has no owner',
+    ['test'],
+    () => ({ ok: true, id: 'x', subject: { account: 'staging' } }),
+    { ok: true, id: 'x', subject: { account: 'staging' } },
+  ],
+  [
+    'not called unknown while an account has no owner',
+    ['test'],
+    () => unknownId('staging'),
+    {
+      ok: false,
+      code: 'unread',
+      message:
+        'The id x is unknown (accounts: production). The id x is unknown (accounts: staging). No owner of test is known at this time, so the id was not searched there. Try again.',
+    },
+  ],
+  [
+    'unknown if all replicas have searched for it',
+    [],
+    () => unknownId('staging'),
+    expect.objectContaining({ code: 'unknown_id' }),
+  ],
+  [
+    'not called unknown if a replica could not search for it',
+    [],
+    () => Promise.reject(new Error('replica two is away')),
+    { ok: false, code: 'unread', message: 'The id x is unknown (accounts: production). replica two is away' },
+  ],
+])('an id is %s', async (_what, unowned, send, explained) => {
   const { commands, sent } = world({
     engine: { explain: () => Promise.resolve(unknownId('production')) },
-    owners: { production: 'one', staging: 'two', test: undefined },
-    send: () => unknownId('staging'),
+    owners: { production: 'one', staging: 'two', ...Object.fromEntries(unowned.map((name) => [name, undefined])) },
+    send,
   });
-  expect(await commands.explain('x', never)).toEqual({
-    ok: false,
-    code: 'unread',
-    message:
-      'The id x is unknown (accounts: production). The id x is unknown (accounts: staging). No owner of test is known at this time, so the id was not searched there. Try again.',
-  });
+  expect(await commands.explain('x', never)).toEqual(explained);
   expect(sent).toEqual(['staging']);
-});
-
-test('an id that all replicas searched is unknown', async () => {
-  const { commands } = world({
-    engine: { explain: () => Promise.resolve(unknownId('production')) },
-    owners: { production: 'one', staging: 'two' },
-    send: () => unknownId('staging'),
-  });
-  expect(await commands.explain('x', never)).toMatchObject({ code: 'unknown_id' });
-});
-
-test('an id is not called unknown if a replica could not search for it', async () => {
-  const { commands } = world({
-    engine: { explain: () => Promise.resolve(unknownId('production')) },
-    owners: { production: 'one', staging: 'two' },
-    send: () => Promise.reject(new Error('replica two is away')),
-  });
-  expect(await commands.explain('x', never)).toEqual({
-    ok: false,
-    code: 'unread',
-    message: 'The id x is unknown (accounts: production). replica two is away',
-  });
 });
 
 test.each([

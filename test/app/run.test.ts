@@ -1,7 +1,7 @@
 /** The exchange of the daemon: its handed state, its fallback, and changes without an exchange. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Daemon, DaemonOptions, Handover } from '#app/options.ts';
 import { runDaemon } from '#app/run.ts';
 import { formatProblems, loadConfig } from '#config/load.ts';
@@ -24,8 +24,11 @@ policies:
     mode: enforce
 `;
 
-/** Daemons that behave as configured, in a row. Each records its events. */
-function world() {
+/**
+ * Daemons that behave as configured, in a row. Each records its events. The first one runs, and the program ends with
+ * the test, without an error.
+ */
+async function world() {
   const path = join(tempDir(), 'opsd.yaml');
   const write = (text: string): void => writeFileSync(path, text);
   write(GOOD);
@@ -74,7 +77,8 @@ function world() {
     hangup = listener;
     return { [Symbol.dispose]: () => undefined };
   };
-  const ended = runDaemon({ config: loaded.config, path, onHangup }, t.io, start);
+  let isOver = false;
+  const ended = runDaemon({ config: loaded.config, path, onHangup }, t.io, start).finally(() => (isOver = true));
   const w = {
     path,
     write,
@@ -87,71 +91,70 @@ function world() {
     rehearse: (work: () => Promise<void>) => void (rehearsal = work),
     security: (take: () => boolean) => void (security = take),
     hangup: () => hangup(),
+    /** Requests a reload of another configuration. */
+    reload: (text: string): void => {
+      write(text);
+      hangup();
+    },
     /** Sets whether the daemon can apply every change, or why not. */
     exchanges: (why?: string) => void ([startsAnew, problem] = [false, why]),
-    stop: () => t.stop(),
+    /** Stops the program. @returns its last event */
+    stop: async (): Promise<string | undefined> => {
+      t.stop();
+      expect(await ended).toBe(0);
+      return happened.at(-1);
+    },
     happens: (what: string) => until({ what }, () => happened.includes(what)),
     state: () => given.at(-1)!.options.reload!.state(),
   };
+  onTestFinished(async () => {
+    if (!isOver) await w.stop();
+  });
+  await w.happens('start 1');
   return w;
 }
 
 test('a valid one is rehearsed, the old daemon ends, and the new one gets the unwritten state', async () => {
-  const w = world();
-  await w.happens('start 1');
-  w.write(GOOD.replace('enforce', 'audit'));
-  w.hangup();
+  const w = await world();
+  w.reload(GOOD.replace('enforce', 'audit'));
   await w.happens('note good');
   expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good']);
   expect(w.given[1]).toMatchObject({
     config: { server: { listen: { host: '127.0.0.1', port: 4711 } }, policies: [{ settings: { mode: 'audit' } }] },
     options: { handed: { counts: new Map([['of 1', []]]) } },
   });
-  w.stop();
-  expect(await w.ended).toBe(0);
-  expect(w.happened.at(-1)).toBe('end 2');
+  expect(await w.stop()).toBe('end 2');
 });
 
 test('a daemon that can stay applies the configuration itself', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.exchanges();
-  w.write(GOOD.replace('enforce', 'audit'));
-  w.hangup();
+  w.reload(GOOD.replace('enforce', 'audit'));
   await w.happens('note good');
   expect(w.happened).toEqual(['start 1', 'exchange audit', 'note good']);
   expect(w.state()).toMatchObject({ ok: true });
-  w.stop();
-  expect(await w.ended).toBe(0);
-  expect(w.happened.at(-1)).toBe('end 1');
+  expect(await w.stop()).toBe('end 1');
 });
 
 test('a configuration that the daemon cannot apply is a failed reload, and the next one is compared with the old one', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.exchanges('the port is taken');
-  w.write(GOOD.replace('enforce', 'off'));
-  w.hangup();
+  w.reload(GOOD.replace('enforce', 'off'));
   await w.happens('note good');
   expect(w.state()).toMatchObject({
     ok: false,
     auditOnly: true,
     problems: [expect.stringContaining('the daemon does not start with this configuration: the port is taken')],
   });
-  w.write(GOOD);
-  w.hangup();
+  w.reload(GOOD);
   await until({ what: 'it is good again' }, () => w.state().ok);
   expect(w.happened.filter((what) => what.startsWith('exchange'))).toEqual(['exchange off']);
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 test('one that does not start: the previous one is started again, and policies that may have changed only watch', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.failing.add(2);
-  w.write(GOOD.replace('enforce', 'off'));
-  w.hangup();
+  w.reload(GOOD.replace('enforce', 'off'));
   await w.happens('start 3');
   expect(w.given[2]!.config.policies[0]!.settings.mode).toBe('enforce');
   expect(w.state()).toMatchObject({
@@ -160,56 +163,41 @@ test('one that does not start: the previous one is started again, and policies t
     problems: [expect.stringContaining('the port is taken')],
   });
   expect(w.given[2]!.options.handed!.counts.has('of 1')).toBe(true);
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 test('where neither starts the program ends with the error', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.failing.add(2).add(3);
-  w.write(GOOD.replace('enforce', 'off'));
-  w.hangup();
+  w.reload(GOOD.replace('enforce', 'off'));
   await expect(w.ended).rejects.toThrow('the port is taken');
 });
 
 test('unavailable resources are detected before the present daemon is changed', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.rehearse(() => Promise.reject(new Error('the store is full')));
-  w.write(`${GOOD}log: { level: debug }\n`);
-  w.hangup();
+  w.reload(`${GOOD}log: { level: debug }\n`);
   await w.happens('note SIGHUP');
   expect(w.happened).toEqual(['start 1', 'note SIGHUP']);
   expect(w.state()).toMatchObject({ ok: false, auditOnly: false, problems: [`${w.path}: the store is full`] });
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 test('a further error besides one in the policies does not let them act again; a successful reload does', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   const times = (what: string): number => w.happened.filter((one) => one === what).length;
-  w.write(GOOD.replace('enforce', 'of'));
-  w.hangup();
+  w.reload(GOOD.replace('enforce', 'of'));
   await until({ what: 'it is refused' }, () => times('note SIGHUP') === 1);
   expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
-  w.write(`${GOOD}log: { level: loud }\n`);
-  w.hangup();
+  w.reload(`${GOOD}log: { level: loud }\n`);
   await until({ what: 'it is refused again' }, () => times('note SIGHUP') === 2);
   expect(w.state()).toMatchObject({ ok: false, auditOnly: true });
-  w.write(GOOD);
-  w.hangup();
+  w.reload(GOOD);
   await w.happens('note good');
   expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
   expect(times('end 1')).toBe(0);
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 test('a request during the rehearsal gets a response before the exchange, and another reload after it', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   const { promise, resolve } = Promise.withResolvers<void>();
   let tried = 0;
   w.rehearse(() => (tried++, promise));
@@ -225,13 +213,10 @@ test('a request during the rehearsal gets a response before the exchange, and an
   expect(w.given.map(({ config }) => config.policies[0]!.settings.mode)).toEqual(['enforce', 'audit', 'approve']);
   // Its connection is to the daemon that ends.
   expect(w.happened.indexOf('late is answered')).toBeLessThan(w.happened.indexOf('start 2'));
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 test('a file is loaded once it has not changed for a second, and is not loaded twice', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   await w.clock.advance(5_000);
   w.write(GOOD.slice(0, 60));
   await w.clock.advance(5_000);
@@ -242,14 +227,12 @@ test('a file is loaded once it has not changed for a second, and is not loaded t
   await w.happens('start 2');
   await w.happens('note good');
   await w.clock.advance(60_000);
-  w.stop();
-  expect(await w.ended).toBe(0);
+  await w.stop();
   expect(w.happened).toEqual(['start 1', 'end 1', 'start 2', 'note good', 'end 2']);
 });
 
 test('a secret that arrives later than the configuration that names it makes that one valid', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   w.write(GOOD.replace('token: abc', 'tokenFile: token'));
   await w.clock.advance(6_000);
   await w.happens('note the files changed');
@@ -272,8 +255,6 @@ test('a secret that arrives later than the configuration that names it makes tha
   await w.happens('note good');
   expect(w.happened).toContain('start 2');
   expect(w.state()).toMatchObject({ ok: true, auditOnly: false });
-  w.stop();
-  expect(await w.ended).toBe(0);
 });
 
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
@@ -281,15 +262,13 @@ const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
 describe('a changed web configuration file', () => {
   /** A daemon whose users are in a separate file. */
   async function withUsers() {
-    const w = world();
+    const w = await world();
     const users = (...names: string[]): void => {
       const entries = names.map((name) => `${name}: ${HASH}`).join(', ');
       writeFileSync(join(dirname(w.path), 'web.yaml'), `basic_auth_users: { ${entries} }\n`);
     };
     users('alice');
-    await w.happens('start 1');
-    w.write(GOOD.replace('server: {', 'server: { webConfigFile: web.yaml,'));
-    w.hangup();
+    w.reload(GOOD.replace('server: {', 'server: { webConfigFile: web.yaml,'));
     await w.happens('note good');
     return { w, users };
   }
@@ -303,8 +282,6 @@ describe('a changed web configuration file', () => {
     await until({ what: 'it was good' }, () => w.happened.at(-1) === 'note good');
     expect(w.state().ok).toBe(true);
     expect(w.told).toEqual(['config.reloaded']);
-    w.stop();
-    await w.ended;
     expect(w.happened.filter((what) => what.startsWith('start'))).toHaveLength(2);
   });
 
@@ -321,8 +298,6 @@ describe('a changed web configuration file', () => {
       auditOnly: false,
       problems: [expect.stringContaining('it does not fit')],
     });
-    w.stop();
-    await w.ended;
   });
 
   test('that is invalid never reaches the daemon; policies continue', async () => {
@@ -336,25 +311,18 @@ describe('a changed web configuration file', () => {
       auditOnly: false,
       problems: [expect.stringContaining('web.yaml:1:28')],
     });
-    w.stop();
-    await w.ended;
   });
 });
 
 test('a change of only the name of the replica restarts the daemon', async () => {
-  const w = world();
-  await w.happens('start 1');
+  const w = await world();
   const named = (name: string) => `${GOOD}storage: { postgres: { url: "postgres://db/opsd", replica: ${name} } }\n`;
-  w.write(named('one'));
-  w.hangup();
+  w.reload(named('one'));
   await w.happens('start 2');
-  w.write(named('two'));
-  w.hangup();
+  w.reload(named('two'));
   await w.happens('start 3');
   expect(w.given[2]!.config.storage.postgres?.replica).toBe('two');
   expect(w.given[2]!.config.hash).toBe(w.given[1]!.config.hash);
-  w.stop();
-  await w.ended;
 });
 
 test('the hash of the configuration covers the content of the files, so that no change is missed in between', () => {

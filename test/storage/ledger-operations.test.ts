@@ -8,7 +8,7 @@ import { memoryLedger } from '#storage/memory-ledger.ts';
 import { openLedger } from '#storage/sqlite-ledger.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { proposal, plan } from '../operate/http/world.ts';
-import { LEDGERS } from '../support/postgres/test-stores.ts';
+import { ledgerTest } from '../support/postgres/test-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const NOW = Date.UTC(2026, 10, 18, 10, 30);
@@ -38,10 +38,9 @@ const begin = async (ledger: ReturnType<typeof memoryLedger>, begun: BegunOperat
   return result.id;
 };
 
-test.each(LEDGERS)(
-  '%s: an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own',
-  async (_name, open) => {
-    const ledger = await open();
+ledgerTest(
+  'an entry of an operation is claimed: no policy acts on it, and its departure is the daemon’s own',
+  async (ledger) => {
     const id = await begin(ledger, resume('dlq-8812'));
     expect((await ledger.claims('production', ['dlq-8812'])).has('dlq-8812')).toBe(true);
     expect((await ledger.claims('other', ['dlq-8812'])).has('dlq-8812')).toBe(false);
@@ -57,46 +56,36 @@ test.each(LEDGERS)(
   },
 );
 
-test.each(LEDGERS)('%s: a rejected operation releases its entries', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('a rejected operation releases its entries', async (ledger) => {
   await ledger.endOperation(await begin(ledger, resume('dlq-8812')), 'production', { at: NOW, outcome: 'rejected' });
   expect((await ledger.claims('production', ['dlq-8812'])).has('dlq-8812')).toBe(false);
   expect((await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).ok).toBe(true);
 });
 
-test.each(LEDGERS)(
-  '%s: an entry that a policy acted on is refused, with all others of the call',
-  async (_name, open) => {
-    const ledger = await open();
-    const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
-    expect(await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
-      ok: false,
-      reason: 'dlq-8812: action 1 of policy resume-billing has it',
-    });
-    expect((await ledger.claims('production', ['dlq-1'])).has('dlq-1')).toBe(false);
-    if (reserved.ok) await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'rejected' });
-    expect((await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).ok).toBe(true);
-  },
-);
+ledgerTest('an entry that a policy acted on is refused, with all others of the call', async (ledger) => {
+  const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
+  expect(await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).toEqual({
+    ok: false,
+    reason: 'dlq-8812: action 1 of policy resume-billing has it',
+  });
+  expect((await ledger.claims('production', ['dlq-1'])).has('dlq-1')).toBe(false);
+  if (reserved.ok) await ledger.recordOutcome(reserved.intent.id, 'production', { at: NOW, outcome: 'rejected' });
+  expect((await ledger.beginOperation(resume('dlq-1', 'dlq-8812'))).ok).toBe(true);
+});
 
-test.each(LEDGERS)(
-  '%s: a pause of the engine refuses an operation on many entries, and no other',
-  async (_name, open) => {
-    const ledger = await open();
-    await ledger.pause({ scope: 'policy/p', reason: 'odd', at: NOW, by: 'kim' });
-    const bulk = { ...resume('dlq-1'), isBulk: true };
-    const id = await begin(ledger, bulk);
-    await ledger.endOperation(id, 'production', { at: NOW, outcome: 'rejected' });
-    await ledger.pause({ scope: 'engine', reason: 'release night', at: NOW, by: 'kim' });
-    expect(await ledger.beginOperation(bulk)).toEqual({ ok: false, reason: 'the engine is paused: release night' });
-    expect(await ledger.beginOperation(budget(1, NOW))).toMatchObject({ ok: true });
-  },
-);
+ledgerTest('a pause of the engine refuses an operation on many entries, and no other', async (ledger) => {
+  await ledger.pause({ scope: 'policy/p', reason: 'odd', at: NOW, by: 'kim' });
+  const bulk = { ...resume('dlq-1'), isBulk: true };
+  const id = await begin(ledger, bulk);
+  await ledger.endOperation(id, 'production', { at: NOW, outcome: 'rejected' });
+  await ledger.pause({ scope: 'engine', reason: 'release night', at: NOW, by: 'kim' });
+  expect(await ledger.beginOperation(bulk)).toEqual({ ok: false, reason: 'the engine is paused: release night' });
+  expect(await ledger.beginOperation(budget(1, NOW))).toMatchObject({ ok: true });
+});
 
-test.each(LEDGERS)(
-  '%s: an operation by filter is refused while an action of a policy on its account has no outcome',
-  async (_name, open) => {
-    const ledger = await open();
+ledgerTest(
+  'an operation by filter is refused while an action of a policy on its account has no outcome',
+  async (ledger) => {
     const { claims: _none, ...unnamed } = resume();
     const byFilter = { ...unnamed, isBulk: true, isByFilter: true };
     const reserved = await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, []);
@@ -110,18 +99,14 @@ test.each(LEDGERS)(
   },
 );
 
-test.each(LEDGERS)(
-  '%s: an operation whose outcome is unknown may be repeated by an operator, but by no policy',
-  async (_name, open) => {
-    const ledger = await open();
-    await ledger.endOperation(await begin(ledger, resume('dlq-8812')), 'production', { at: NOW, outcome: 'unknown' });
-    expect(await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({
-      guard: 'claim',
-    });
-    expect((await ledger.beginOperation(resume('dlq-8812'))).ok).toBe(true);
-    expect(await ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
-  },
-);
+ledgerTest('an operation whose outcome is unknown may be repeated by an operator, but by no policy', async (ledger) => {
+  await ledger.endOperation(await begin(ledger, resume('dlq-8812')), 'production', { at: NOW, outcome: 'unknown' });
+  expect(await ledger.reserve(await ledger.beginRun(plan(), NOW), proposal(), NOW, [])).toMatchObject({
+    guard: 'claim',
+  });
+  expect((await ledger.beginOperation(resume('dlq-8812'))).ok).toBe(true);
+  expect(await ledger.beginOperation(resume('dlq-8812'))).toMatchObject({ ok: false });
+});
 
 test('after a crash the outcome of an operation is recorded as unknown, once', async () => {
   const path = join(tempDir(), 'opsd.db');
@@ -166,40 +151,35 @@ test('a record has names and ids, and the transaction fails with the audit log',
   expect(await broken.endInterruptedOperations(NOW)).toBe(0);
 });
 
-test.each(LEDGERS)('%s: old operations and their claims are forgotten', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('old operations and their claims are forgotten', async (ledger) => {
   await begin(ledger, { ...resume('dlq-1'), at: NOW - 401 * DAY_MS });
   await begin(ledger, { ...resume('dlq-2'), at: NOW - 399 * DAY_MS });
   await ledger.prune(NOW);
   expect([...(await ledger.claims('production', ['dlq-1', 'dlq-2'])).keys()]).toEqual(['dlq-2']);
 });
 
-test.each(LEDGERS)(
-  '%s: budgets of operators are known, in the order of time, with raises of policies',
-  async (_name, open) => {
-    const ledger = await open();
-    const outcome = (id: number, result: 'accepted' | 'rejected' | 'unknown') =>
-      ledger.endOperation(id, 'production', { at: NOW, outcome: result });
-    await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
-    await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
-    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({
-      knownUsd: 500,
-      origin: 'ledger',
-    });
-    await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
-    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
-    expect(await ledger.budgetChangesOf(['production', 'staging'])).toEqual(
-      new Map([
-        ['production', await ledger.budgetChanges('production', 0)],
-        ['staging', []],
-      ]),
-    );
-    expect(await ledger.budgetChanges('production', NOW)).toHaveLength(1);
-    expect(await ledger.raises('production', 0)).toEqual([]);
-    await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');
-    expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toBeUndefined();
-  },
-);
+ledgerTest('budgets of operators are known, in the order of time, with raises of policies', async (ledger) => {
+  const outcome = (id: number, result: 'accepted' | 'rejected' | 'unknown') =>
+    ledger.endOperation(id, 'production', { at: NOW, outcome: result });
+  await outcome(await begin(ledger, budget(500, NOW, 100)), 'accepted');
+  await outcome(await begin(ledger, budget(50, NOW + 1)), 'rejected');
+  expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toMatchObject({
+    knownUsd: 500,
+    origin: 'ledger',
+  });
+  await outcome(await begin(ledger, budget(Infinity, NOW + 2, 500)), 'accepted');
+  expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))?.knownUsd).toBe(Infinity);
+  expect(await ledger.budgetChangesOf(['production', 'staging'])).toEqual(
+    new Map([
+      ['production', await ledger.budgetChanges('production', 0)],
+      ['staging', []],
+    ]),
+  );
+  expect(await ledger.budgetChanges('production', NOW)).toHaveLength(1);
+  expect(await ledger.raises('production', 0)).toEqual([]);
+  await outcome(await begin(ledger, budget(200, NOW + 3)), 'unknown');
+  expect(newestBudget(undefined, await ledger.budgetChanges('production', 0))).toBeUndefined();
+});
 
 test('a lower budget of an operator is later than an assertion of the same day', () => {
   const day = Date.UTC(2026, 10, 18);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ActionOutcome } from '#automate/ledger/intents.ts';
 import { intentFor, NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
-import { LEDGERS } from '../support/postgres/test-stores.ts';
+import { ledgerTest } from '../support/postgres/test-stores.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 
@@ -35,8 +35,7 @@ test('actions with a final outcome are removed after 400 days, and not a day bef
   expect(audit.entries).toHaveLength(told);
 });
 
-test.each(LEDGERS)('%s: an action stays while anything still needs it', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('an action stays while anything still needs it', async (ledger) => {
   await intentFor(ledger, 'no-outcome', {}, OLD);
   for (const outcome of ['accepted', 'unknown', 'unresolvable', 'unverified'] as const) {
     await ledger.recordOutcome(await intentFor(ledger, outcome, {}, OLD), 'production', { at: OLD, outcome });
@@ -80,8 +79,7 @@ test.each(LEDGERS)('%s: an action stays while anything still needs it', async (_
   expect((await ledger.histories('production', ['l2'])).get('l2')?.attempts).toBe(2);
 });
 
-test.each(LEDGERS)('%s: the last run of a policy stays, and plans are removed by their state', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('the last run of a policy stays, and plans are removed by their state', async (ledger) => {
   await ledger.beginRun(planOf(), OLD);
   const last = await ledger.beginRun(planOf(), OLD + 1);
   const save = (digit: string, state: 'draft' | 'pending', expiresAt: number) =>
@@ -101,8 +99,7 @@ test.each(LEDGERS)('%s: the last run of a policy stays, and plans are removed by
   expect((await ledger.storedPlans(['expired'], NOW)).map(({ plan }) => plan.id)).toEqual(['200000', '400000']);
 });
 
-test.each(LEDGERS)('%s: a requested window is equal before and after', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('a requested window is equal before and after', async (ledger) => {
   await intentFor(ledger, 'old', { items: 5 }, OLD);
   await ledger.reserve(1, resumeOf('young', { items: 7 }), NOW - DAY, NO_CAPS);
   await ledger.prune(NOW);

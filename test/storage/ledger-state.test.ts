@@ -5,7 +5,7 @@ import type { DeadLetter } from '#foundation/domain/dead-letter.ts';
 import type { Ledger } from '#automate/ledger/ledger.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { NO_CAPS, planOf, resumeOf } from '../support/ledger-facts.ts';
-import { LEDGERS } from '../support/postgres/test-stores.ts';
+import { ledgerTest } from '../support/postgres/test-stores.ts';
 
 const p = { name: 'p', account: 'production' };
 const q = { ...p, name: 'q' };
@@ -28,8 +28,7 @@ function campaignOf(change: Partial<Campaign> = {}): Campaign {
   };
 }
 
-test.each(LEDGERS)('%s: a group has one campaign at a time, and a new one has its own number', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('a group has one campaign at a time, and a new one has its own number', async (ledger) => {
   const of = (policy: string, group = 'g') => ({ policy, account: 'production', group });
   const first = campaignOf({ state: 'settling', sentAt: 2_000, until: 9_000, recent: [true, false] });
   expect(await ledger.changeCampaign(of('p'), () => ({ ...first, id: '' }))).toEqual({ ...first, id: 'p/1' });
@@ -51,10 +50,9 @@ test.each(LEDGERS)('%s: a group has one campaign at a time, and a new one has it
 
 const HASH = 'abc123'.padEnd(64, '4');
 
-test.each(LEDGERS)(
-  '%s: a plan is found by its id or a longer part of its hash, is used once, and not after its time',
-  async (_name, open) => {
-    const ledger = await open();
+ledgerTest(
+  'a plan is found by its id or a longer part of its hash, is used once, and not after its time',
+  async (ledger) => {
     const plan = planOf({ id: 'abc123', hash: HASH });
     await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
     expect(await ledger.storedPlan('abc123', 2_000)).toEqual({
@@ -80,10 +78,9 @@ test.each(LEDGERS)(
   },
 );
 
-test.each(LEDGERS)(
-  '%s: plans are listed newest first by state; showing a plan again does not withdraw its request',
-  async (_name, open) => {
-    const ledger = await open();
+ledgerTest(
+  'plans are listed newest first by state; showing a plan again does not withdraw its request',
+  async (ledger) => {
     const other = planOf({ id: 'abcdef', hash: 'abcdef'.padEnd(64, '0') });
     const plan = planOf({ id: 'abc123', hash: HASH });
     await ledger.savePlan({ targets: ['a'], plan, savedAt: 1_000, expiresAt: 5_000, state: 'pending' });
@@ -120,8 +117,7 @@ test.each([
   },
 );
 
-test.each(LEDGERS)('%s: an approved plan counts what is left, by its targets and its runs', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('an approved plan counts what is left, by its targets and its runs', async (ledger) => {
   const { plan } = await ledger.savePlan({
     targets: ['dlq-1', 'dlq-2', 'dlq-3'],
     plan: planOf(),
@@ -145,8 +141,7 @@ test.each(LEDGERS)('%s: an approved plan counts what is left, by its targets and
   expect(await targets({ ...of, to: 3_000 })).toEqual([]);
 });
 
-test.each(LEDGERS)('%s: plans with a common prefix have ids of their own', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('plans with a common prefix have ids of their own', async (ledger) => {
   const [one, two] = ['1', '2'].map((digit) => planOf({ id: 'abc123', hash: `abc123${digit}`.padEnd(64, '0') }));
   await ledger.savePlan({ targets: ['a'], plan: one!, savedAt: 1, expiresAt: 10, state: 'pending' });
   await ledger.savePlan({ targets: ['a'], plan: two!, savedAt: 2, expiresAt: 20, state: 'pending' });
@@ -291,8 +286,7 @@ test('dead letters are learned once, the newest listed oldest first, and forgott
   expect((await ledger.deadLetters('production', 9)).map(({ dlqId }) => dlqId)).toEqual(['b', 'c']);
 });
 
-test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matches', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('a match has the date of the start of its unbroken matches', async (ledger) => {
   await ledger.noteMatches(p, ['a', 'b'], 1_000);
   await ledger.noteMatches(p, ['b', 'c'], 2_000);
   await ledger.noteMatches(q, ['b'], 3_000);
@@ -307,8 +301,7 @@ test.each(LEDGERS)('%s: a match has the date of the start of its unbroken matche
   expect((await ledger.firstMatches('p')).get('b')).toBeUndefined();
 });
 
-test.each(LEDGERS)('%s: versions and conditions of policies are returned as saved', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('versions and conditions of policies are returned as saved', async (ledger) => {
   expect((await ledger.policyVersions(['p'])).get('p')).toBeUndefined();
   await ledger.savePolicyVersion(p, { scope: { select: { label: ['a'] } }, auditRuns: 1 });
   await ledger.savePolicyVersion(p, { scope: { select: { label: ['b'] } }, auditRuns: 2 });

@@ -9,7 +9,7 @@ import { nextEpoch } from '#storage/meta.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { intentFor, NO_CAPS, pageOf, planOf, raiseTo, resumeOf } from '../support/ledger-facts.ts';
 import { memoryAudit } from '#storage/memory-audit.ts';
-import { LEDGERS } from '../support/postgres/test-stores.ts';
+import { LEDGERS, ledgerTest } from '../support/postgres/test-stores.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const HOUR = 3_600_000;
@@ -22,50 +22,42 @@ async function ledgerIn(path = join(tempDir(), 'opsd.db')): Promise<Ledger> {
   return await openLedger(store, memoryAudit());
 }
 
-test.each(LEDGERS)(
-  '%s: a sent id is not reserved again, unless the request provably had no effect',
-  async (_name, open) => {
-    const ledger = await open();
-    for (const outcome of ACTION_OUTCOMES) {
-      const dlqId = `dlq-${outcome}`;
-      const id = await intentFor(ledger, dlqId);
-      expect(await ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
-      await ledger.recordOutcome(id, 'production', { at: 2_000, outcome });
-      const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
-      expect((await ledger.claims('production', [dlqId])).has(dlqId), outcome).toBe(!withoutEffect);
-      const action = withoutEffect ? undefined : 'workflow-dlq.resume';
-      expect((await ledger.claims('production', [dlqId])).get(dlqId), outcome).toBe(action);
-      expect((await ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS)).ok, outcome).toBe(withoutEffect);
-    }
-    expect((await ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS)).ok).toBe(true);
-  },
-);
+ledgerTest('a sent id is not reserved again, unless the request provably had no effect', async (ledger) => {
+  for (const outcome of ACTION_OUTCOMES) {
+    const dlqId = `dlq-${outcome}`;
+    const id = await intentFor(ledger, dlqId);
+    expect(await ledger.reserve(1, resumeOf(dlqId), 2_000, NO_CAPS)).toMatchObject({ ok: false, guard: 'claim' });
+    await ledger.recordOutcome(id, 'production', { at: 2_000, outcome });
+    const withoutEffect = outcome === 'rejected' || outcome === 'confirmed_not_applied';
+    expect((await ledger.claims('production', [dlqId])).has(dlqId), outcome).toBe(!withoutEffect);
+    const action = withoutEffect ? undefined : 'workflow-dlq.resume';
+    expect((await ledger.claims('production', [dlqId])).get(dlqId), outcome).toBe(action);
+    expect((await ledger.reserve(1, resumeOf(dlqId), 3_000, NO_CAPS)).ok, outcome).toBe(withoutEffect);
+  }
+  expect((await ledger.reserve(1, resumeOf('dlq-accepted', { account: 'staging' }), 3_000, NO_CAPS)).ok).toBe(true);
+});
 
-test.each(LEDGERS)(
-  '%s: caps slide, count each scope apart, and are returned by an action without effect',
-  async (_name, open) => {
-    const ledger = await open();
-    const caps: CapLimit[] = [
-      { scope: 'policy', windowMs: HOUR, limit: 2 },
-      { scope: 'engine', windowMs: 24 * HOUR, limit: 3 },
-    ];
-    const run = await ledger.beginRun(planOf(), 0);
-    const reserve = (dlqId: string, at: number, policy = 'resume-billing') =>
-      ledger.reserve(run, resumeOf(dlqId, { policy }), at, caps);
-    expect((await reserve('a', 1_000)).ok).toBe(true);
-    const second = await reserve('b', 2_000);
-    expect(await reserve('c', 3_000)).toMatchObject({ ok: false, guard: 'caps', reason: 'policy: 2 in 1 h reached' });
-    if (second.ok)
-      await ledger.recordOutcome(second.intent.id, 'production', { at: 2_500, outcome: 'rejected', detail: '404' });
-    expect((await reserve('c', 3_000)).ok).toBe(true);
-    expect(await reserve('d', 3_500)).toMatchObject({ ok: false, guard: 'caps' });
-    expect((await reserve('d', 1_000 + HOUR)).ok).toBe(true);
-    expect(await reserve('e', 3_000 + 2 * HOUR, 'another')).toMatchObject({ reason: 'engine: 3 in 24 h reached' });
-    expect((await ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(3);
-    expect((await ledger.used([{ scope: { policy: 'another' }, since: 0 }]))[0]).toBe(0);
-    expect((await ledger.used([{ scope: { account: 'production' }, since: 0 }]))[0]).toBe(3);
-  },
-);
+ledgerTest('caps slide, count each scope apart, and are returned by an action without effect', async (ledger) => {
+  const caps: CapLimit[] = [
+    { scope: 'policy', windowMs: HOUR, limit: 2 },
+    { scope: 'engine', windowMs: 24 * HOUR, limit: 3 },
+  ];
+  const run = await ledger.beginRun(planOf(), 0);
+  const reserve = (dlqId: string, at: number, policy = 'resume-billing') =>
+    ledger.reserve(run, resumeOf(dlqId, { policy }), at, caps);
+  expect((await reserve('a', 1_000)).ok).toBe(true);
+  const second = await reserve('b', 2_000);
+  expect(await reserve('c', 3_000)).toMatchObject({ ok: false, guard: 'caps', reason: 'policy: 2 in 1 h reached' });
+  if (second.ok)
+    await ledger.recordOutcome(second.intent.id, 'production', { at: 2_500, outcome: 'rejected', detail: '404' });
+  expect((await reserve('c', 3_000)).ok).toBe(true);
+  expect(await reserve('d', 3_500)).toMatchObject({ ok: false, guard: 'caps' });
+  expect((await reserve('d', 1_000 + HOUR)).ok).toBe(true);
+  expect(await reserve('e', 3_000 + 2 * HOUR, 'another')).toMatchObject({ reason: 'engine: 3 in 24 h reached' });
+  expect((await ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(3);
+  expect((await ledger.used([{ scope: { policy: 'another' }, since: 0 }]))[0]).toBe(0);
+  expect((await ledger.used([{ scope: { account: 'production' }, since: 0 }]))[0]).toBe(3);
+});
 
 test('the state after a crash is found at the next opening, and settles through its outcomes', async () => {
   const path = join(tempDir(), 'opsd.db');
@@ -254,8 +246,7 @@ test('a pause keeps its first reason, across openings, until an operator lifts i
   expect(await ledger.pauses()).toEqual([{ scope: 'engine', reason: 'once more', at: 5_000, by: 'engine' }]);
 });
 
-test.each(LEDGERS)('%s: a budget is raised under its own caps, and uses no other', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('a budget is raised under its own caps, and uses no other', async (ledger) => {
   const caps: CapLimit[] = [
     { scope: 'policy', windowMs: HOUR, limit: 1, actions: ['budget.raise'] },
     { scope: 'engine', windowMs: HOUR, limit: 2 },
@@ -274,8 +265,7 @@ test.each(LEDGERS)('%s: a budget is raised under its own caps, and uses no other
   ).toBe(0);
 });
 
-test.each(LEDGERS)('%s: an action of several items reserves all of them or nothing', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('an action of several items reserves all of them or nothing', async (ledger) => {
   const caps: CapLimit[] = [{ scope: 'account', windowMs: 24 * HOUR, limit: 100 }];
   const run = await ledger.beginRun(planOf(), 0);
   expect((await ledger.reserve(run, resumeOf('a', { items: 60 }), 1_000, caps)).ok).toBe(true);
@@ -309,28 +299,23 @@ test('raises that may have happened are listed from the oldest', async () => {
   expect(await ledger.action(99)).toBeUndefined();
 });
 
-test.each(LEDGERS)(
-  '%s: actions are found by entry, by the failed run and by the run of a resume',
-  async (_name, open) => {
-    const ledger = await open();
-    const first = await intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
-    await ledger.recordOutcome(first, 'production', { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
-    const elsewhere = await intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
-    const ids = async (account: string | undefined, id: string): Promise<number[]> =>
-      (await ledger.actionsOn(account, [id])).map((act) => act.id);
-    expect(await ids(undefined, 'a')).toEqual([elsewhere, first]);
-    expect(await ids('production', 'a')).toEqual([first]);
-    expect(await ids('production', 'wfr_a')).toEqual([first]);
-    expect(await ids('production', 'wfr_new')).toEqual([first]);
-    expect(await ids('production', 'b')).toEqual([]);
-    const acts = async (step: number) =>
-      (await ledger.stepActs([{ id: 'p/1', step }])).get('p/1')?.map((act) => act.id);
-    expect(await acts(1)).toEqual([first]);
-    expect(await acts(2)).toEqual([elsewhere]);
-    expect(await acts(3)).toBeUndefined();
-    expect((await ledger.resumedFrom('production', ['wfr_new'])).get('wfr_new')).toBe('wfr_a');
-  },
-);
+ledgerTest('actions are found by entry, by the failed run and by the run of a resume', async (ledger) => {
+  const first = await intentFor(ledger, 'a', { campaign: { id: 'p/1', step: 1 } });
+  await ledger.recordOutcome(first, 'production', { at: 1_100, outcome: 'accepted', newRunId: 'wfr_new' });
+  const elsewhere = await intentFor(ledger, 'a', { account: 'staging', campaign: { id: 'p/1', step: 2 } });
+  const ids = async (account: string | undefined, id: string): Promise<number[]> =>
+    (await ledger.actionsOn(account, [id])).map((act) => act.id);
+  expect(await ids(undefined, 'a')).toEqual([elsewhere, first]);
+  expect(await ids('production', 'a')).toEqual([first]);
+  expect(await ids('production', 'wfr_a')).toEqual([first]);
+  expect(await ids('production', 'wfr_new')).toEqual([first]);
+  expect(await ids('production', 'b')).toEqual([]);
+  const acts = async (step: number) => (await ledger.stepActs([{ id: 'p/1', step }])).get('p/1')?.map((act) => act.id);
+  expect(await acts(1)).toEqual([first]);
+  expect(await acts(2)).toEqual([elsewhere]);
+  expect(await acts(3)).toBeUndefined();
+  expect((await ledger.resumedFrom('production', ['wfr_new'])).get('wfr_new')).toBe('wfr_a');
+});
 
 test('runs are listed newest first, of one policy or of all, with their triggers', async () => {
   const ledger = await ledgerIn();
@@ -344,8 +329,7 @@ test('runs are listed newest first, of one policy or of all, with their triggers
   ]);
 });
 
-test.each(LEDGERS)('%s: an outcome without an intent is rejected', async (_name, open) => {
-  const ledger = await open();
+ledgerTest('an outcome without an intent is rejected', async (ledger) => {
   await expect(ledger.recordOutcome(7, 'production', { at: 1, outcome: 'accepted' })).rejects.toThrow(
     'intent 7 is not in the ledger',
   );

@@ -1,5 +1,6 @@
 /** The sentence at the top of the page: problems come first. */
 import { describe, expect, test } from 'vitest';
+import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
@@ -12,14 +13,24 @@ async function verdict(deps: World) {
   return (await readStatus(deps, 20)).verdict;
 }
 
-function register(deps: World): void {
-  const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
-  deps.board.register({ account: 'production', collector: 'workflowDlq', ...timing });
+function register(deps: World, collector: CollectorName = 'workflowDlq', account = 'production'): void {
+  deps.board.register({ account, collector, schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 });
 }
 
-function read(deps: World): void {
-  deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows: [], dropped: 0 }, 12);
+/** Registers a collector, and publishes its reading. */
+function read(
+  deps: World,
+  collector: CollectorName = 'workflowDlq',
+  rows: readonly object[] = [],
+  account = 'production',
+): void {
+  register(deps, collector, account);
+  deps.board.publish({ account, collector, at: NOW, rows, dropped: 0 } as Batch, 12);
 }
+
+const broken = (): never => {
+  throw new Error('disk I/O error');
+};
 
 function fail(deps: World): void {
   deps.board.fail('production', 'workflowDlq', { reason: 'timeout', message: 'no response', durationMs: 10_000 });
@@ -40,7 +51,6 @@ function lastRun(outcome: RunRecord['outcome'], detail?: string): World['ledger'
 describe('the verdict', () => {
   test('all is healthy', async () => {
     const deps = world({ policies: async () => [RESUME_BILLING] });
-    register(deps);
     read(deps);
     expect(await verdict(deps)).toEqual({
       level: 'ok',
@@ -124,16 +134,7 @@ describe('the verdict', () => {
 
     function compared(...reconciled: NonNullable<AccountReading['reconciled']>) {
       const deps = world({ accounts: [{ name: 'production' }] });
-      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
-      deps.board.register({ account: 'production', collector: 'accountStats', ...timing });
-      const batch = {
-        account: 'production',
-        collector: 'accountStats',
-        at: NOW,
-        rows: [{ reconciled }],
-        dropped: 0,
-      } as const;
-      deps.board.publish(batch, 12);
+      read(deps, 'accountStats', [{ reconciled }]);
       return readStatus(deps, 20);
     }
 
@@ -173,7 +174,6 @@ describe('the verdict', () => {
 
   test('a source that fails for now requires attention, and is a problem once its data is stale', async () => {
     const deps = world();
-    register(deps);
     read(deps);
     await deps.clock.advance(60_000);
     fail(deps);
@@ -317,18 +317,14 @@ describe('the verdict', () => {
   });
 
   test('a pause by the daemon itself is a problem, because only an operator lifts it', async () => {
-    const reducedBy = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
-    const deps = world({ policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy }] });
-    expect(await verdict(deps)).toMatchObject({ level: 'trouble' });
-    const file = world({
-      policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off', reducedBy: 'paused: /etc/PAUSE exists' }],
-    });
-    expect(await verdict(file)).toMatchObject({ level: 'info' });
-    const pauses = (by: string) =>
-      ledger({ pauses: async () => [{ scope: 'policy/resume-billing', reason: 'r', at: NOW, by }] });
-    const paused = async () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy }];
-    expect((await verdict(world({ policies: paused, ledger: pauses('engine') }))).level).toBe('trouble');
-    expect((await verdict(world({ policies: paused, ledger: pauses('kim') }))).level).toBe('info');
+    const itself = 'paused: exceeded_request: 3 resumed for 1; `opsd unpause --reason TEXT` lifts it';
+    const level = async (reducedBy: string, ...by: readonly string[]) => {
+      const pauses = async () => by.map((one) => ({ scope: 'policy/resume-billing', reason: 'r', at: NOW, by: one }));
+      const policies = async () => [{ ...RESUME_BILLING, effectiveMode: 'off' as const, reducedBy }];
+      return (await verdict(world({ policies, ledger: ledger({ pauses }) }))).level;
+    };
+    expect([await level(itself), await level('paused: /etc/PAUSE exists')]).toEqual(['trouble', 'info']);
+    expect([await level(itself, 'engine'), await level(itself, 'kim')]).toEqual(['trouble', 'info']);
   });
 
   test('the worst comes first, the rest is counted', async () => {
@@ -336,7 +332,6 @@ describe('the verdict', () => {
       policies: async () => [{ ...RESUME_BILLING, effectiveMode: 'off' }],
       health: () => ({ healthy: false, detail: 'no tick for 40 s' }),
     });
-    register(deps);
     read(deps);
     fail(deps);
     const { level, sentence, problems } = await verdict(deps);
@@ -346,13 +341,7 @@ describe('the verdict', () => {
   });
 
   test('an unreadable store does not break the page', async () => {
-    const broken = (): never => {
-      throw new Error('disk I/O error');
-    };
-    const status = await readStatus(
-      world({ ledger: ledger({ recentActions: broken, lastRuns: broken, unknownOutcomes: broken }) }),
-      20,
-    );
+    const status = await readStatus(world({ ledger: ledger({ lastRuns: broken }) }), 20);
     expect(status.storeError).toBe('disk I/O error');
     expect(status.verdict.sentence).toBe(
       'The store is unavailable, so policies do not act and counters do not advance: disk I/O error.',
@@ -360,9 +349,6 @@ describe('the verdict', () => {
   });
 
   test('an unreadable store is one problem: the leases and the condition of the store do not repeat it', async () => {
-    const lastRuns = (): never => {
-      throw new Error('the server is away');
-    };
     const store = {
       key: 'store',
       severity: 'critical',
@@ -370,14 +356,14 @@ describe('the verdict', () => {
       detail: '',
       since: NOW,
     } as const;
-    const broken = {
+    const away = {
       replica: { name: 'opsd-0', problem: 'the server is away', owners: () => new Map() },
       engine: engine({ conditions: () => [store] }),
     };
-    const { problems } = await verdict(world({ ...broken, ledger: ledger({ lastRuns }) }));
+    const { problems } = await verdict(world({ ...away, ledger: ledger({ lastRuns: broken }) }));
     expect(problems).toHaveLength(1);
     // It may be readable, and not writable.
-    expect(await verdict(world(broken))).toMatchObject({ problems: { length: 2 } });
+    expect(await verdict(world(away))).toMatchObject({ problems: { length: 2 } });
   });
 
   describe('for destinations that are down', () => {
@@ -413,14 +399,12 @@ describe('the verdict', () => {
         outages: () => [OUTAGE],
         ...over,
       });
-      register(deps);
       const rows = [
         entry(1, 'https://crm.vendor.example/a'),
         entry(9, 'https://crm.vendor.example/b'),
         entry(5, 'https://x.example'),
       ];
-      if (listed)
-        deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
+      if (listed) read(deps, 'workflowDlq', rows);
       return readStatus(deps, 20);
     }
 
@@ -501,13 +485,6 @@ describe('the verdict', () => {
     });
 
     test('a decision leads, then what nobody repairs, then what a policy repairs, then what is unknown', async () => {
-      const logs = {
-        account: 'other',
-        collector: 'logs',
-        schedule: '',
-        intervalMs: 1,
-        maxStalenessMs: 60_000,
-      } as const;
       const deps = world({
         accounts: [{ name: 'production' }, { name: 'other' }],
         outages: (account) => (account === 'other' ? undefined : [OUTAGE, { ...OUTAGE, host: 'x.example' }]),
@@ -515,11 +492,8 @@ describe('the verdict', () => {
         policies: async () => [{ ...RESUME_BILLING, nextRunAt: NOW + 60_000 }],
         ledger: ledger({ storedPlans: async () => [storedPlan({ plan: plan({ policy: 'delete-refused' }) })] }),
       });
-      register(deps);
-      const rows = [entry(1, 'https://crm.vendor.example/a'), entry(5, 'https://x.example')];
-      deps.board.publish({ account: 'production', collector: 'workflowDlq', at: NOW, rows, dropped: 0 }, 12);
-      deps.board.register(logs);
-      deps.board.publish({ account: 'other', collector: 'logs', at: NOW, rows: [], dropped: 0 }, 12);
+      read(deps, 'workflowDlq', [entry(1, 'https://crm.vendor.example/a'), entry(5, 'https://x.example')]);
+      read(deps, 'logs', [], 'other');
       const { problems, level } = await verdict(deps);
       expect(level).toBe('trouble');
       expect(problems.map(({ text }) => text.split(' ').slice(0, 3).join(' '))).toEqual([
@@ -545,9 +519,7 @@ describe('the verdict', () => {
         engine: engine({ conditions: () => [told] }),
       });
       register(deps);
-      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
-      deps.board.register({ account: 'production', collector: 'logs', ...timing });
-      deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows: [], dropped: 0 }, 12);
+      read(deps, 'logs');
       const { problems, sentence } = await verdict(deps);
       expect(sentence).toBe(`${summary}; and 1 more.`);
       expect(problems[1]!.text).toBe('The state of the destinations of production is unknown');
@@ -555,12 +527,10 @@ describe('the verdict', () => {
 
     test('a healthy state is not reported while the log is behind', async () => {
       const deps = world({ accounts: [{ name: 'production' }], outages: () => undefined });
-      const timing = { schedule: 'every 1m', intervalMs: 60_000, maxStalenessMs: 180_000 };
-      deps.board.register({ account: 'production', collector: 'logs', ...timing });
+      register(deps, 'logs');
       expect((await verdict(deps)).level).toBe('ok');
-      const rows = [{ watermark: NOW - 720_000 }];
       deps.board.logLag.take('production', NOW - 720_000);
-      deps.board.publish({ account: 'production', collector: 'logs', at: NOW, rows, dropped: 0 }, 12);
+      read(deps, 'logs', [{ watermark: NOW - 720_000 }]);
       expect(await verdict(deps)).toMatchObject({
         level: 'attention',
         sentence:

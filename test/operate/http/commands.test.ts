@@ -289,18 +289,6 @@ describe('over TCP', () => {
   const tokens = (...roles: ApiToken['role'][]): ApiToken[] =>
     roles.map((role) => ({ name: `by-${role}`, role, token: Secret.of(`token-of-${role}`) }));
 
-  test.each(COMMANDS)('without tokens %s is rejected, and nothing is done', async (command, body) => {
-    const { deps, asked } = willing();
-    const { address } = await serving(deps);
-    const headers = { Authorization: 'Bearer anything' };
-    for (const given of [{}, { headers }]) {
-      const answer = await ask(address, `/api/v1/${command}`, { method: 'POST', body: JSON.stringify(body), ...given });
-      expect(answer.status).toBe(403);
-      expect(answered(answer)).toMatchObject({ error: { code: 'read_only' } });
-    }
-    expect(asked).toEqual([]);
-  });
-
   test.each(COMMANDS)('with tokens %s needs its role', async (command, body, needs) => {
     const adopted: string[] = [];
     const state = {

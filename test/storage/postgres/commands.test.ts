@@ -1,24 +1,18 @@
 /** Commands that one replica sends to the owner of an account. */
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { all } from '#storage/database.ts';
 import { createCommandTable } from '#storage/postgres/command-table.ts';
 import { CommandUnknownError } from '#storage/postgres/command-requests.ts';
-import { migrate } from '#storage/postgres/migrate.ts';
 import { CommandWorld, type Asked, type CommandReplica, type Fate } from '../../support/postgres/command-world.ts';
 import { SERVERS, type ServerName } from '../../support/postgres/servers.ts';
-import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
+import { migratedUrl, opened } from '../../support/postgres/test-databases.ts';
 import { until } from '../../support/until.ts';
-
-async function migrated(server: ServerName): Promise<string> {
-  const url = await emptyDatabase(server);
-  await migrate(opened(url));
-  return url;
-}
 
 /** Two replicas. The second one owns the account `production` and takes commands. */
 async function twoOn(server: ServerName) {
-  const world = await CommandWorld.create(await migrated(server));
+  const world = await CommandWorld.create(await migratedUrl(server));
+  onTestFinished(() => world.close());
   const [asker, owner] = [await world.replica('asker'), await world.replica('owner')];
   await world.give('production', owner);
   await owner.service.look();
@@ -48,7 +42,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(await settled(asked)).toEqual({ sent: { taken: true, result: { plan: 'a' } } });
     await owner.service.look();
     expect(world.begun).toHaveLength(1);
-    await world.close();
   });
 
   test('neither arguments nor results are readable in the database', async () => {
@@ -69,7 +62,6 @@ describe.each(SERVERS)('%s', (server) => {
     }
     await world.pass(5_000);
     expect(await sent).toEqual({ taken: true, result: { token: canary } });
-    await world.close();
   });
 
   test('a command that no owner takes in time is withdrawn and never runs', async () => {
@@ -83,11 +75,10 @@ describe.each(SERVERS)('%s', (server) => {
     await owner.service.look();
     expect(world.begun).toEqual([]);
     expect(await rows(world)).toEqual([]);
-    await world.close();
   });
 
   test('only a waiting command is withdrawn, and only one in time is taken', async () => {
-    const database = opened(await migrated(server));
+    const database = opened(await migratedUrl(server));
     let now = 1_000;
     const table = () => createCommandTable(String(now));
     const insert = (id: string) =>
@@ -125,7 +116,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(await settled(world.send(asker, 'staging'))).toEqual({
       sent: { taken: false, why: 'replica owner, which owns account staging, does not take commands yet' },
     });
-    await world.close();
   });
 
   test('an owner that lost the account does not take its commands', async () => {
@@ -139,7 +129,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(world.begun).toEqual([]);
     await world.pass(5_000);
     expect(await settled(asked)).toEqual({ sent: { taken: false, why: 'replica owner did not take it' } });
-    await world.close();
   });
 
   test('the outcome is unknown if the owner dies after it has taken the command', async () => {
@@ -154,7 +143,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(error.message).toBe(
       'replica owner took the command count, and its outcome is unknown: it lost account production before it reported the result. See `opsd audit --account production`',
     );
-    await world.close();
   });
 
   test('a requester that disconnects withdraws a waiting command, and aborts a taken one', async () => {
@@ -174,7 +162,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(await settled(taken)).toEqual({ error: gone });
     await owner.service.look();
     expect(begun!.signal.aborted).toBe(true);
-    await world.close();
   });
 
   test('the owner aborts the command of a requester that has died', async () => {
@@ -186,7 +173,6 @@ describe.each(SERVERS)('%s', (server) => {
     await world.advance(30_001);
     await owner.service.look();
     expect(world.open[0]!.signal.aborted).toBe(true);
-    await world.close();
   });
 
   test('a command without a result waits for the next owner', async () => {
@@ -198,7 +184,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(world.begun.map(({ number, replica }) => [number, replica.name])).toEqual([[3, 'next']]);
     world.open[0]!.end(undefined);
     await stored(world, 'done');
-    await world.close();
   });
 
   test('commands are deleted a day after their end', async () => {
@@ -207,7 +192,6 @@ describe.each(SERVERS)('%s', (server) => {
     await world.advance(600_000 + 86_400_000 + 1);
     await asker.requests.post({ account: 'production', kind: 'run', by: '', arguments: { number: 2 } });
     expect(await rows(world)).toHaveLength(1);
-    await world.close();
   });
 });
 
@@ -278,7 +262,7 @@ async function play(world: CommandWorld, replicas: readonly CommandReplica[], st
 }
 
 test.each(SERVERS)('%s: a command runs at most once, and never after it is reported as not run', async (server) => {
-  const url = await migrated(server);
+  const url = await migratedUrl(server);
   let ran = 0;
   let notRun = 0;
   await fc.assert(

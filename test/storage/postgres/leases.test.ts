@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import { returnToPostgres } from '#storage/copy/return-store.ts';
@@ -11,25 +11,44 @@ import { all, run } from '#storage/database.ts';
 import { openLeaseConnection } from '#storage/postgres/connections.ts';
 import { connectionName, createLeaseTable } from '#storage/postgres/lease-table.ts';
 import { Leases } from '#storage/postgres/leases.ts';
-import { migrate } from '#storage/postgres/migrate.ts';
 import { replicaFor } from '#storage/postgres/rendezvous.ts';
 import { cuttingProxy } from '../../support/postgres/cutting-proxy.ts';
 import { LEASE_MS, LeaseWorld, type Line, type Replica } from '../../support/postgres/lease-world.ts';
 import { SERVERS, type ServerName } from '../../support/postgres/servers.ts';
-import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
+import { migratedUrl, opened } from '../../support/postgres/test-databases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
 const ACCOUNTS = ['production', 'staging', 'test'];
 
-async function migrated(server: ServerName): Promise<string> {
-  const url = await emptyDatabase(server);
-  await migrate(opened(url));
-  return url;
+async function worldOn(server: ServerName, accounts = ACCOUNTS): Promise<LeaseWorld> {
+  const world = await LeaseWorld.create(await migratedUrl(server), accounts);
+  onTestFinished(() => world.close());
+  return world;
 }
 
-async function worldOn(server: ServerName, accounts = ACCOUNTS): Promise<LeaseWorld> {
-  return LeaseWorld.create(await migrated(server), accounts);
+/** Returns a world with a replica that has had its first heartbeat. */
+async function acting(server: ServerName, accounts = ACCOUNTS) {
+  const world = await worldOn(server, accounts);
+  const one = await world.replica('one');
+  await one.beat();
+  return { world, one };
+}
+
+/** Leases of one replica whose clock is not that of the database. */
+function leasesOn(url: string, clock: ManualClock, leaseMs: number): Leases {
+  return new Leases({
+    table: createLeaseTable(),
+    connect: () => openLeaseConnection({ url: Secret.of(url), name: 'one', timeoutMs: 60_000 }),
+    clock,
+    name: 'one',
+    session: 'session',
+    leaseMs,
+    accounts: () => ACCOUNTS,
+    onReturn: () => undefined,
+    onTaken: () => undefined,
+    onLost: async () => undefined,
+  });
 }
 
 /** Returns two replicas: first the one that takes the account once both are there. */
@@ -71,7 +90,6 @@ describe.each(SERVERS.filter((name) => name === 'PostgreSQL'))('%s, with several
     });
     expect((await restarted.query('SELECT 1')).rowCount).toBe(1);
     await restarted.end();
-    await world.close();
   });
 });
 
@@ -89,9 +107,7 @@ const ownedBy = (replica: Replica): readonly string[] =>
 
 describe.each(SERVERS)('%s', (server) => {
   test('the accounts of a dead replica are taken when its lease has ended', async () => {
-    const world = await worldOn(server);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server);
     expect(ownedBy(one)).toEqual(ACCOUNTS);
     expect(one.taken).toEqual(ACCOUNTS.map((account) => ({ account, epoch: 1, before: 'none' })));
     one.isPaused = true;
@@ -109,7 +125,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(ownedBy(one)).toEqual([]);
     await one.beat();
     expect(one.leases.problem).toBeUndefined();
-    await world.close();
   });
 
   test('two processes with one name are noticed once neither can be a dead one', async () => {
@@ -130,13 +145,10 @@ describe.each(SERVERS)('%s', (server) => {
     await other.leases.stop();
     await one.beat();
     expect(one.leases.hasNamesake).toBe(false);
-    await world.close();
   });
 
   test('a stopping replica hands over at once, after its requests', async () => {
-    const world = await worldOn(server);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server);
     expect(one.request('production', 20_000)).toBe(true);
     const stopped = one.leases.stop();
     await one.leases.beat();
@@ -150,13 +162,10 @@ describe.each(SERVERS)('%s', (server) => {
     await other.beat();
     expect(ownedBy(other)).toEqual(ACCOUNTS);
     expect(other.taken.map(({ before }) => before)).toEqual(ACCOUNTS.map(() => 'handed_over'));
-    await world.close();
   });
 
   test('a replica that wakes after the store was moved takes nothing, reports the move, and returns with the store', async () => {
-    const world = await worldOn(server);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server);
     one.isPaused = true;
     const watch = { onProgress: () => undefined, signal: new AbortController().signal };
     const path = join(tempDir(), 'new.db');
@@ -175,7 +184,6 @@ describe.each(SERVERS)('%s', (server) => {
     await one.beat();
     expect(one.leases.problem).toBeUndefined();
     expect(world.actors('production')).toEqual([one]);
-    await world.close();
   });
 
   test('a heartbeat that takes no account because all attempts fail is one failure, and the next one takes them', async () => {
@@ -188,7 +196,6 @@ describe.each(SERVERS)('%s', (server) => {
     one.line = 'good';
     await one.beat();
     expect(ownedBy(one)).toEqual(ACCOUNTS);
-    await world.close();
   });
 
   test('a replica that begins to stop takes no more accounts', async () => {
@@ -201,13 +208,10 @@ describe.each(SERVERS)('%s', (server) => {
     await one.beat();
     await stopped;
     expect(one.taken).toEqual([]);
-    await world.close();
   });
 
   test('a replica without its database stops when its lease ends, and begins again', async () => {
-    const world = await worldOn(server);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server);
     one.line = 'cut before';
     await world.advance(10_000);
     await one.beat();
@@ -225,7 +229,6 @@ describe.each(SERVERS)('%s', (server) => {
     expect(one.returns).toEqual([3]);
     expect(one.taken.slice(3).map(({ epoch, before }) => [epoch, before])).toEqual(ACCOUNTS.map(() => [2, 'died']));
     expect(one.leases.problem).toBeUndefined();
-    await world.close();
   });
 
   test.each([
@@ -240,13 +243,10 @@ describe.each(SERVERS)('%s', (server) => {
     expect(world.time).toBe(passed * LEASE_MS);
     const left = LEASE_MS - world.time;
     expect([left - 1, left].map((ms) => one.leases.outlives('production', ms))).toEqual([true, false]);
-    await world.close();
   });
 
   test('a replica that is taken for dead cannot extend its lease', async () => {
-    const world = await worldOn(server, ['production']);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server, ['production']);
     expect(world.actors('production')).toEqual([one]);
     await world.jump(LEASE_MS);
     const other = await world.replica('other');
@@ -257,7 +257,6 @@ describe.each(SERVERS)('%s', (server) => {
     };
     await other.beat();
     expect(world.actors('production')).toEqual([other]);
-    await world.close();
   });
 
   test('of two replicas that find an account without an owner, one takes it', async () => {
@@ -267,13 +266,10 @@ describe.each(SERVERS)('%s', (server) => {
     one.beforeTaking = () => other.beat();
     await one.beat();
     expect(world.actors('production')).toEqual([other]);
-    await world.close();
   });
 
   test('a lease that was taken without a response is used', async () => {
-    const world = await worldOn(server, ['production']);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server, ['production']);
     const other = await world.replica('other');
     one.isPaused = true;
     await world.advance(LEASE_MS);
@@ -283,24 +279,12 @@ describe.each(SERVERS)('%s', (server) => {
     other.line = 'good';
     await other.beat();
     expect(other.leases.epochOf('production')).toBe(3);
-    await world.close();
   });
 
   test('heartbeats continue by themselves, by the clock of the database', async () => {
-    const url = await migrated(server);
+    const url = await migratedUrl(server);
     const clock = new ManualClock(0);
-    const leases = new Leases({
-      table: createLeaseTable(),
-      connect: () => openLeaseConnection({ url: Secret.of(url), name: 'one', timeoutMs: 60_000 }),
-      clock,
-      name: 'one',
-      session: 'session',
-      leaseMs: 3_600_000,
-      accounts: () => ACCOUNTS,
-      onReturn: () => undefined,
-      onTaken: () => undefined,
-      onLost: async () => undefined,
-    });
+    const leases = leasesOn(url, clock, 3_600_000);
     await leases.start();
     for (let beats = 0; beats < 8; beats += 1) {
       await clock.advance(600_000);
@@ -314,16 +298,13 @@ describe.each(SERVERS)('%s', (server) => {
   });
 
   test('an account that is no longer configured is released', async () => {
-    const world = await worldOn(server);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server);
     world.accounts = ACCOUNTS.slice(1);
     await one.beat();
     await one.beat();
     expect(ownedBy(one)).toEqual(['staging', 'test']);
     await one.beat();
     expect(one.leases.all.get('production')).toMatchObject({ owner: null, epoch: 1 });
-    await world.close();
   });
 
   test('an account goes only to a replica that configures it, whichever hashing prefers', async () => {
@@ -342,7 +323,6 @@ describe.each(SERVERS)('%s', (server) => {
     await preferred.beat();
     await untilActing(world, other);
     expect(other.taken.map(({ before }) => before)).toEqual(['none', 'handed_over']);
-    await world.close();
   });
 
   test('an account that no replica configures has no owner, and a replica knows what the others configure', async () => {
@@ -354,13 +334,10 @@ describe.each(SERVERS)('%s', (server) => {
     for (const replica of [other, one, other, one]) await replica.beat();
     expect(world.actors('production')).toEqual([]);
     expect([...one.leases.configured]).toEqual(['staging']);
-    await world.close();
   });
 
   test('an account whose work is stopping is taken again only afterwards', async () => {
-    const world = await worldOn(server, ['production']);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server, ['production']);
     expect(one.request('production', 20_000)).toBe(true);
     await world.forget(one);
     await one.beat();
@@ -371,7 +348,6 @@ describe.each(SERVERS)('%s', (server) => {
       [1, 'none'],
       [2, 'died'],
     ]);
-    await world.close();
   });
 
   test('an account whose work is stopping is not released before', async () => {
@@ -393,7 +369,6 @@ describe.each(SERVERS)('%s', (server) => {
     await other.beat();
     await preferred.beat();
     expect(preferred.taken).toEqual([{ account: 'production', epoch: 2, before: 'handed_over' }]);
-    await world.close();
   });
 
   test('a release that failed is repeated', async () => {
@@ -409,19 +384,15 @@ describe.each(SERVERS)('%s', (server) => {
     await other.beat();
     await preferred.beat();
     expect(preferred.taken).toEqual([{ account: 'production', epoch: 2, before: 'handed_over' }]);
-    await world.close();
   });
 
   test('a lease that the database no longer has is lost', async () => {
-    const world = await worldOn(server, ['production']);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server, ['production']);
     await world.database.transaction(run('UPDATE leases SET epoch = 0, owner = NULL'));
     await one.beat();
     expect(world.actors('production')).toEqual([]);
     await one.beat();
     expect(world.actors('production')).toEqual([one]);
-    await world.close();
   });
 
   test('after a jump of the clock of the database, no live replica is taken for dead', async () => {
@@ -449,13 +420,10 @@ describe.each(SERVERS)('%s', (server) => {
     expect(ownedBy(other)).toEqual(owned[1]);
     await beat(other);
     expect(ownedBy(other)).toEqual(ACCOUNTS);
-    await world.close();
   });
 
   test('a replica without its database stops its work before it ends', async () => {
-    const world = await worldOn(server, ['production']);
-    const one = await world.replica('one');
-    await one.beat();
+    const { world, one } = await acting(server, ['production']);
     expect(one.request('production', 20_000)).toBe(true);
     one.line = 'cut before';
     const stopped = one.leases.stop();
@@ -463,23 +431,11 @@ describe.each(SERVERS)('%s', (server) => {
     expect(world.actors('production')).toEqual([]);
     await world.advance(20_000);
     await stopped;
-    await world.close();
   });
 
   test('after a failed heartbeat, the next one has another connection', async () => {
-    const proxy = await cuttingProxy(await migrated(server));
-    const leases = new Leases({
-      table: createLeaseTable(),
-      connect: () => openLeaseConnection({ url: Secret.of(proxy.url), name: 'one', timeoutMs: 60_000 }),
-      clock: new ManualClock(0),
-      name: 'one',
-      session: 'session',
-      leaseMs: LEASE_MS,
-      accounts: () => ACCOUNTS,
-      onReturn: () => undefined,
-      onTaken: () => undefined,
-      onLost: async () => undefined,
-    });
+    const proxy = await cuttingProxy(await migratedUrl(server));
+    const leases = leasesOn(proxy.url, new ManualClock(0), LEASE_MS);
     await leases.beat();
     proxy.cut('UPDATE replicas', 'before');
     await leases.beat();
@@ -495,7 +451,7 @@ describe.each(SERVERS)('%s', (server) => {
   ])(
     'random schedules with %s: one owner by epoch, one replica that acts, an owner at the end',
     async (_what, special) => {
-      const url = await migrated(server);
+      const url = await migratedUrl(server);
       expect.hasAssertions();
       await fc.assert(
         fc.asyncProperty(

@@ -35,7 +35,12 @@ export function opened(url: string, options: Partial<PostgresOptions> = {}): Pos
 
 /** Opens a new database with the schema of the stores. */
 export async function postgresStore(server: ServerName): Promise<PostgresDatabase> {
-  const database = opened(await emptyDatabase(server));
-  await migrate(database);
-  return database;
+  return opened(await migratedUrl(server));
+}
+
+/** Creates a database with the schema of the stores, and returns its URL. */
+export async function migratedUrl(server: ServerName): Promise<string> {
+  const url = await emptyDatabase(server);
+  await migrate(opened(url));
+  return url;
 }

@@ -1,4 +1,5 @@
 /** The database below the stores, with a journal, for tests that every database must pass. */
+import { test } from 'vitest';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { AuditEntry } from '#automate/ledger/audit-log.ts';
 import { all, type Database, type Row } from '#storage/database.ts';
@@ -31,6 +32,11 @@ export const LEDGERS: readonly (readonly [name: string, open: () => Promise<Sqli
   name,
   async () => createLedger((await open()).journal, { problem: undefined, distrust: undefined }),
 ]);
+
+/** Defines a test that the ledger must pass on every database. */
+export function ledgerTest(title: string, work: (ledger: SqliteLedger) => Promise<void>): void {
+  test.each(LEDGERS)(`%s: ${title}`, async (_name, open) => work(await open()));
+}
 
 async function openSqlite(): Promise<TestStore> {
   const store = openMemoryStore('here');
