@@ -1,8 +1,8 @@
 /** Read access to actions for pages. */
 import type { Reports } from '#automate/ledger/reports.ts';
-import { all, get, type Dialect } from './database.ts';
+import type { Dialect } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
+import { ACTIONS, actions } from './ledger-rows.ts';
 
 /** Queries by name. They must stay fast with a million intents. */
 export const ACTION_QUERIES = {
@@ -27,26 +27,18 @@ export function createActionReads({ database }: Journal, isOwn: (account: string
   return {
     async unknownOutcomes() {
       const counts = new Map<string, number>();
-      const open = await database.read(all<ActionRow>(ACTION_QUERIES.unsettled));
-      for (const { outcome, proposal } of open.map(actionOf)) {
+      for (const { outcome, proposal } of await database.read(actions(ACTION_QUERIES.unsettled))) {
         if (outcome === 'unknown' && isOwn(proposal.account))
           counts.set(proposal.policy, (counts.get(proposal.policy) ?? 0) + 1);
       }
       return counts;
     },
-    recentActions: async (limit) => (await database.read(all<ActionRow>(ACTION_QUERIES.recent, limit))).map(actionOf),
-    async actionsOf(policy, period) {
-      if (period === undefined) {
-        return (await database.read(all<ActionRow>(ACTION_QUERIES.ofPolicy, policy))).map(actionOf);
-      }
+    recentActions: (limit) => database.read(actions(ACTION_QUERIES.recent, limit)),
+    actionsOf(policy, period) {
+      if (period === undefined) return database.read(actions(ACTION_QUERIES.ofPolicy, policy));
       const { plan, targets, from, to } = period;
-      return (await database.read(all<ActionRow>(inPlan, policy, from, to, plan, JSON.stringify(targets)))).map(
-        actionOf,
-      );
+      return database.read(actions(inPlan, policy, from, to, plan, JSON.stringify(targets)));
     },
-    async action(id) {
-      const row = await database.read(get<ActionRow>(ACTION_QUERIES.action, id));
-      return row && actionOf(row);
-    },
+    action: async (id) => (await database.read(actions(ACTION_QUERIES.action, id)))[0],
   };
 }

@@ -5,7 +5,7 @@ import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { Raises } from '#automate/ledger/usage.ts';
 import { all, get, run, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
+import { ACTIONS, actions } from './ledger-rows.ts';
 
 export const RAISES = `${ACTIONS}
   WHERE i.action = 'budget.raise' AND i.account = ? AND i.at > ? AND i.active = 1 ORDER BY i.at, i.id`;
@@ -36,10 +36,10 @@ export function createBudgets({ database }: Journal): Raises {
       database.view(async (view) => {
         const names = JSON.stringify(accounts);
         const [raises, byOperators] = await Promise.all([
-          view.read(all<ActionRow>(raisesOfAll, names)),
+          view.read(actions(raisesOfAll, names)),
           view.read(all(byOperatorsOfAll, names)),
         ]);
-        const raised = Map.groupBy(raises.map(actionOf), ({ proposal }) => proposal.account);
+        const raised = Map.groupBy(raises, ({ proposal }) => proposal.account);
         const changed = Map.groupBy(byOperators, (row) => String(row['account']));
         return new Map(
           accounts.map((account) => [
@@ -64,11 +64,11 @@ export function createBudgets({ database }: Journal): Raises {
 }
 
 function* raisesOf(account: string, since: number): Work<readonly BudgetRaise[]> {
-  return raisesAmong((yield* all<ActionRow>(RAISES, account, since)).map(actionOf));
+  return raisesAmong(yield* actions(RAISES, account, since));
 }
 
-function raisesAmong(actions: readonly ActionRecord[]): BudgetRaise[] {
-  return actions.flatMap(({ at, proposal, outcome }) => {
+function raisesAmong(found: readonly ActionRecord[]): BudgetRaise[] {
+  return found.flatMap(({ at, proposal, outcome }) => {
     if (proposal.action !== 'budget.raise') return [];
     const { fromUsd, toUsd } = proposal;
     return [{ at, fromUsd, toUsd, outcome }];

@@ -3,7 +3,7 @@ import type { ActionType } from '#foundation/domain/plan.ts';
 import type { History, LineageHistory, Resume } from '#automate/ledger/history.ts';
 import { all, type Dialect, type Row, type Work } from './database.ts';
 import type { Journal } from './ledger-journal.ts';
-import { ACTIONS, actionOf, type ActionRow } from './ledger-rows.ts';
+import { ACTIONS, actions } from './ledger-rows.ts';
 
 /** Returns the queries by name; `?2` is a JSON array of ids. They must stay fast with a million intents. */
 export const historyQueries = ({ members, jsonNumber }: Dialect) => ({
@@ -31,13 +31,9 @@ export function createHistory({ database }: Journal): History {
   const queries = historyQueries(database.dialect);
 
   /** Reads rows of ids, which may repeat: a set of 100,000 ids would cost more than it saves. */
-  function* rowsOf<R = Row>(
-    name: keyof typeof queries,
-    account: string | undefined,
-    ids: Iterable<string>,
-  ): Work<readonly R[]> {
+  function* rowsOf<R = Row>(name: keyof typeof queries, account: string, ids: Iterable<string>): Work<readonly R[]> {
     const wanted = [...ids];
-    return wanted.length === 0 ? [] : yield* all<R>(queries[name], account ?? null, JSON.stringify(wanted));
+    return wanted.length === 0 ? [] : yield* all<R>(queries[name], account, JSON.stringify(wanted));
   }
 
   function* claims(account: string, targets: Iterable<string>): Work<ReadonlyMap<string, ActionType>> {
@@ -75,8 +71,11 @@ export function createHistory({ database }: Journal): History {
     lineagesOfRuns: async (account, runIds) => database.read(lineagesOfRuns(account, runIds)),
     resumes: async (account, lineages) => database.read(resumes(account, lineages)),
     resumedFrom: async (account, runIds) => database.read(resumedFrom(account, runIds)),
-    actionsOn: async (account, ids) =>
-      (await database.read(rowsOf<ActionRow>('actionsOn', account, ids))).map(actionOf),
+    async actionsOn(account, ids) {
+      const wanted = [...ids];
+      if (wanted.length === 0) return [];
+      return database.read(actions(queries.actionsOn, account ?? null, JSON.stringify(wanted)));
+    },
   };
 }
 

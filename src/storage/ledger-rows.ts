@@ -2,7 +2,7 @@
 import type { Proposal, Trigger } from '#foundation/domain/plan.ts';
 import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
-import { present, type Nullable } from './database.ts';
+import { all, present, type Nullable, type Value, type Work } from './database.ts';
 
 /** Row whose JSON column is a text. */
 type WithText<T, K extends keyof T> = Nullable<Omit<T, K>> & Readonly<Record<K, string>>;
@@ -14,9 +14,14 @@ export const ACTIONS = `
     (SELECT done FROM outcomes WHERE intent_id = i.id AND done IS NOT NULL ORDER BY id DESC LIMIT 1) AS done
   FROM intents i LEFT JOIN outcomes o ON o.id = (SELECT max(id) FROM outcomes WHERE intent_id = i.id)`;
 
-export type ActionRow = WithText<ActionRecord, 'proposal'>;
+type ActionRow = WithText<ActionRecord, 'proposal'>;
 
-export function actionOf({ proposal, ...row }: ActionRow): ActionRecord {
+/** Returns the actions of a query of `ACTIONS`. */
+export function* actions(sql: string, ...values: readonly Value[]): Work<readonly ActionRecord[]> {
+  return (yield* all<ActionRow>(sql, ...values)).map(actionOf);
+}
+
+function actionOf({ proposal, ...row }: ActionRow): ActionRecord {
   return { ...present<Omit<ActionRecord, 'proposal'>>(row), proposal: JSON.parse(proposal) as Proposal };
 }
 

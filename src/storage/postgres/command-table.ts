@@ -78,13 +78,6 @@ const FOLLOW = `UPDATE commands c SET expires_at = CASE WHEN state = 'taken' THE
 /** @param now expression of the present time in epoch milliseconds */
 export function createCommandTable(now = DATABASE_CLOCK) {
   const timed = (sql: string): string => sql.replaceAll('CLOCK', now);
-  const [insert, taker, open, take, follow] = [INSERT, TAKER, OPEN, TAKE, FOLLOW].map(timed) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
 
   return {
     /** Stores the key of this replica for accounts that it owns. */
@@ -93,19 +86,19 @@ export function createCommandTable(now = DATABASE_CLOCK) {
     },
     /** Returns the live owner of an account. */
     *taker(account: string): Work<Taker | undefined> {
-      const row = yield* get<Nullable<Taker>>(taker, account);
+      const row = yield* get<Nullable<Taker>>(timed(TAKER), account);
       return row && present<Taker>(row);
     },
     *insert({ id, account, kind, by, epoch, arguments: given, replyKey, forMs }: NewCommand): Work<void> {
       yield* run(timed(`DELETE FROM commands WHERE expires_at < CLOCK - ${DAY_MS}`));
-      yield* run(insert, id, account, kind, by, forMs, epoch ?? null, given, replyKey ?? null);
+      yield* run(timed(INSERT), id, account, kind, by, forMs, epoch ?? null, given, replyKey ?? null);
       yield* notify('commands', account);
     },
     /** Returns the open commands of accounts. */
-    open: (accounts: readonly string[]) => all<OpenCommand>(open, JSON.stringify(accounts)),
+    open: (accounts: readonly string[]) => all<OpenCommand>(timed(OPEN), JSON.stringify(accounts)),
     /** Takes the commands of an account that have not expired. The transaction must be fenced by the account. */
     *take(account: string, epoch: number): Work<readonly TakenCommand[]> {
-      return (yield* all<Nullable<TakenCommand>>(take, account, epoch)).map(present<TakenCommand>);
+      return (yield* all<Nullable<TakenCommand>>(timed(TAKE), account, epoch)).map(present<TakenCommand>);
     },
     /** Deletes a command that this epoch has taken and never ran. */
     *discard(id: string, epoch: number): Work<void> {
@@ -119,7 +112,7 @@ export function createCommandTable(now = DATABASE_CLOCK) {
     },
     /** Returns the state of a command, and lets a taken one continue for `forMs`; undefined if it does not exist. */
     *follow(id: string, forMs: number): Work<Progress | undefined> {
-      const row = yield* get<Nullable<Progress>>(follow, id, forMs);
+      const row = yield* get<Nullable<Progress>>(timed(FOLLOW), id, forMs);
       return row && present<Progress>(row);
     },
     /** Deletes a command that was not taken. */
