@@ -114,7 +114,7 @@ export type ApiRoute = Route<ApiDeps>;
 export type ApiContext = RouteContext<ApiDeps>;
 
 /** Result of a reload. With `changed`, the daemon soon runs with the new configuration. */
-type ReloadOutcome =
+export type ReloadOutcome =
   | {
       readonly ok: true;
       readonly changed: boolean;

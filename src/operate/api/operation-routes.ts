@@ -3,8 +3,7 @@ import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
 import { callOperation } from '../contract/control.ts';
 import { allow } from '../http/access.ts';
-import { readBytes } from '../http/body.ts';
-import { parseBounded } from '../http/bounded-json.ts';
+import { readParsed } from '../http/body.ts';
 import { HttpError, type Reply } from '../http/reply.ts';
 import { leastRole } from '../operations/perform.ts';
 import { OperationError } from '../operations/operation-error.ts';
@@ -71,17 +70,11 @@ function named(name: string): Operation {
 }
 
 async function readKeys({ request }: ApiContext): Promise<Readonly<Record<string, unknown>>> {
-  const bytes = await readBytes(request, MAX_BODY_BYTES);
-  let value: unknown;
-  try {
-    value = bytes.length === 0 ? {} : parseBounded(bytes, bytes.toString('utf8'));
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
-    throw new HttpError(400, 'bad_request', 'The body must be a JSON object with the keys of the operation.');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new HttpError(400, 'bad_request', 'The body must be a JSON object with the keys of the operation.');
-  return value as Readonly<Record<string, unknown>>;
+  const message = 'The body must be a JSON object with the keys of the operation.';
+  const value = await readParsed(request, MAX_BODY_BYTES, message, {});
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw new HttpError(400, 'bad_request', message);
 }
 
 function textOf(name: string, value: unknown): string {

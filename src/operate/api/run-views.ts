@@ -3,31 +3,15 @@ import type { ActionRecord } from '#automate/ledger/intents.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
 import type { ActionView, RunView } from '../contract/policies.ts';
 
-export function runView(run: RunRecord): RunView {
-  const { id, policy, account, planId, trigger, at, finishedAt, outcome, matched, acted, backlog, detail } = run;
-  return {
-    id,
-    policy,
-    account,
-    planId,
-    trigger: trigger.kind,
-    at,
-    finishedAt,
-    outcome: outcome ?? 'running',
-    matched,
-    acted,
-    backlog,
-    detail,
-  };
+export function runView({ trigger, outcome, ...run }: RunRecord): RunView {
+  return { ...run, trigger: trigger.kind, outcome: outcome ?? 'running' };
 }
 
 export function actionView(record: ActionRecord): ActionView {
-  const { id, at, runId, outcome = 'pending', outcomeAt, detail, newRunId, done, proposal } = record;
+  const { epoch: _epoch, outcome = 'pending', proposal, ...rest } = record;
   const { policy, account, action, target, items } = proposal;
   return {
-    id,
-    at,
-    runId,
+    ...rest,
     policy,
     account,
     action,
@@ -37,9 +21,5 @@ export function actionView(record: ActionRecord): ActionView {
     workflowUrl: 'workflowUrl' in proposal ? proposal.workflowUrl : undefined,
     attempt: 'attempt' in proposal ? proposal.attempt : undefined,
     outcome,
-    outcomeAt,
-    detail,
-    newRunId,
-    done,
   };
 }

@@ -6,10 +6,9 @@ import { timingSafeEqual } from 'node:crypto';
 import { CODE_HEADER, type CanaryPlace } from '#observe/canary/message.ts';
 import type { CanaryInbox, Recognized } from '#observe/canary/inbox.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { readBytes } from '../http/body.ts';
+import { parseBounded, readBytes } from '../http/body.ts';
 import type { Asked } from '../http/http-listener.ts';
 import { HttpError } from '../http/reply.ts';
-import { parseBounded } from '../http/bounded-json.ts';
 import { createSignatureCheck, type SignatureCheck, type VerifySignature } from './callback-signature.ts';
 
 export interface CanaryHook extends CanaryPlace {

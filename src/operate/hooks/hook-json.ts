@@ -1,7 +1,6 @@
 /** JSON from external senders: limited in bytes and depth, strict UTF-8, and never quoted in a response. */
 import type { IncomingMessage } from 'node:http';
-import { parseBounded } from '../http/bounded-json.ts';
-import { readBytes } from '../http/body.ts';
+import { parseBounded, readBytes } from '../http/body.ts';
 import { HttpError } from '../http/reply.ts';
 
 export interface HookBody {

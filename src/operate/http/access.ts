@@ -8,7 +8,7 @@ import { LOCAL_USER_HEADER } from '#foundation/platform/socket-path.ts';
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Secret } from '#foundation/platform/secret.ts';
-import { isSame, linesOf } from './bearer.ts';
+import { isOneOf, linesOf } from './bearer.ts';
 import type { Login, Passwords } from './passwords.ts';
 import { HttpError } from './reply.ts';
 import { requireSameOrigin } from './same-origin.ts';
@@ -174,19 +174,13 @@ function proofOf(secret: string): string {
 
 function byToken(given: string, tokens: readonly ApiToken[]): Caller | undefined {
   // All tokens are compared, so that the time does not show which one matched.
-  const least = leastOf(tokens.filter((token) => isOneOf(given, token)));
+  const least = leastOf(tokens.filter(({ token }) => isOneOf(given, readable(token))));
   return least && { by: least.name, role: least.role };
 }
 
 /** Token with the lowest role, which counts if several match. */
 function leastOf(tokens: readonly ApiToken[]): ApiToken | undefined {
   return tokens.toSorted((a, b) => ROLES.indexOf(a.role) - ROLES.indexOf(b.role))[0];
-}
-
-function isOneOf(given: string, { token }: ApiToken): boolean {
-  let isKnown = false;
-  for (const line of readable(token)) isKnown = isSame(given, line) || isKnown;
-  return isKnown;
 }
 
 /** Lines of a token's file. An unreadable file matches no token, and does not affect the other files. */

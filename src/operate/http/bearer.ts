@@ -16,10 +16,7 @@ export async function requireBearer(
   onWrong: (given: string) => Promise<void>,
 ): Promise<void> {
   const given = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? '';
-  let isKnown = false;
-  // All tokens are compared, so that the time does not show which one matched.
-  for (const token of linesOf(tokens)) isKnown = isSame(given, token) || isKnown;
-  if (isKnown) return;
+  if (isOneOf(given, linesOf(tokens))) return;
   await onWrong(given);
   const message = 'A valid bearer token of this hook is required: Authorization: Bearer TOKEN.';
   throw new HttpError(401, 'unauthorized', message, { 'WWW-Authenticate': 'Bearer' });
@@ -28,6 +25,11 @@ export async function requireBearer(
 /** Compares two texts in a time that does not depend on where they differ. */
 export function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other));
+}
+
+/** Compares all texts, so that the time does not show which one matched. */
+export function isOneOf(given: string, texts: readonly string[]): boolean {
+  return texts.filter((text) => isSame(given, text)).length > 0;
 }
 
 /** Secrets of a file with one on each line. */

@@ -1,8 +1,7 @@
 /** JSON body of a command, parsed strictly: unknown keys are rejected with the expected format. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { readBytes } from './body.ts';
-import { parseBounded } from './bounded-json.ts';
+import { readParsed } from './body.ts';
 import { HttpError } from './reply.ts';
 
 /** Maximum size: commands have only a name and a few options. */
@@ -18,14 +17,8 @@ export async function readJson<S extends z.ZodType>(
 }
 
 /** Reads a body whose format depends on its content. */
-export async function readValue(request: IncomingMessage, form: string): Promise<unknown> {
-  const body = await readBytes(request, MAX_BODY_BYTES);
-  try {
-    return parseBounded(body, body.toString('utf8'));
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
-    throw new HttpError(400, 'bad_request', `The body must be JSON: ${form}`);
-  }
+export function readValue(request: IncomingMessage, form: string): Promise<unknown> {
+  return readParsed(request, MAX_BODY_BYTES, `The body must be JSON: ${form}`);
 }
 
 export function checkBody<S extends z.ZodType>(value: unknown, schema: S, form: string): z.output<S> {

@@ -54,11 +54,11 @@ export class SharedBodies {
         }
         response.uncork();
         // If the system took the data at once, `drain` fires in this same turn, so waiting for it would never end.
-        if (!room) await taken(response);
+        if (!room) await either(response, 'drain');
         await turn();
       }
       response.end();
-      if (!response.destroyed && !response.writableFinished) await finished(response);
+      if (!response.destroyed && !response.writableFinished) await either(response, 'finish');
     } finally {
       this.#end(response, parts);
     }
@@ -91,15 +91,7 @@ export function byteLength(parts: readonly Uint8Array[]): number {
   return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
-/** Resolves when the client has read the data, or has disconnected. */
-function taken(response: ServerResponse): Promise<void> {
-  return either(response, 'drain');
-}
-
-function finished(response: ServerResponse): Promise<void> {
-  return either(response, 'finish');
-}
-
+/** Resolves at the event, or when the client has disconnected. */
 function either(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

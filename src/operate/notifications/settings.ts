@@ -97,13 +97,5 @@ export const notificationSettings = z.strictObject({
 
 export type NotificationSettings = z.output<typeof notificationSettings>;
 
-/** Common settings of receivers. */
-export interface ReceiverSettings {
-  readonly url?: string;
-  readonly urlFile?: string;
-  readonly token?: string;
-  readonly tokenFile?: string;
-  readonly certFile?: string;
-  readonly keyFile?: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
+/** Settings of a receiver: those of a webhook, or the common ones of Alertmanager. */
+export type ReceiverSettings = NonNullable<NotificationSettings['webhook']>;
