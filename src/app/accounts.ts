@@ -14,6 +14,7 @@ import type { Logger } from '#foundation/platform/logger.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import { clientOf } from '#foundation/platform/client-pair.ts';
 import { Secret } from '#foundation/platform/secret.ts';
+import { credentialOf } from './hooks.ts';
 import type { Parts } from './parts.ts';
 import type { Replica } from './replica.ts';
 import type { Stores } from './stores.ts';
@@ -87,13 +88,10 @@ interface ConnectionDeps {
 
 /** Connection of an account, and the target of its collectors. */
 function connection(account: Account, { embedded, events }: ConnectionDeps): Connection {
-  const secret = (name: string, value: string | undefined, file: string | undefined): Secret | undefined => {
-    if (value !== undefined) return Secret.of(value);
-    if (file === undefined) return undefined;
-    return Secret.fromFile(file, (read) =>
-      events.emit({ type: 'credential.read', account: account.name, credential: name, ...read }),
-    );
-  };
+  const secret = (credential: string, value: string | undefined, file: string | undefined): Secret | undefined =>
+    value === undefined && file === undefined
+      ? undefined
+      : credentialOf(events, { account: account.name, credential }, value, file);
   const { messageApi, managementApi } = account;
   const isEmbedded = messageApi?.url === 'embedded' && embedded !== undefined;
   const message = isEmbedded

@@ -15,14 +15,14 @@ import { createGeneration, type Generation } from './generation.ts';
 import { Generations } from './generations.ts';
 import { createMarks } from './incidents.ts';
 import { openListeners } from './listeners.ts';
-import { LiveReads } from '#operate/api/live-reads.ts';
 import { readiness } from './observation.ts';
 import { endInterruptedOperations } from './maintenance.ts';
 import { operationsOf } from './operations.ts';
 import type { Daemon, DaemonOptions, Handover } from './options.ts';
 import { Parts } from './parts.ts';
+import type { DaemonProcess } from './process.ts';
 import { rehearse } from './reload.ts';
-import { messageUse, ownIncidents } from './reading.ts';
+import { liveReadsOf, ownIncidents } from './reading.ts';
 import { servedBy } from './served.ts';
 import { tryAddresses } from './addresses.ts';
 import { openLocal } from './local-storage.ts';
@@ -42,8 +42,9 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   const security = createSecurity(first, clock);
   const storage = await openStorage(first, { clock, events, direct: options.direct }, parts);
   if (storage.replica === undefined) await endInterruptedOperations(storage.ledger, options);
-  const own = { options, events, storage, security };
   const gate = new CommandGate();
+  const generation = (): Generation => generations.present;
+  const own: DaemonProcess = { options, events, storage, security, gate, generation };
   const flowControlHistory = new FlowControlHistory();
   const holds = new Holds(clock);
   const markStart = createMarks(options);
@@ -54,8 +55,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     (await import('./canaries.ts')).openCanaries({ ...own, clock, accounts });
   const canaryPost = (accounts: readonly string[]) =>
     replica === undefined ? (post ??= openPost(accounts)) : openPost(accounts);
-  const generation = (): Generation => generations.present;
-  const routed = await routedOf({ ...own, gate, generation });
+  const routed = await routedOf(own);
   const views =
     routed && (await import('./views.ts')).openViews({ ...own, replica: replica!, routed, flowControlHistory }, parts);
   const create = (whole: Config, handed: () => Handover | undefined): Promise<Generation> => {
@@ -63,7 +63,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
     const shared = { flowControlHistory, holds, markStart, canaryPost, views };
     return createGeneration({ config, whole, ...own, ...shared, handed, address: () => address });
   };
-  const serve = (next: Generation) => servedBy(next, { ...own, gate, views, generation, routed, startedAt });
+  const serve = (next: Generation) => servedBy(next, { ...own, views, routed, startedAt });
 
   let address: string | undefined;
   let served: ServerDeps;
@@ -79,7 +79,7 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   parts.defer(() => generation().close());
   parts.defer(() => generation().release());
   parts.ending('commands in progress', 15_000, () => gate.idle());
-  const listeners = await openListeners({ config: first, ...own, generation, routed, served: () => served }, parts);
+  const listeners = await openListeners({ config: first, ...own, routed, served: () => served }, parts);
   address = listeners.address;
   generations.start();
   // Ends first: no new run starts, and running ones may finish before their dependencies end.
@@ -121,28 +121,16 @@ export async function startApp(first: Config, options: DaemonOptions): Promise<D
   };
 }
 
-interface RoutedDeps {
-  readonly options: DaemonOptions;
-  readonly events: EventBus;
-  readonly storage: Storage;
-  readonly gate: CommandGate;
-  readonly generation: () => Generation;
-}
-
 /** Returns the commands to all replicas; undefined if the store is not shared. */
-async function routedOf({ options, events, storage, gate, generation }: RoutedDeps) {
-  const { peers, replica, ledger } = storage;
+async function routedOf(own: DaemonProcess) {
+  const { options, gate, generation } = own;
+  const { peers, replica, ledger } = own.storage;
   if (peers === undefined || replica === undefined) return undefined;
   const { routeCommands } = await import('./routed.ts');
-  const operations = (requireHere: (account: string) => void) =>
-    operationsOf({ gate, events, storage, generation, requireHere });
+  const operations = (requireHere: (account: string) => void) => operationsOf({ ...own, requireHere });
   const reads = {
-    liveReads: new LiveReads({
-      clock: options.clock,
-      messageApi: (account) => generation().accounts.clients.get(account)?.message,
-      usage: (account) => messageUse(generation().accounts, account),
-    }),
-    incidents: () => ownIncidents(generation(), storage),
+    liveReads: liveReadsOf(options.clock, () => generation().accounts),
+    incidents: () => ownIncidents(generation(), own.storage),
   };
   return routeCommands({ ...options, peers, replica, gate, generation, ledger, operations, reads });
 }

@@ -5,37 +5,42 @@ import { Secret } from '#foundation/platform/secret.ts';
 import type { ApiToken } from '#operate/http/access.ts';
 import type { CallbackHook, Hooks } from '#operate/hooks/hooks.ts';
 
+/** Returns a credential of the configuration, whose file is read again when it changes. '' stands for no account. */
+export function credentialOf(
+  events: EventBus,
+  { account = '', credential }: { readonly account?: string; readonly credential: string },
+  value: string | undefined,
+  file: string | undefined,
+): Secret {
+  if (value !== undefined) return Secret.of(value);
+  return Secret.fromFile(file!, (read) => events.emit({ type: 'credential.read', account, credential, ...read }));
+}
+
 /** Tokens for more than reading over the daemon's own address. */
 export function apiTokens({ server }: Config, events: EventBus): ApiToken[] {
   return server.tokens.map(({ name, role, token, tokenFile }) => ({
     name,
     role,
-    token:
-      token === undefined
-        ? Secret.fromFile(tokenFile!, (read) =>
-            events.emit({ type: 'credential.read', account: '', credential: `server.tokens.${name}`, ...read }),
-          )
-        : Secret.of(token),
+    token: credentialOf(events, { credential: `server.tokens.${name}` }, token, tokenFile),
   }));
 }
 
 /** Alertmanagers and accounts with open hooks. */
 export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
-  const secret = (account: string, credential: string, value: string | undefined, file: string | undefined): Secret =>
-    value === undefined
-      ? Secret.fromFile(file!, (read) => events.emit({ type: 'credential.read', account, credential, ...read }))
-      : Secret.of(value);
   /** Check of the signatures of an account; undefined without signing keys. */
   const signatureOf = (account: string): CallbackHook['signature'] => {
     const { signingKeys, signingKeysFile, url } = hooks.callbacks[account] ?? {};
     if (signingKeys === undefined && signingKeysFile === undefined) return undefined;
-    return { keys: secret(account, 'hooks.callbacks.signingKeys', signingKeys, signingKeysFile), url };
+    return {
+      keys: credentialOf(events, { account, credential: 'hooks.callbacks.signingKeys' }, signingKeys, signingKeysFile),
+      url,
+    };
   };
   return {
     alertmanager: new Map(
       Object.entries(hooks.alertmanager).map(([name, { token, tokenFile, withoutAccount }]) => [
         name,
-        { token: secret('', `hooks.alertmanager.${name}`, token, tokenFile), withoutAccount },
+        { token: credentialOf(events, { credential: `hooks.alertmanager.${name}` }, token, tokenFile), withoutAccount },
       ]),
     ),
     callbacks: new Map(
@@ -44,7 +49,7 @@ export function hooksOf({ hooks, accounts }: Config, events: EventBus): Hooks {
         return [
           account,
           {
-            token: secret(account, 'hooks.callbacks.token', token, tokenFile),
+            token: credentialOf(events, { account, credential: 'hooks.callbacks.token' }, token, tokenFile),
             signature: signatureOf(account),
             headerPrefix: accounts.find(({ name }) => name === account)?.wire.headerPrefix ?? 'Svc',
             maxBodyBytes,

@@ -1,30 +1,21 @@
 /** Listeners of the daemon: the command socket, HTTP, the probes and the hooks. */
 import type { Config } from '#config/config.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import type { EventBus } from '#foundation/events/events.ts';
 import type { ListenAddress } from '#foundation/settings/blocks.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { RunningHooks } from '#operate/hooks/hooks.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startProbes } from '#operate/http/probes.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
-import type { ListenerSecurities } from './listener-security.ts';
 import type { Generation } from './generation.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonProcess } from './process.ts';
 import { hooksOf } from './hooks.ts';
 import { portOf } from './addresses.ts';
 import type { Parts } from './parts.ts';
 import type { RoutedCommands } from './routed.ts';
-import type { Storage } from './storage.ts';
 
-interface ListenerDeps {
+interface ListenerDeps extends DaemonProcess {
   readonly config: Config;
-  readonly options: DaemonOptions;
-  readonly events: EventBus;
-  readonly storage: Storage;
-  readonly security: ListenerSecurities;
-  /** Current generation. */
-  readonly generation: () => Generation;
   /** Commands to all replicas; undefined if the store is not shared. */
   readonly routed: Pick<RoutedCommands, 'runSoon'> | undefined;
   /** Content of the current generation. */

@@ -56,13 +56,14 @@ export interface UpkeepDeps {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
+/** Task at an interval, whose run may take as long as the interval. */
+const every = (name: string, ms: number) => ({ name, schedule: { every: ms }, timeoutMs: ms });
+
 export function scheduleUpkeep(deps: UpkeepDeps): void {
   const { scheduler, store, conditions, ledger, clock, events, logger } = deps;
   let problem: string | undefined;
   scheduler.add({
-    name: 'store-watch',
-    schedule: { every: WATCH_EVERY_MS },
-    timeoutMs: WATCH_EVERY_MS,
+    ...every('store-watch', WATCH_EVERY_MS),
     async run() {
       const found = store.problem();
       if (found === undefined) conditions.resolve('store');
@@ -82,9 +83,7 @@ export function scheduleUpkeep(deps: UpkeepDeps): void {
     },
   });
   scheduler.add({
-    name: 'audit-head',
-    schedule: { every: HOUR_MS },
-    timeoutMs: HOUR_MS,
+    ...every('audit-head', HOUR_MS),
     async run() {
       const head = store.auditHead();
       // Kept elsewhere with the daemon's log, this head reveals a truncated audit log.
@@ -213,34 +212,19 @@ export function scheduleLabels({ scheduler, metrics, events }: LabelDeps): () =>
         reportStoreFailure(events, 'save label values', error);
       }
     });
-  scheduler.add({
-    name: 'labels',
-    schedule: { every: TIDY_LABELS_EVERY_MS },
-    timeoutMs: TIDY_LABELS_EVERY_MS,
-    run: tidy,
-  });
+  scheduler.add({ ...every('labels', TIDY_LABELS_EVERY_MS), run: tidy });
   return tidy;
 }
 
 /** Schedules reading what the metrics show of the store. */
 export function scheduleReadings(scheduler: UpkeepDeps['scheduler'], metrics: Pick<Metrics, 'readStore'>): void {
-  scheduler.add({
-    name: 'readings',
-    schedule: { every: READ_STORE_EVERY_MS },
-    timeoutMs: READ_STORE_EVERY_MS,
-    run: () => metrics.readStore(),
-  });
+  scheduler.add({ ...every('readings', READ_STORE_EVERY_MS), run: () => metrics.readStore() });
 }
 
 /** @returns the health check of the scheduler */
 export function scheduleHeartbeat(scheduler: Pick<Scheduler, 'add'>, clock: Clock): ProbeDeps['health'] {
   let beatAt = clock.monotonic();
-  scheduler.add({
-    name: 'heartbeat',
-    schedule: { every: HEARTBEAT_MS },
-    timeoutMs: HEARTBEAT_MS,
-    run: async () => void (beatAt = clock.monotonic()),
-  });
+  scheduler.add({ ...every('heartbeat', HEARTBEAT_MS), run: async () => void (beatAt = clock.monotonic()) });
   return () => {
     const lateMs = clock.monotonic() - beatAt;
     return lateMs < HEARTBEAT_LATE_MS

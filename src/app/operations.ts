@@ -1,21 +1,14 @@
 /** Operations of the service that operators send by name, across a replacement of the engine. */
 import { fileSwitch } from '#foundation/platform/file-switch.ts';
-import type { EventBus } from '#foundation/events/events.ts';
 import type { ApiDeps } from '#operate/api/api-deps.ts';
 import { performOperation } from '#operate/operations/perform.ts';
 import type { OperationDeps } from '#operate/operations/ports.ts';
 import { createTokenFiles } from '#operate/operations/token-file.ts';
-import type { CommandGate } from './commands.ts';
 import type { Generation } from './generation.ts';
 import { budgetKnowledge } from './observation.ts';
-import type { Storage } from './storage.ts';
+import type { DaemonProcess } from './process.ts';
 
-interface OperationsDeps {
-  readonly gate: CommandGate;
-  readonly events: EventBus;
-  readonly storage: Storage;
-  /** Current generation, which may be another one when an operation is sent. */
-  readonly generation: () => Generation;
+interface OperationsDeps extends Pick<DaemonProcess, 'gate' | 'events' | 'storage' | 'generation'> {
   /** Throws if another process works on the account now; absent if the store is not shared. */
   readonly requireHere?: (account: string) => void;
 }

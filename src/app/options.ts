@@ -9,7 +9,8 @@ import type { Random } from '#foundation/platform/random.ts';
 import type { AuditCounts } from '#automate/ledger/counted-audit.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { HandedCounts } from '#observe/metrics/family-tables.ts';
-import type { ReloadOutcome, ReloadState } from './reloader.ts';
+import type { ReloadOutcome } from '#operate/api/api-deps.ts';
+import type { ReloadState } from './reloader.ts';
 
 export type StartDaemon = (config: Config, options: DaemonOptions) => Promise<Daemon>;
 

@@ -1,5 +1,6 @@
 /** Ports of the reading views of the API and the pages. */
 import { configLines, shownConfig } from '#config/shown-config.ts';
+import type { Clock } from '#foundation/platform/clock.ts';
 import { RETIRED } from '#observe/aggregation/totals.ts';
 import type { Incidents } from '#operate/api/api-deps.ts';
 import { LiveReads } from '#operate/api/live-reads.ts';
@@ -46,11 +47,7 @@ export function readingPorts(
       },
     },
     audit: storage.auditReader,
-    liveReads: new LiveReads({
-      clock: options.clock,
-      messageApi: (account) => accounts.clients.get(account)?.message,
-      usage: (account) => messageUse(accounts, account),
-    }),
+    liveReads: liveReadsOf(options.clock, () => accounts),
     searches: new MessageSearches(),
     configuration() {
       const settings = shownConfig(config);
@@ -73,9 +70,16 @@ export function readingPorts(
   };
 }
 
-/** Returns the use of the message API of an account; undefined if this process has no client for it. */
-export function messageUse(accounts: Generation['accounts'], account: string) {
-  return accounts.clients.has(account) ? accounts.usage(account).find(({ api }) => api === 'message') : undefined;
+/** Returns the reads of the accounts that this process has a client for. */
+export function liveReadsOf(clock: Clock, accounts: () => Generation['accounts']): LiveReads {
+  return new LiveReads({
+    clock,
+    messageApi: (account) => accounts().clients.get(account)?.message,
+    usage(account) {
+      const present = accounts();
+      return present.clients.has(account) ? present.usage(account).find(({ api }) => api === 'message') : undefined;
+    },
+  });
 }
 
 /** Adds up the counts of each value. Values that lost their place are not exported, and left out here as well. */

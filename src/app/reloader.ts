@@ -8,14 +8,11 @@ import { contentsOf } from '#config/contents.ts';
 import { loadConfig, type LoadResult, type Problem } from '#config/load.ts';
 import type { Clock, Timer } from '#foundation/platform/clock.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
+import type { ReloadOutcome } from '#operate/api/api-deps.ts';
 
 const LOOK_EVERY_MS = 5_000;
 /** Time without a change before a file is loaded: it may still be being written. */
 const SETTLE_MS = 1_000;
-
-export type ReloadOutcome =
-  | { readonly ok: true; readonly changed: boolean; readonly webConfig: boolean; readonly hash: string }
-  | { readonly ok: false; readonly message: string };
 
 /** Result of the last reload, for the running daemon. */
 export interface ReloadState {

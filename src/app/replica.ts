@@ -6,6 +6,7 @@ import type { Config } from '#config/config.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { LeaseReadings } from '#foundation/domain/engine-readings.ts';
+import type { AccountLease } from '#operate/contract/status.ts';
 import type { LeaseTable } from '#storage/postgres/lease-table.ts';
 import type { Scope } from '#storage/scope.ts';
 import { Leases, type LeaseConnection, type LossReason, type Taken } from '#storage/postgres/leases.ts';
@@ -21,18 +22,6 @@ interface ReplicaDeps {
   /** Called before this replica takes accounts again after it has lost all of them. */
   readonly onReturn: () => void;
   readonly events: Pick<EventBus, 'emit'>;
-}
-
-/** Owner of an account, as of the last heartbeat. */
-export interface Owner {
-  /** Name of the replica; undefined if no live one owns the account, or if the owner is unknown. */
-  readonly replica?: string;
-  readonly epoch: number;
-  readonly isOwn: boolean;
-  /** True if the lease was that of a process of this name, which no longer uses it: another replica may have it. */
-  readonly isUnknown?: true;
-  /** Name of another replica that takes the account. Only if the owner is unknown. */
-  readonly next?: string;
 }
 
 /** Lease of what belongs to no account, such as the retention of the store. */
@@ -173,10 +162,10 @@ export class Replica {
     return this.owns(account) && this.#leases.outlives(account, ms);
   }
 
-  /** Returns the owners of the configured accounts. */
-  owners(): ReadonlyMap<string, Owner> {
+  /** Returns the owners of the configured accounts, as of the last heartbeat. */
+  owners(): ReadonlyMap<string, AccountLease> {
     return new Map(
-      this.#configured.map((account): [string, Owner] => {
+      this.#configured.map((account): [string, AccountLease] => {
         const own = this.epochOf(account);
         if (own !== undefined) return [account, { replica: this.name, epoch: own, isOwn: true }];
         const { epoch = 0, owner, isOwnerAlive = false, target } = this.#leases.all.get(account) ?? {};

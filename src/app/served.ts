@@ -1,33 +1,23 @@
 /** Content that the daemon serves over HTTP. */
-import type { EventBus } from '#foundation/events/events.ts';
 import { ownCommand } from '#foundation/domain/own-command.ts';
 import { socketPathOf } from '#foundation/platform/socket-path.ts';
 import type { StatusReads } from '#automate/ledger/ledger.ts';
 import type { MetricsFormat } from '#operate/http/metrics-format.ts';
 import type { ServerDeps } from '#operate/server.ts';
-import { commandsOf, type CommandGate } from './commands.ts';
-import type { ListenerSecurities } from './listener-security.ts';
+import { commandsOf } from './commands.ts';
 import type { Generation } from './generation.ts';
 import { apiTokens } from './hooks.ts';
 import { readiness } from './observation.ts';
 import { operationsOf } from './operations.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonProcess } from './process.ts';
 import { ownIncidents, readingPorts } from './reading.ts';
 import { counterResets } from './reset-counters.ts';
 import type { RoutedCommands } from './routed.ts';
-import type { Storage } from './storage.ts';
 import type { Views } from './views.ts';
 
-interface ServedDeps {
-  readonly options: DaemonOptions;
-  readonly events: EventBus;
-  readonly storage: Storage;
-  readonly security: ListenerSecurities;
-  readonly gate: CommandGate;
+interface ServedDeps extends DaemonProcess {
   /** Absent if the store is not shared. */
   readonly views: Views | undefined;
-  /** Current generation, which may be another one when a command is answered. */
-  readonly generation: () => Generation;
   /** Commands to all replicas; undefined if the store is not shared. */
   readonly routed: RoutedCommands | undefined;
   /** Epoch milliseconds. */

@@ -1,10 +1,10 @@
 /** Accounts of all replicas on the pages and in the API of each. Only with a store that replicas share. */
-import type { EventBus } from '#foundation/events/events.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import type { Batch } from '#foundation/domain/observation.ts';
 import { whenText } from '#automate/policies/when-text.ts';
 import type { FlowControlHistory } from '#observe/observations/flow-control-history.ts';
+import type { AccountLease } from '#operate/contract/status.ts';
 import { publishViews } from '#operate/views/publisher.ts';
 import { RemoteViews } from '#operate/views/remote-views.ts';
 import { repeat } from '#operate/views/repeat.ts';
@@ -12,19 +12,15 @@ import { shownPorts, type AccountPorts } from '#operate/views/shown.ts';
 import type { ServerDeps } from '#operate/server.ts';
 import { createViewStore } from '#storage/postgres/view-store.ts';
 import type { Generation, OwnMemory } from './generation.ts';
-import type { DaemonOptions } from './options.ts';
+import type { DaemonProcess } from './process.ts';
 import type { Parts } from './parts.ts';
-import type { Owner, Replica } from './replica.ts';
+import type { Replica } from './replica.ts';
 import type { RoutedCommands } from './routed.ts';
-import type { Storage } from './storage.ts';
 
 /** Pause between two readings of the views of other replicas. */
 const READ_EVERY_MS = 2_000;
 
-interface ViewsDeps {
-  readonly options: Pick<DaemonOptions, 'clock'>;
-  readonly events: EventBus;
-  readonly storage: Pick<Storage, 'database'>;
+interface ViewsDeps extends Pick<DaemonProcess, 'options' | 'events' | 'storage'> {
   readonly replica: Replica;
   readonly routed: Pick<RoutedCommands, 'reads'>;
   readonly flowControlHistory: FlowControlHistory;
@@ -92,7 +88,7 @@ export function openViews(deps: ViewsDeps, parts: Parts): Views {
   };
 }
 
-function isUnowned(owner: Owner | undefined): boolean {
+function isUnowned(owner: AccountLease | undefined): boolean {
   return owner?.replica === undefined && owner?.isUnknown === undefined;
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { CommandGate } from '#app/commands.ts';
 import type { Generation } from '#app/generation.ts';
-import type { Owner } from '#app/replica.ts';
+import type { AccountLease } from '#operate/contract/status.ts';
 import { routedCommands, runHere } from '#app/routed-commands.ts';
 import { carried, Routing } from '#app/routing.ts';
 import type { EngineCommands, Refusal } from '#automate/ledger/commands.ts';
@@ -49,7 +49,7 @@ function world({ engine, owners, send }: WorldGiven) {
     replica: {
       owners: () =>
         new Map(
-          [...accounts].map(([account, replica]): [string, Owner] => [
+          [...accounts].map(([account, replica]): [string, AccountLease] => [
             account,
             { epoch: 1, isOwn: replica === 'one', ...(replica !== undefined && { replica }) },
           ]),
