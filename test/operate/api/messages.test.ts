@@ -9,7 +9,7 @@ import { MessageSearches, searchLog } from '#operate/api/messages.ts';
 import type { LogQuery } from '#service/api.ts';
 import { ServiceError } from '#service/service-error.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { action, ask, ledger, NOW, proposal, serving, world, type World } from '../http/world.ts';
+import { action, asked, got, ledger, NOW, proposal, world, type World } from '../http/world.ts';
 
 const HOSTILE = `<script>alert("x")</script>'&\u202e`;
 const STILL = new AbortController().signal;
@@ -65,18 +65,10 @@ function readingWorld(
   });
 }
 
-async function get<T>(deps: World, path: string): Promise<T> {
-  const { address } = await serving(deps);
-  const { status, text } = await ask(address, path);
-  expect(status, text).toBe(200);
-  return JSON.parse(text) as T;
-}
-
 async function refusal(deps: World, path: string) {
-  const { address } = await serving(deps);
-  const { status, headers, text } = await ask(address, path);
-  const { error } = JSON.parse(text) as { error: { code: string; message: string } };
-  return { status, code: error.code, message: error.message, retryAfter: headers['retry-after'] };
+  const { status, headers, body } = await asked(deps, path);
+  const { error } = body as { error: { code: string; message: string } };
+  return { status, ...error, retryAfter: headers['retry-after'] };
 }
 
 describe('/api/v1/messages', () => {
@@ -88,7 +80,7 @@ describe('/api/v1/messages', () => {
       entry('m1', 10, 'CREATED', { url: 'https://a.example/x?token=1', workflowRunId: 'r', labels: ['a'] }),
       entry('m2', 25, 'RETRY'),
     ]);
-    const { messages, cursor, read } = await get<MessagesView>(readingWorld(api), '/api/v1/messages?limit=200');
+    const { messages, cursor, read } = await got<MessagesView>(readingWorld(api), '/api/v1/messages?limit=200');
     expect(messages).toEqual([
       {
         account: 'production',
@@ -119,7 +111,7 @@ describe('/api/v1/messages', () => {
     const path =
       '/api/v1/messages?account=production&messageId=m&state=ERROR&url=https%3A%2F%2Fa.example&topicName=t' +
       `&scheduleId=s&queueName=q&label=x&label=z&since=2h&toDate=${NOW}&limit=10`;
-    const { messages, read } = await get<MessagesView>(readingWorld(api), path);
+    const { messages, read } = await got<MessagesView>(readingWorld(api), path);
     expect(api.queries).toEqual([
       {
         messageId: 'm',
@@ -141,7 +133,7 @@ describe('/api/v1/messages', () => {
   test('without states in the log, the state is that of the filter, or unknown', async () => {
     const api = logOf([entry('m', 0, undefined)]);
     const stateOf = async (filter: string): Promise<unknown> =>
-      (await get<MessagesView>(readingWorld(api), `/api/v1/messages${filter}`)).messages[0]!.state;
+      (await got<MessagesView>(readingWorld(api), `/api/v1/messages${filter}`)).messages[0]!.state;
     expect(await stateOf('')).toBeUndefined();
     expect(await stateOf('?state=DELIVERED')).toBe('DELIVERED');
     expect(await stateOf('?state=IN_PROGRESS')).toBeUndefined();
@@ -151,12 +143,9 @@ describe('/api/v1/messages', () => {
     const entries = Array.from({ length: 600 }, (_, at) => entry('m', -at, 'ERROR'));
     const api = logOf(entries);
     const deps = readingWorld(api);
-    const { address } = await serving(deps);
-    const first = JSON.parse((await ask(address, '/api/v1/messages?limit=200')).text) as MessagesView;
+    const first = await got<MessagesView>(deps, '/api/v1/messages?limit=200');
     expect(first).toMatchObject({ messages: [{ messageId: 'm', at: NOW }], read: { pages: 5, entries: 500 } });
-    const rest = JSON.parse(
-      (await ask(address, `/api/v1/messages?limit=200&cursor=${first.cursor}`)).text,
-    ) as MessagesView;
+    const rest = await got<MessagesView>(deps, `/api/v1/messages?limit=200&cursor=${first.cursor}`);
     expect(rest).toMatchObject({ messages: [], read: { pages: 1, entries: 100 } });
     expect(rest.cursor).toBeUndefined();
   });
@@ -232,7 +221,7 @@ describe('the request budget', () => {
   test('the last tenth of a day’s requests is kept for collectors and policies', async () => {
     const api = logOf([entry('m', 0, 'ERROR')]);
     const at = (usedToday: number) => readingWorld(api, { usage: { usedToday, allowedPerDay: 100 } });
-    await get(at(89), '/api/v1/messages');
+    await got(at(89), '/api/v1/messages');
     expect(api.queries).toHaveLength(1);
     for (const path of ['/api/v1/messages', '/api/v1/messages/m']) {
       const refused = await refusal(at(90), path);
@@ -304,7 +293,7 @@ describe('/api/v1/messages/{id}', () => {
         }),
       },
     });
-    const { account, message } = await get<MessageDetail>(deps, '/api/v1/messages/m');
+    const { account, message } = await got<MessageDetail>(deps, '/api/v1/messages/m');
     expect(account).toBe('production');
     expect(message).toMatchObject({
       messageId: 'm',
@@ -362,13 +351,13 @@ describe('/api/v1/messages/{id}', () => {
   });
 
   test('what the log does not have is said to be unknown', async () => {
-    const snapshot = await get<MessageDetail>(readingWorld(logOf([entry('m', 5, 'DELIVERED')])), '/api/v1/messages/m');
+    const snapshot = await got<MessageDetail>(readingWorld(logOf([entry('m', 5, 'DELIVERED')])), '/api/v1/messages/m');
     expect(snapshot.message).toMatchObject({ entryMode: 'snapshot', state: 'DELIVERED' });
     expect(snapshot.message).not.toHaveProperty('createdAt');
     expect(snapshot.message!.unknown.join(' ')).toContain('one entry for this message');
 
     const late = logOf([entry('m', 5, 'ERROR', { nextDeliveryTime: NOW + 60 }), entry('m', 50, 'ACTIVE')]);
-    const { message } = await get<MessageDetail>(readingWorld(late), '/api/v1/messages/m');
+    const { message } = await got<MessageDetail>(readingWorld(late), '/api/v1/messages/m');
     expect(message).toMatchObject({ isOpen: true, state: 'ACTIVE' });
     expect(message!.unknown).toEqual([
       'The log has no entry of the creation: it may have expired there.',
@@ -395,7 +384,7 @@ describe('/api/v1/messages/{id}', () => {
     };
     const deps = readingWorld(logOf([]), { overrides: { ledger: ledger({ deadLetters: async () => [deadLetter] }) } });
     for (const id of ['d1', 'm9']) {
-      const { message } = await get<MessageDetail>(deps, `/api/v1/messages/${id}`);
+      const { message } = await got<MessageDetail>(deps, `/api/v1/messages/${id}`);
       expect(message).toMatchObject({ messageId: 'm9', labels: ['x'] });
       expect(message!.timeline).toEqual([{ at: NOW - 5, kind: 'failure_callback', responseStatus: 500 }]);
       expect(message!.unknown).toHaveLength(1);
@@ -434,7 +423,7 @@ describe('/api/v1/messages/{id}', () => {
         ledger: ledger({ actionsOn: async () => [resume], resumedFrom: async () => new Map([['r2', 'r1']]) }),
       },
     });
-    const { run } = await get<MessageDetail>(deps, '/api/v1/messages/r2?account=production');
+    const { run } = await got<MessageDetail>(deps, '/api/v1/messages/r2?account=production');
     expect(run).toMatchObject({
       workflowRunId: 'r2',
       workflowUrl,
@@ -464,7 +453,7 @@ describe('/api/v1/messages/{id}', () => {
     const rows = Array.from({ length: 5_000 }, (_, at) => entry(`s${at % 150}`, at, 'ERROR', { workflowRunId: 'r2' }));
     const failed = { dlqId: 'd', workflowRunId: 'r2', workflowUrl, createdAt: NOW, labels: [] };
     const api = logOf(rows, [failed]);
-    const { run } = await get<MessageDetail>(readingWorld(api), '/api/v1/messages/r2');
+    const { run } = await got<MessageDetail>(readingWorld(api), '/api/v1/messages/r2');
     expect(api.queries.length).toBeLessThanOrEqual(30);
     expect(run!.messages).toHaveLength(100);
     expect(run!.unknown.slice(1)).toEqual([

@@ -10,7 +10,7 @@ import type { CanariesView, FlowControlView, SpendView } from '#operate/contract
 import { apiDocument } from '#operate/contract/document.ts';
 import { documentProblems } from '../../support/api-document.ts';
 import { allCanaries, canaryState } from '../../support/canaries.ts';
-import { ask, engine, ledger, NOW, RESUME_BILLING, serving, storedPlan, world, type World } from '../http/world.ts';
+import { asked, engine, got, ledger, NOW, RESUME_BILLING, storedPlan, world, type World } from '../http/world.ts';
 
 const HOSTILE = `<script>alert("x")</script>'&\u0000\u202e`;
 const ACCOUNTS = [{ name: 'production' }, { name: 'staging' }];
@@ -21,17 +21,9 @@ function register(deps: World, collector: 'flowControl' | 'accountStats', accoun
   }
 }
 
-async function get<T>(deps: World, path: string): Promise<T> {
-  const { address } = await serving(deps);
-  const answer = await ask(address, path);
-  expect(answer.status, answer.text).toBe(200);
-  return JSON.parse(answer.text) as T;
-}
-
 async function refusal(deps: World, path: string): Promise<readonly [number, string, string]> {
-  const { address } = await serving(deps);
-  const { status, text } = await ask(address, path);
-  const { error } = JSON.parse(text) as { error: { code: string; message: string } };
+  const { status, body } = await asked(deps, path);
+  const { error } = body as { error: { code: string; message: string } };
   return [status, error.code, error.message];
 }
 
@@ -51,7 +43,7 @@ describe('/api/v1/flow-control', () => {
       { flowControlKey: HOSTILE, waitListSize: 2, isPaused: true, isPinnedRate: true },
       { flowControlKey: 'zero', waitListSize: 1, parallelismMax: 0, parallelismCount: 0 },
     ]);
-    const { keys, sources } = await get<FlowControlView>(deps, '/api/v1/flow-control');
+    const { keys, sources } = await got<FlowControlView>(deps, '/api/v1/flow-control');
     expect(keys.map(({ flowControlKey, saturation, constraint }) => [flowControlKey, saturation, constraint])).toEqual([
       [HOSTILE, undefined, 'paused'],
       ['rate', 1, 'rate'],
@@ -72,10 +64,10 @@ describe('/api/v1/flow-control', () => {
     register(deps, 'flowControl');
     using _following = flowControlHistory.follow(deps.board);
     publish(deps, [{ flowControlKey: 'k', waitListSize: 3 }]);
-    const fresh = await get<FlowControlView>(deps, '/api/v1/flow-control?account=production');
+    const fresh = await got<FlowControlView>(deps, '/api/v1/flow-control?account=production');
     expect(fresh.keys[0]!.history).toEqual([{ at: NOW, waitListSize: 3 }]);
     await deps.clock.advance(180_001);
-    const { keys, sources } = await get<FlowControlView>(deps, '/api/v1/flow-control');
+    const { keys, sources } = await got<FlowControlView>(deps, '/api/v1/flow-control');
     expect(keys).toEqual([]);
     expect(sources[0]).toMatchObject({ state: 'stale', lastSuccessAt: NOW });
   });
@@ -101,7 +93,7 @@ describe('/api/v1/canaries', () => {
 
   test('failing canaries come first, each with its next step and its messages', async () => {
     const deps = world({ accounts: ACCOUNTS, canaries: { states } });
-    const { at, canaries } = await get<CanariesView>(deps, '/api/v1/canaries');
+    const { at, canaries } = await got<CanariesView>(deps, '/api/v1/canaries');
     expect(at).toBe(NOW);
     expect(canaries.map(({ canary, verdict }) => [canary, verdict])).toEqual([
       [HOSTILE, 'network'],
@@ -118,7 +110,7 @@ describe('/api/v1/canaries', () => {
 
   test('of one account, and of none that is unknown', async () => {
     const deps = world({ accounts: ACCOUNTS, canaries: { states } });
-    const { canaries } = await get<CanariesView>(deps, '/api/v1/canaries?account=production');
+    const { canaries } = await got<CanariesView>(deps, '/api/v1/canaries?account=production');
     expect(canaries.map(({ canary }) => canary)).toEqual(['home', 'queue']);
     expect(await refusal(world({ accounts: ACCOUNTS }), '/api/v1/canaries?account=other')).toEqual([
       404,
@@ -130,7 +122,7 @@ describe('/api/v1/canaries', () => {
   test('have the schema of the document', async () => {
     const deps = world({ accounts: ACCOUNTS, canaries: { states: () => allCanaries(NOW, (plain) => plain) } });
     const path = '/api/v1/canaries';
-    const body = JSON.stringify(await get<CanariesView>(deps, path));
+    const body = JSON.stringify(await got<CanariesView>(deps, path));
     expect(documentProblems(apiDocument('0.1.0'), { method: 'GET', path, status: 200, body })).toEqual([]);
   });
 });
@@ -158,7 +150,7 @@ describe('/api/v1/spend', () => {
       { account: 'production', collector: 'accountStats', at: NOW - 3, rows: [{ spend, ...points }], dropped: 0 },
       5,
     );
-    const { accounts } = await get<SpendView>(deps, '/api/v1/spend');
+    const { accounts } = await got<SpendView>(deps, '/api/v1/spend');
     expect(accounts).toEqual([
       {
         account: 'production',
@@ -191,7 +183,7 @@ describe('/api/v1/spend', () => {
         },
       },
     });
-    const { accounts } = await get<SpendView>(deps, '/api/v1/spend');
+    const { accounts } = await got<SpendView>(deps, '/api/v1/spend');
     expect(accounts[0]!.budget).toEqual({ knownUsd: null, origin: 'configuration', isOutdated: true });
   });
 
@@ -234,7 +226,7 @@ describe('/api/v1/audit', () => {
       return Promise.resolve({ records: [RECORD], damaged: 0, cursor: '1.5' });
     });
     const path = '/api/v1/audit?type=pause&policy=p&account=a&by=alice&since=2h&q=Deploy&limit=7&cursor=1.9';
-    expect(await get(deps, path)).toEqual({
+    expect(await got(deps, path)).toEqual({
       at: NOW,
       records: [
         {
@@ -304,7 +296,7 @@ describe('/api/v1/audit', () => {
       expect(verified).toMatchObject({ isIntact: false, records: 3, finding: { line: 2 } });
     }
     expect(runs).toBe(1);
-    expect(await get(deps, '/api/v1/audit/verify')).toMatchObject({ at: NOW, isIntact: false, tookMs: 0 });
+    expect(await got(deps, '/api/v1/audit/verify')).toMatchObject({ at: NOW, isIntact: false, tookMs: 0 });
     expect(runs).toBe(2);
   });
 });
@@ -327,7 +319,7 @@ describe('/api/v1/configuration', () => {
       policies: [{ name: 'p', source: 'opsd.yaml:3' }],
       reload: { ok: false, goodAt: NOW - 5, problems: ['opsd.yaml:3:1: unknown key'], auditOnly: true },
     };
-    expect(await get(world({ configuration: () => configuration }), '/api/v1/configuration')).toEqual({
+    expect(await got(world({ configuration: () => configuration }), '/api/v1/configuration')).toEqual({
       at: NOW,
       ...configuration,
     });
@@ -363,7 +355,7 @@ describe('/api/v1/policies/{id}', () => {
 
   test('it has the plans, conditions and pauses of the policy, and no others', async () => {
     const deps = policyWorld(undefined);
-    const found = await get<PolicyDetail>(deps, '/api/v1/policies/resume-billing');
+    const found = await got<PolicyDetail>(deps, '/api/v1/policies/resume-billing');
     expect(found).toMatchObject({ at: NOW, policy: { name: 'resume-billing' }, runs: [] });
     expect(found.plans.map(({ policy }) => policy)).toEqual(['resume-billing']);
     expect(found.conditions.map(({ key }) => key)).toEqual(['held/resume-billing']);
@@ -379,13 +371,13 @@ describe('/api/v1/policies/{id}', () => {
     const present = { atMost: { maxPerHour: 9, retries: 1 }, among: { label: ['a', 'b'] } };
     const atLastRun = { atMost: { maxPerHour: 5, retries: 1 }, among: { label: ['a'] }, same: { where: 'x' } };
     const changed = policyWorld({ present, atLastRun });
-    expect((await get<PolicyDetail>(changed, '/api/v1/policies/resume-billing')).versions).toEqual({
+    expect((await got<PolicyDetail>(changed, '/api/v1/policies/resume-billing')).versions).toEqual({
       present,
       atLastRun,
       changed: ['among.label', 'atMost.maxPerHour', 'same'],
     });
     const never = policyWorld({ present });
-    expect((await get<PolicyDetail>(never, '/api/v1/policies/resume-billing')).versions).toEqual({ present });
+    expect((await got<PolicyDetail>(never, '/api/v1/policies/resume-billing')).versions).toEqual({ present });
   });
 
   test('an unknown policy is named with the known ones', async () => {

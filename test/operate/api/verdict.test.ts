@@ -1,6 +1,6 @@
 /** The sentence at the top of the page: problems come first. */
 import { describe, expect, test } from 'vitest';
-import type { Batch, CollectorName } from '#foundation/domain/observation.ts';
+import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { AccountReading } from '#foundation/domain/statistics.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { RunRecord } from '#automate/ledger/reports.ts';
@@ -25,7 +25,7 @@ function read(
   account = 'production',
 ): void {
   register(deps, collector, account);
-  deps.board.publish({ account, collector, at: NOW, rows, dropped: 0 } as Batch, 12);
+  deps.board.publish({ account, collector, at: NOW, rows, dropped: 0 }, 12);
 }
 
 const broken = (): never => {

@@ -6,32 +6,47 @@ import type { Incident } from '#foundation/domain/incident.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import { ask, incidents, ledger, NOW, plan, RESUME_BILLING, serving, storedPlan, world, type World } from './world.ts';
+import {
+  ask,
+  asked,
+  got,
+  incident,
+  incidents,
+  ledger,
+  NOW,
+  plan,
+  RESUME_BILLING,
+  serving,
+  storedPlan,
+  world,
+  type World,
+} from './world.ts';
 import { deadLetter, run, START } from '../../observe/incidents/planted.ts';
 
 type CampaignStatus = PolicyStatus['campaigns'][number];
 
 const ACCOUNT = { name: 'production', dlqRetentionMs: 86_400_000 };
 
-const INCIDENT: Incident = {
+const INCIDENT = incident({
   id: '3f2a91bc0d',
-  account: 'production',
-  kind: 'workflow',
+  firstAt: NOW - 3_600_000,
   place: 'shop.example/flows/checkout',
   reason: 'HTTP 503: upstream # is unavailable',
-  cause: 'transient',
-  state: 'open',
-  firstAt: NOW - 3_600_000,
-  lastAt: NOW - 60_000,
-  openedAt: NOW - 3_500_000,
   now: { workflow: 2, message: 0 },
   ever: 5,
   expired: 1,
   rate: { from: NOW - 3_600_000, stepMs: 240_000, counts: [3, 0, 2] },
   campaigns: ['resume-billing/1'],
-  aliases: [],
-  reportedAs: 'incident/3f2a91bc0d',
-};
+});
+
+const INCIDENTS = '/api/v1/incidents';
+const ONE = `${INCIDENTS}/${INCIDENT.id}`;
+const ANNA = { name: 'anna', role: 'operator', token: Secret.of('operator-token') } as const;
+
+interface Incidents {
+  readonly total: number;
+  readonly incidents: readonly { readonly id: string; readonly members: unknown }[];
+}
 
 interface Given {
   readonly runs?: readonly WorkflowDlqEntry[];
@@ -59,16 +74,6 @@ function given({ runs, deadLetters = [], overrides = {} }: Given): World {
   return deps;
 }
 
-async function get(deps: World, path: string): Promise<{ status: number; body: unknown }> {
-  const { address } = await serving(deps);
-  const { status, text } = await ask(address, path);
-  return { status, body: JSON.parse(text) as unknown };
-}
-
-async function list(deps: World, path: string): Promise<List> {
-  return (await get(deps, path)).body as List;
-}
-
 interface List {
   readonly total: number;
   readonly deadLetters: readonly { readonly id: string; readonly [name: string]: unknown }[];
@@ -88,7 +93,7 @@ describe('GET /api/v1/dead-letters', () => {
     const overrides = {
       incidentOf: (_account: string, _queue: string, id: string) => (id === 'r1' ? 'i1' : undefined),
     };
-    const body = await list(given({ runs, deadLetters, overrides }), '/api/v1/dead-letters');
+    const body = await got<List>(given({ runs, deadLetters, overrides }), '/api/v1/dead-letters');
     expect(body.total).toBe(4);
     expect(body.deadLetters.map(({ id }) => id)).toEqual(['r3', 'm1', 'r2', 'r1']);
     expect(body.deadLetters[3]).toMatchObject({
@@ -120,7 +125,7 @@ describe('GET /api/v1/dead-letters', () => {
     ['messageId=msg-m1', ['m1']],
     ['workflowUrl=https://shop.example', []],
   ])('filter %s', async (query, ids) => {
-    const body = await list(given({ runs, deadLetters }), `/api/v1/dead-letters?${query}`);
+    const body = await got<List>(given({ runs, deadLetters }), `/api/v1/dead-letters?${query}`);
     expect(body.deadLetters.map(({ id }) => id)).toEqual(ids);
     expect(body.total).toBe(ids.length);
   });
@@ -128,15 +133,15 @@ describe('GET /api/v1/dead-letters', () => {
   test.each(['lable=billing', 'queue=both', 'cause=x', 'since=yesterday', 'cursor=x', 'limit=0'])(
     'rejects %s',
     async (query) => {
-      const { status, body } = await get(given({ runs }), `/api/v1/dead-letters?${query}`);
+      const { status, body } = await asked(given({ runs }), `/api/v1/dead-letters?${query}`);
       expect(status).toBe(400);
       expect(body).toMatchObject({ error: { code: 'bad_request' } });
     },
   );
 
   test('an unknown account is not found', async () => {
-    expect(await get(given({ runs }), '/api/v1/dead-letters?account=prod')).toMatchObject({ status: 404 });
-    expect(await get(given({ runs }), '/api/v1/incidents?account=prod')).toMatchObject({ status: 404 });
+    expect(await asked(given({ runs }), '/api/v1/dead-letters?account=prod')).toMatchObject({ status: 404 });
+    expect(await asked(given({ runs }), '/api/v1/incidents?account=prod')).toMatchObject({ status: 404 });
   });
 
   test('pages have every row exactly once, while others arrive and leave', async () => {
@@ -172,7 +177,7 @@ describe('GET /api/v1/dead-letters', () => {
   });
 
   test('says what was not read yet', async () => {
-    const body = await list(given({ overrides: { deadLetters: () => undefined } }), '/api/v1/dead-letters');
+    const body = await got<List>(given({ overrides: { deadLetters: () => undefined } }), '/api/v1/dead-letters');
     expect(body).toMatchObject({ total: 0, deadLetters: [] });
     expect(body.queues).toEqual([
       { account: 'production', queue: 'workflow', problem: 'not read yet' },
@@ -183,7 +188,7 @@ describe('GET /api/v1/dead-letters', () => {
   test('says that a reading is too old', async () => {
     const deps = given({ runs });
     await deps.clock.advance(301_000);
-    const body = await list(deps, '/api/v1/dead-letters?queue=workflow');
+    const body = await got<List>(deps, '/api/v1/dead-letters?queue=workflow');
     expect(body.queues).toEqual([
       { account: 'production', queue: 'workflow', readAt: NOW, problem: 'the last reading is too old' },
     ]);
@@ -192,7 +197,6 @@ describe('GET /api/v1/dead-letters', () => {
 });
 
 describe('GET /api/v1/dead-letters/{id}', () => {
-  const token = { name: 'anna', role: 'operator', token: Secret.of('operator-token') } as const;
   const row = {
     header: { Authorization: ['Bearer hunter2'], 'X-Order': ['7'] },
     body: '{"order": 7, "password": "hunter2"}',
@@ -200,18 +204,18 @@ describe('GET /api/v1/dead-letters/{id}', () => {
   };
 
   test('has no body unless it is asked for', async () => {
-    const { body } = await get(given({ runs: [run({ dlqId: 'r1' })] }), '/api/v1/dead-letters/r1');
+    const { body } = await asked(given({ runs: [run({ dlqId: 'r1' })] }), '/api/v1/dead-letters/r1');
     expect(body).toMatchObject({ deadLetter: { id: 'r1' }, actions: [] });
     expect(body).not.toHaveProperty('sample');
   });
 
   test('an operator reads body and headers, redacted and cut', async () => {
     const deps = given({ runs: [run({ dlqId: 'r1' })], overrides: { readRow: () => Promise.resolve(row) } });
-    const { address } = await serving({ ...deps, tokens: [token] });
     const headers = { authorization: 'Bearer operator-token' };
-    const { text } = await ask(address, '/api/v1/dead-letters/r1?body=true', { headers });
+    const path = '/api/v1/dead-letters/r1?body=true';
+    const { text, body } = await asked({ ...deps, tokens: [ANNA] }, path, { headers });
     expect(text).not.toContain('hunter2');
-    expect(JSON.parse(text)).toMatchObject({
+    expect(body).toMatchObject({
       sample: {
         headers: { Authorization: '[secret]', 'X-Order': ['7'] },
         body: '{"order":7,"password":"[secret]"}',
@@ -226,14 +230,14 @@ describe('GET /api/v1/dead-letters/{id}', () => {
       runs: [run({ dlqId: 'r1' })],
       overrides: { readRow: () => Promise.reject(new Error('a request was sent')) },
     });
-    const { status } = await get(deps, '/api/v1/dead-letters/r1?body=true');
+    const { status } = await asked(deps, '/api/v1/dead-letters/r1?body=true');
     expect(status).toBe(403);
   });
 
   test('an unknown id is not found, an id of both queues is ambiguous', async () => {
     const deps = given({ runs: [run({ dlqId: 'x' })], deadLetters: [deadLetter({ dlqId: 'x' })] });
-    expect(await get(deps, '/api/v1/dead-letters/y')).toMatchObject({ status: 404 });
-    expect(await get(deps, '/api/v1/dead-letters/x')).toMatchObject({ status: 400 });
+    expect(await asked(deps, '/api/v1/dead-letters/y')).toMatchObject({ status: 404 });
+    expect(await asked(deps, '/api/v1/dead-letters/x')).toMatchObject({ status: 400 });
   });
 });
 
@@ -242,14 +246,11 @@ describe('GET /api/v1/incidents', () => {
     { ...INCIDENT, id: 'aaaa', state: 'resolved', resolvedAt: NOW },
     { ...INCIDENT, id: 'bbbb', state: 'acknowledged', acknowledged: { by: 'anna', note: 'known', at: NOW } },
   ];
-  const all = [...others, INCIDENT];
+  const world = (all: readonly Incident[] = [...others, INCIDENT]) =>
+    given({ overrides: { all: () => all, firstExpiresAt: () => NOW + 5 } });
 
   test('lists unresolved incidents first, with counts', async () => {
-    const { body } = await get(
-      given({ overrides: { all: () => all, firstExpiresAt: () => NOW + 5 } }),
-      '/api/v1/incidents',
-    );
-    expect(body).toMatchObject({
+    expect(await got(world(), INCIDENTS)).toMatchObject({
       total: 3,
       incidents: [
         {
@@ -271,17 +272,14 @@ describe('GET /api/v1/incidents', () => {
     ['limit=1', ['3f2a91bc0d']],
     ['cursor=3f2a91bc0d', ['bbbb', 'aaaa']],
   ])('%s', async (query, ids) => {
-    const { body } = await get(given({ overrides: { all: () => all } }), `/api/v1/incidents?${query}`);
-    expect((body as { incidents: { id: string }[] }).incidents.map(({ id }) => id)).toEqual(ids);
+    const { incidents } = await got<Incidents>(world(), `${INCIDENTS}?${query}`);
+    expect(incidents.map(({ id }) => id)).toEqual(ids);
   });
 
   test('the members of a destination are a lower bound, because no operation lists the message DLQ', async () => {
     const none = { now: { workflow: 0, message: 0 }, kind: 'destination', place: 'crm.vendor.example' } as const;
-    const { body } = await get(
-      given({ overrides: { all: () => [INCIDENT, { ...INCIDENT, ...none }] } }),
-      '/api/v1/incidents',
-    );
-    expect((body as { incidents: { members: unknown }[] }).incidents.map(({ members }) => members)).toMatchObject([
+    const { incidents } = await got<Incidents>(world([INCIDENT, { ...INCIDENT, ...none }]), INCIDENTS);
+    expect(incidents.map(({ members }) => members)).toMatchObject([
       { now: 2, isLowerBound: false },
       { now: 0, isLowerBound: true },
     ]);
@@ -293,43 +291,29 @@ describe('GET /api/v1/incidents', () => {
     ['overflow', { workflow: 0, message: 3 }, 'at least 3 dead letters of further kinds'],
     ['workflow', { workflow: 3, message: 0 }, '3 runs of shop.example failed: HTTP 503'],
   ] as const)('a title has a lower bound if there may be more: %s %j', async (kind, now, title) => {
-    const incident: Incident = { ...INCIDENT, kind, now, place: 'shop.example' };
-    const { body } = await get(given({ overrides: { all: () => [incident] } }), '/api/v1/incidents');
-    expect(body).toMatchObject({ incidents: [{ title }] });
+    const all = [{ ...INCIDENT, kind, now, place: 'shop.example' }];
+    expect(await got(world(all), INCIDENTS)).toMatchObject({ incidents: [{ title }] });
   });
 
   test('known members come first, then failed messages that are not known by id, whenever they opened', async () => {
     const none = { now: { workflow: 0, message: 0 }, kind: 'destination' } as const;
     const deliveries = { failed: 55, lost: 0, since: 0, lastAt: NOW, isFailing: true };
+    const lost = { ...none, deliveries: { ...deliveries, lost: 19 } };
     const unordered: Incident[] = [
       { ...INCIDENT, ...none, id: 'empty', openedAt: NOW, deliveries },
-      { ...INCIDENT, ...none, id: 'lost', openedAt: NOW - 2, deliveries: { ...deliveries, lost: 19 } },
+      { ...INCIDENT, ...lost, id: 'lost', openedAt: NOW - 2 },
       { ...INCIDENT, id: 'known', openedAt: NOW - 3 },
       { ...INCIDENT, id: 'acked', openedAt: NOW, state: 'acknowledged' },
-      {
-        ...INCIDENT,
-        ...none,
-        id: 'past-1',
-        openedAt: NOW - 9,
-        state: 'resolved',
-        deliveries: { ...deliveries, lost: 19 },
-      },
+      { ...INCIDENT, ...lost, id: 'past-1', openedAt: NOW - 9, state: 'resolved' },
       { ...INCIDENT, ...none, id: 'past-2', openedAt: NOW - 8, state: 'resolved' },
     ];
-    const { body } = await get(given({ overrides: { all: () => unordered } }), '/api/v1/incidents');
-    expect((body as { incidents: { id: string }[] }).incidents.map(({ id }) => id)).toEqual([
-      'known',
-      'lost',
-      'empty',
-      'acked',
-      'past-2',
-      'past-1',
-    ]);
+    const { incidents } = await got<Incidents>(world(unordered), INCIDENTS);
+    const order = ['known', 'lost', 'empty', 'acked', 'past-2', 'past-1'];
+    expect(incidents.map(({ id }) => id)).toEqual(order);
   });
 
   test.each(['state=closed', 'stat=open', 'cursor=nothing'])('rejects %s', async (query) => {
-    const { status } = await get(given({ overrides: { all: () => all } }), `/api/v1/incidents?${query}`);
-    expect(status).toBe(400);
+    expect(await asked(world(), `${INCIDENTS}?${query}`)).toMatchObject({ status: 400 });
   });
 });
 
@@ -344,7 +328,7 @@ test('dead letters of an incident are its members in its account', async () => {
       },
     });
   const ids = async (deps: World, id: string) =>
-    (await list(deps, `/api/v1/dead-letters?incident=${id}`)).deadLetters.map((one) => one.id);
+    (await got<List>(deps, `/api/v1/dead-letters?incident=${id}`)).deadLetters.map((one) => one.id);
   expect(await ids(of('production'), INCIDENT.id)).toEqual(['r1']);
   expect(await ids(of('staging'), INCIDENT.id)).toEqual([]);
   expect(await ids(of('production'), 'unknown')).toEqual([]);
@@ -371,11 +355,8 @@ describe('GET /api/v1/incidents/{id}', () => {
 
   test('has members, policies, plans, destination, marks and the next step', async () => {
     const deps = given({ runs, overrides });
-    const { body } = await get(
-      { ...deps, ledger: ledger({ storedPlans: async () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })] }) },
-      `/api/v1/incidents/${INCIDENT.id}`,
-    );
-    const { incident } = body as { incident: Record<string, unknown> };
+    const storedPlans = async () => [storedPlan({ plan: plan(), targets: ['r1', 'x'] })];
+    const { incident } = await got<{ incident: object }>({ ...deps, ledger: ledger({ storedPlans }) }, ONE);
     expect(incident).toMatchObject({
       labels: [
         { name: 'billing', count: 2 },
@@ -417,17 +398,16 @@ describe('GET /api/v1/incidents/{id}', () => {
       ...campaign,
     };
     const deps = { ...given({ runs, overrides }), policies: async () => [{ ...RESUME_BILLING, campaigns: [status] }] };
-    const { body } = await get(deps, `/api/v1/incidents/${INCIDENT.id}`);
-    expect((body as { incident: { campaigns: unknown[] } }).incident.campaigns).toHaveLength(count);
+    const { incident } = await got<{ incident: { campaigns: unknown[] } }>(deps, ONE);
+    expect(incident.campaigns).toHaveLength(count);
   });
 
   test('an unknown incident is not found', async () => {
-    expect(await get(given({ overrides }), '/api/v1/incidents/zzzz')).toMatchObject({ status: 404 });
+    expect(await asked(given({ overrides }), '/api/v1/incidents/zzzz')).toMatchObject({ status: 404 });
   });
 });
 
 describe('POST /api/v1/acknowledge', () => {
-  const token = { name: 'anna', role: 'operator', token: Secret.of('operator-token') } as const;
   const viewer = { name: 'bob', role: 'viewer', token: Secret.of('viewer-token') } as const;
 
   async function post(incident: Incident, body: unknown, bearer = 'operator-token') {
@@ -441,14 +421,10 @@ describe('POST /api/v1/acknowledge', () => {
         },
       },
     });
-    const { address } = await serving({ ...deps, tokens: [token, viewer] });
     const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
-    const { status, text } = await ask(address, '/api/v1/acknowledge', {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    return { status, body: JSON.parse(text) as unknown, acknowledged };
+    const request = { method: 'POST', headers, body: JSON.stringify(body) };
+    const answer = await asked({ ...deps, tokens: [ANNA, viewer] }, '/api/v1/acknowledge', request);
+    return { ...answer, acknowledged };
   }
 
   test('records the operator and the note', async () => {
@@ -459,18 +435,12 @@ describe('POST /api/v1/acknowledge', () => {
   });
 
   test.each([
-    ['a viewer', INCIDENT, { incident: INCIDENT.id, note: 'x' }, 'viewer-token', 403],
-    ['no note', INCIDENT, { incident: INCIDENT.id }, 'operator-token', 400],
-    ['an unknown incident', INCIDENT, { incident: 'zzzz', note: 'x' }, 'operator-token', 404],
-    [
-      'a resolved incident',
-      { ...INCIDENT, state: 'resolved' } as const,
-      { incident: INCIDENT.id, note: 'x' },
-      'operator-token',
-      409,
-    ],
-  ])('rejects %s', async (_what, incident, body, bearer, status) => {
-    const answer = await post(incident, body, bearer);
+    ['a viewer', 403, {}, {}, 'viewer-token'],
+    ['no note', 400, {}, { note: undefined }],
+    ['an unknown incident', 404, {}, { incident: 'zzzz' }],
+    ['a resolved incident', 409, { state: 'resolved' } as const, {}],
+  ])('rejects %s', async (_what, status, incident, body, bearer?: string) => {
+    const answer = await post({ ...INCIDENT, ...incident }, { incident: INCIDENT.id, note: 'x', ...body }, bearer);
     expect(answer.status).toBe(status);
     expect(answer.acknowledged).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** A daemon as its server sees it: a real board on a stopped clock, and settings of the test. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
 import type { IdentifiedPlan, Plan, ResumeProposal } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
@@ -220,6 +220,20 @@ export function ask(address: string, path: string, options: Ask = {}): Promise<A
     request.on('error', reject);
     request.end(body);
   });
+}
+
+/** Asks a server of these parts, whose answer is JSON. */
+export async function asked(deps: ServerDeps, path: string, options?: Ask) {
+  const { address } = await serving(deps);
+  const answer = await ask(address, path, options);
+  return { ...answer, body: JSON.parse(answer.text) as unknown };
+}
+
+/** What a server of these parts answers where it refuses nothing. */
+export async function got<T = unknown>(deps: ServerDeps, path: string): Promise<T> {
+  const { status, text, body } = await asked(deps, path);
+  expect(status, text).toBe(200);
+  return body as T;
 }
 
 export function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {

@@ -35,6 +35,7 @@ export const LEDGERS: readonly (readonly [name: string, open: () => Promise<Sqli
 
 /** Defines a test that the ledger must pass on every database. */
 export function ledgerTest(title: string, work: (ledger: SqliteLedger) => Promise<void>): void {
+  // oxlint-disable-next-line vitest/expect-expect -- the work has them
   test.each(LEDGERS)(`%s: ${title}`, async (_name, open) => work(await open()));
 }
 
