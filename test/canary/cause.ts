@@ -2,7 +2,7 @@
 import type { CanaryVerdict } from '#foundation/domain/canary.ts';
 import type { Random } from '#foundation/platform/random.ts';
 import type { Traveler } from './road.ts';
-import type { Stage, StageOptions } from './stage.ts';
+import type { Stage } from './stage.ts';
 
 /** Route of the canary. */
 export type Via = 'url' | 'key' | 'group' | 'workflow';
@@ -17,9 +17,25 @@ export interface Cause {
   readonly signed?: boolean;
   /** Milliseconds by which the service's clock is ahead. */
   readonly skewMs?: number;
-  readonly switches?: StageOptions['switches'];
   /** Injects the cause. It lasts until the end of the case. */
   inject(stage: Stage, random: Random): void | Promise<void>;
+}
+
+type Terms = Pick<Cause, 'vias' | 'signed' | 'skewMs'>;
+type Inject = Cause['inject'];
+
+/** Returns causes with the same truth by their names. */
+export function causes(
+  truth: Cause['truth'],
+  injections: Readonly<Record<string, Inject | (Terms & { readonly inject: Inject })>>,
+  terms: Terms = {},
+): readonly Cause[] {
+  return Object.entries(injections).map(([name, one]) => ({
+    name,
+    truth,
+    ...terms,
+    ...(typeof one === 'function' ? { inject: one } : one),
+  }));
 }
 
 /** Routes whose messages have callbacks. A workflow run has none. */

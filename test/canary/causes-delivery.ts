@@ -2,7 +2,7 @@
 import type { DeliveryFaultRule } from '#emulator/types/public.ts';
 import { CANARY_LABEL } from '#foundation/domain/canary.ts';
 import { FLOW_KEY, TIMEOUT_MS, TOKEN, type Stage } from './stage.ts';
-import { pick, WITH_CALLBACK, type Cause } from './cause.ts';
+import { causes, pick, WITH_CALLBACK, type Cause } from './cause.ts';
 
 type Fault = DeliveryFaultRule['fault'];
 
@@ -10,6 +10,14 @@ type Fault = DeliveryFaultRule['fault'];
 function fault({ emulator }: Stage, given: Fault): void {
   emulator.control.deliveryFaults.add({ label: CANARY_LABEL, fault: given });
 }
+
+/** Returns an injection of a fault. */
+const faulty = (given: Fault) => (stage: Stage) => fault(stage, given);
+
+const reads =
+  (operation: string, given: Parameters<Stage['emulator']['control']['faults']['add']>[0]['fault']) =>
+  ({ emulator }: Stage) =>
+    void emulator.control.faults.add({ operations: [operation], fault: given });
 
 /** Texts of other services, and of other systems, for connections that fail. */
 const OTHER_TEXTS = [
@@ -20,8 +28,9 @@ const OTHER_TEXTS = [
   'EOF',
 ];
 
-/** Publishes another message with the key, to a destination that never answers. */
-async function occupy({ emulator }: Stage): Promise<void> {
+/** Limits the key, and publishes another message with it, to a destination that never answers. */
+async function occupy({ emulator }: Stage, limit: Parameters<typeof emulator.control.hold>[0]): Promise<void> {
+  emulator.control.hold(limit);
   await emulator.destinations.script('busy.example', ['hang']);
   await fetch(`${emulator.url}/v2/publish/http://busy.example/`, {
     method: 'POST',
@@ -36,159 +45,93 @@ async function occupy({ emulator }: Stage): Promise<void> {
 }
 
 const THROTTLED: readonly Cause[] = [
-  {
-    name: 'the flow-control key is paused',
-    truth: ['throttled'],
-    vias: ['key'],
-    inject: ({ emulator }) => void emulator.control.hold({ key: FLOW_KEY, paused: true }),
-  },
-  {
-    name: 'the parallelism of the flow-control key is used up',
-    truth: ['throttled'],
-    vias: ['key'],
-    async inject(stage) {
-      stage.emulator.control.hold({ key: FLOW_KEY, parallelism: 1 });
-      await occupy(stage);
+  ...causes(
+    ['throttled'],
+    {
+      'the flow-control key is paused': ({ emulator }) => void emulator.control.hold({ key: FLOW_KEY, paused: true }),
+      'the parallelism of the flow-control key is used up': (stage) => occupy(stage, { key: FLOW_KEY, parallelism: 1 }),
+      'the rate of the flow-control key is used up': (stage) =>
+        occupy(stage, { key: FLOW_KEY, rate: { max: 1, periodMs: 7_200_000 } }),
     },
-  },
-  {
-    name: 'the rate of the flow-control key is used up',
-    truth: ['throttled'],
-    vias: ['key'],
-    async inject(stage) {
-      stage.emulator.control.hold({ key: FLOW_KEY, rate: { max: 1, periodMs: 7_200_000 } });
-      await occupy(stage);
+    { vias: ['key'] },
+  ),
+  // Both the key and the service keep the message.
+  ...causes(
+    ['throttled', 'service'],
+    {
+      'the flow-control key is paused, and cannot be read'(stage) {
+        stage.emulator.control.hold({ key: FLOW_KEY, paused: true });
+        reads('get-flow-control', { kind: 'status', status: 500 })(stage);
+      },
     },
-  },
-  {
-    // Both the key and the service keep the message.
-    name: 'the flow-control key is paused, and cannot be read',
-    truth: ['throttled', 'service'],
-    vias: ['key'],
-    inject({ emulator }) {
-      emulator.control.hold({ key: FLOW_KEY, paused: true });
-      emulator.control.faults.add({ operations: ['get-flow-control'], fault: { kind: 'status', status: 500 } });
-    },
-  },
+    { vias: ['key'] },
+  ),
 ];
 
-const NETWORK: readonly Cause[] = [
-  ...(['dns', 'refused', 'reset', 'tls', 'timeout'] as const).map((how): Cause => ({
-    name: `the service cannot reach the receiver: ${how}`,
-    truth: ['network'],
-    inject: (stage) => fault(stage, { kind: 'unreachable', how }),
-  })),
-  {
-    name: 'the service cannot reach the receiver, in other words',
-    truth: ['network'],
-    inject: (stage, random) => fault(stage, { kind: 'unreachable', how: 'dns', error: pick(random, OTHER_TEXTS) }),
-  },
-];
+const NETWORK = causes(['network'], {
+  ...Object.fromEntries(
+    (['dns', 'refused', 'reset', 'tls', 'timeout'] as const).map((how) => [
+      `the service cannot reach the receiver: ${how}`,
+      faulty({ kind: 'unreachable', how }),
+    ]),
+  ),
+  'the service cannot reach the receiver, in other words': (stage, random) =>
+    fault(stage, { kind: 'unreachable', how: 'dns', error: pick(random, OTHER_TEXTS) }),
+});
 
 const SERVICE: readonly Cause[] = [
-  {
-    name: 'the service does not attempt the message',
-    truth: ['service'],
-    inject: (stage) => fault(stage, { kind: 'held' }),
-  },
-  {
-    name: 'the service attempts the message late',
-    truth: ['service'],
-    inject: (stage) => fault(stage, { kind: 'held', ms: TIMEOUT_MS + 15_000 }),
-  },
-  {
-    name: 'the service sends the message twice',
-    truth: ['service'],
-    inject: (stage) => fault(stage, { kind: 'sent-twice' }),
-  },
-  {
-    name: 'the service alters the message',
-    truth: ['service'],
-    inject: (stage, random) => fault(stage, { kind: 'altered', how: pick(random, ['cut', 'changed'] as const) }),
-  },
-  {
-    name: 'the service reports a delivery that it did not make',
-    truth: ['service', 'service_reporting'],
-    inject: (stage) => fault(stage, { kind: 'misreported', status: 200, sent: false }),
-  },
+  ...causes(['service'], {
+    'the service does not attempt the message': faulty({ kind: 'held' }),
+    'the service attempts the message late': faulty({ kind: 'held', ms: TIMEOUT_MS + 15_000 }),
+    'the service sends the message twice': faulty({ kind: 'sent-twice' }),
+    'the service alters the message': (stage, random) =>
+      fault(stage, { kind: 'altered', how: pick(random, ['cut', 'changed'] as const) }),
+  }),
+  ...causes(['service', 'service_reporting'], {
+    'the service reports a delivery that it did not make': faulty({ kind: 'misreported', status: 200, sent: false }),
+  }),
 ];
 
 const REPORTING: readonly Cause[] = [
-  {
-    name: 'the log does not report the delivery',
-    truth: ['service_reporting'],
-    inject: (stage) => fault(stage, { kind: 'unlogged', states: ['DELIVERED'] }),
-  },
-  {
-    name: 'the log does not report the message',
-    truth: ['service_reporting'],
-    inject: (stage) => fault(stage, { kind: 'unlogged' }),
-  },
-  {
-    name: 'the log is ten minutes late',
-    truth: ['service_reporting'],
-    inject: ({ emulator }) =>
-      void emulator.control.faults.add({ operations: ['list-logs'], fault: { kind: 'late', ms: 600_000 } }),
-  },
-  {
-    name: 'no callback is sent',
-    truth: ['service_reporting'],
-    vias: WITH_CALLBACK,
-    inject: (stage) => fault(stage, { kind: 'no-callback' }),
-  },
-  {
-    name: 'log and callback report a failure that the receiver did not return',
-    truth: ['service_reporting'],
-    inject: (stage, random) => fault(stage, { kind: 'misreported', status: pick(random, [500, 502, 404]) }),
-  },
-  {
-    name: 'log and callback report a failure of an attempt that was not made',
-    truth: ['service_reporting', 'service'],
-    inject: (stage, random) =>
+  ...causes(['service_reporting'], {
+    'the log does not report the delivery': faulty({ kind: 'unlogged', states: ['DELIVERED'] }),
+    'the log does not report the message': faulty({ kind: 'unlogged' }),
+    'the log is ten minutes late': reads('list-logs', { kind: 'late', ms: 600_000 }),
+    'no callback is sent': { vias: WITH_CALLBACK, inject: faulty({ kind: 'no-callback' }) },
+    'log and callback report a failure that the receiver did not return': (stage, random) =>
+      fault(stage, { kind: 'misreported', status: pick(random, [500, 502, 404]) }),
+  }),
+  ...causes(['service_reporting', 'service'], {
+    'log and callback report a failure of an attempt that was not made': (stage, random) =>
       fault(stage, { kind: 'misreported', status: pick(random, [500, 502, 404]), sent: false }),
-  },
+  }),
 ];
 
-const ALL_RIGHT: readonly Cause[] = [
-  { name: 'nothing is wrong', truth: ['ok'], inject: () => undefined },
-  {
-    name: 'the log is five seconds late',
-    truth: ['ok'],
-    inject: ({ emulator }) =>
-      void emulator.control.faults.add({ operations: ['list-logs'], fault: { kind: 'late', ms: 5_000 } }),
-  },
-  {
-    name: 'the log has each entry twice',
-    truth: ['ok'],
-    inject: ({ emulator }) =>
-      void emulator.control.faults.add({ operations: ['list-logs'], fault: { kind: 'duplicate' } }),
-  },
-  ...[-3_600_000, 3_600_000].map((skewMs): Cause => ({
-    name: `the clock of the service is an hour ${skewMs < 0 ? 'behind' : 'ahead'}`,
-    truth: ['ok'],
-    signed: false,
-    skewMs,
-    inject: () => undefined,
-  })),
-  {
-    name: 'the clock of the service is half a minute ahead',
-    truth: ['ok'],
-    skewMs: 30_000,
-    inject: () => undefined,
-  },
-  ...[-3_600_000, 3_600_000].map((ms): Cause => ({
-    name: `the clock of the daemon is set an hour ${ms < 0 ? 'back' : 'ahead'} in flight`,
-    truth: ['ok'],
-    signed: false,
-    inject: (stage) => {
-      let isSet = false;
-      stage.toReceiver.choose(() => {
-        if (!isSet) stage.jump(ms);
-        isSet = true;
-        return 'pass';
-      });
-    },
-  })),
-];
+const nothing = (): void => undefined;
+
+/** Sets the clock of the daemon when the first request passes. */
+const jumping =
+  (ms: number) =>
+  (stage: Stage): void => {
+    let isSet = false;
+    stage.toReceiver.choose(() => {
+      if (!isSet) stage.jump(ms);
+      isSet = true;
+      return 'pass';
+    });
+  };
+
+const HOUR_MS = 3_600_000;
+
+const ALL_RIGHT = causes(['ok'], {
+  'nothing is wrong': nothing,
+  'the log is five seconds late': reads('list-logs', { kind: 'late', ms: 5_000 }),
+  'the log has each entry twice': reads('list-logs', { kind: 'duplicate' }),
+  'the clock of the service is an hour behind': { signed: false, skewMs: -HOUR_MS, inject: nothing },
+  'the clock of the service is an hour ahead': { signed: false, skewMs: HOUR_MS, inject: nothing },
+  'the clock of the service is half a minute ahead': { skewMs: 30_000, inject: nothing },
+  'the clock of the daemon is set an hour back in flight': { signed: false, inject: jumping(-HOUR_MS) },
+  'the clock of the daemon is set an hour ahead in flight': { signed: false, inject: jumping(HOUR_MS) },
+});
 
 export const DELIVERY_CAUSES: readonly Cause[] = [...THROTTLED, ...NETWORK, ...SERVICE, ...REPORTING, ...ALL_RIGHT];

@@ -71,7 +71,7 @@ async function runCase(one: Case, clock: ManualClock): Promise<Result> {
     seed: one.seed,
     via: ROUTES[one.via],
     signed: one.signed,
-    switches: { ...switchesOf(random), ...Object.assign({}, ...one.causes.map(({ switches }) => switches)) },
+    switches: switchesOf(random),
     skewMs,
   });
   const { log } = stage;

@@ -37,8 +37,6 @@ interface Detour {
   readonly answerAfterMs?: number;
   /** Body in place of the request's. */
   readonly body?: Buffer;
-  /** Number of times that the request passes. */
-  readonly times?: number;
 }
 
 type Choose = (request: Traveler) => Fate;
@@ -76,10 +74,9 @@ export async function openRoad(clock: Clock): Promise<Road> {
       response.writeHead(fate.status).end(fate.body);
       return;
     }
-    const { afterMs = 0, answerAfterMs = 0, body = traveler.body, times = 1 } = typeof fate === 'object' ? fate : {};
+    const { afterMs = 0, answerAfterMs = 0, body = traveler.body } = typeof fate === 'object' ? fate : {};
     await wait(afterMs);
-    let answer = await forward({ ...traveler, body });
-    for (let time = 1; time < times; time++) answer = await forward({ ...traveler, body });
+    const answer = await forward({ ...traveler, body });
     await wait(answerAfterMs);
     if (fate === 'lose') return void response.socket?.resetAndDestroy();
     if (!response.destroyed) response.writeHead(answer.status, answer.headers).end(answer.body);

@@ -36,8 +36,6 @@ export interface StageOptions {
   readonly switches: Partial<Switches>;
   /** Milliseconds by which the service's clock is ahead. */
   readonly skewMs?: number | undefined;
-  /** More settings of the account, as YAML with two spaces of indentation. */
-  readonly account?: string | undefined;
 }
 
 interface Verdict {
@@ -54,8 +52,6 @@ export interface Stage extends AsyncDisposable {
   readonly toService: Road;
   /** From the service, and from the daemon itself, to the hooks listener. */
   readonly toReceiver: Road;
-  /** URL of the canary's arrivals. */
-  readonly arrivals: string;
   /** Verdicts in order. */
   readonly verdicts: readonly Verdict[];
   readonly log: readonly string[];
@@ -69,7 +65,7 @@ const REAL_BYTES = 65_536;
 const SMALL_BYTES = 256;
 
 export async function openStage(options: StageOptions): Promise<Stage> {
-  const { clock, seed, signed, skewMs = 0 } = options;
+  const { clock, seed, skewMs = 0 } = options;
   await using parts = new AsyncDisposableStack();
   const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'opsd-canary-'));
   parts.defer(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,7 +90,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   emulator.control.seed({ urlGroups: [{ name: URL_GROUP, endpoints: [{ url: arrivals }] }] });
 
   const path = join(folder, 'opsd.yaml');
-  writeFileSync(path, configuration(options, { toService, toReceiver, signed }));
+  writeFileSync(path, configuration(options, { toService, toReceiver }));
   const loaded = loadConfig(path, { env: {} });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   let jumped = 0;
@@ -132,7 +128,6 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     daemon,
     toService,
     toReceiver,
-    arrivals,
     verdicts,
     log,
     jump: (ms) => void (jumped += ms),
@@ -140,13 +135,10 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   };
 }
 
-interface Roads {
-  readonly toService: Road;
-  readonly toReceiver: Road;
-  readonly signed: boolean;
-}
-
-function configuration({ via, account = '' }: StageOptions, { toService, toReceiver, signed }: Roads): string {
+function configuration(
+  { via, signed }: StageOptions,
+  { toService, toReceiver }: Pick<Stage, 'toService' | 'toReceiver'>,
+): string {
   const canary = {
     name: 'trip',
     every: `${EVERY_MS / 1_000}s`,
@@ -173,6 +165,5 @@ accounts:
     managementApi: { url: "${toService.url}", accountId: ${ACCOUNT_ID}, username: user, password: password }
     client: { requestsPerSecond: 1000, timeout: 5s }
     canaries: [${JSON.stringify(canary)}]
-${account}
 `;
 }
