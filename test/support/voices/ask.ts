@@ -2,28 +2,7 @@
 import type { Json } from './rule.ts';
 import { PLACES, POLICIES, TOKENS, type Place, type VoicesWorld } from './world.ts';
 
-export interface Voices {
-  readonly at: number;
-  readonly status: Json;
-  readonly policies: ReadonlyMap<string, Json>;
-  readonly plans: readonly Json[];
-  readonly planDetails: ReadonlyMap<string, Json>;
-  readonly incidents: readonly Json[];
-  readonly incidentDetails: ReadonlyMap<string, Json>;
-  readonly conditions: readonly Json[];
-  readonly deadLetters: Json;
-  readonly actions: readonly Json[];
-  /** Explanation of one failed run of each destination. */
-  readonly explained: ReadonlyMap<Place, Json>;
-  /** Response of `/metrics`. */
-  readonly metrics: string;
-  /** Text of a page without its markup, by path. */
-  readonly pages: ReadonlyMap<string, string>;
-  /** Output of `opsd status`. */
-  readonly command: string;
-  /** Failed runs in the service's own books, by destination. */
-  readonly books: Readonly<Record<Place, number>>;
-}
+export type Voices = Awaited<ReturnType<typeof ask>>;
 
 const AUTHORIZATION = `Bearer ${TOKENS.reader}`;
 const PLAN_STATES = 'draft pending approved rejected applied cancelled replaced expired'.split(' ');
@@ -31,65 +10,62 @@ const PLAN_STATES = 'draft pending approved rejected applied cancelled replaced 
 const MOST_PLANS = 12;
 
 /** Returns the answers of one moment: time does not pass. */
-export async function ask(world: VoicesWorld): Promise<Voices> {
-  const [status, plans, incidents, conditions, deadLetters, actions, metrics, command] = await Promise.all([
-    json(world, '/api/v1/status'),
-    json(world, `/api/v1/plans?limit=100${PLAN_STATES.map((state) => `&state=${state}`).join('')}`),
-    json(world, '/api/v1/incidents?limit=500'),
-    json(world, '/api/v1/conditions'),
-    json(world, '/api/v1/dead-letters?queue=workflow&limit=500'),
-    json(world, '/api/v1/actions?limit=500'),
+export async function ask(world: VoicesWorld) {
+  const json = async (path: string, body?: object): Promise<Json> => JSON.parse(await text(world, path, body));
+  const [status, plans, incidents, { conditions }, deadLetters, { actions }, metrics, command] = await Promise.all([
+    json('/api/v1/status'),
+    json(`/api/v1/plans?limit=100${PLAN_STATES.map((state) => `&state=${state}`).join('')}`),
+    json('/api/v1/incidents?limit=500'),
+    json('/api/v1/conditions'),
+    json('/api/v1/dead-letters?queue=workflow&limit=500'),
+    json('/api/v1/actions?limit=500'),
     text(world, '/metrics'),
     world.look(['status']),
   ]);
+  const idOf = ({ id }: Json): string => id;
   const names = Object.keys(POLICIES);
-  const planRows: Json[] = plans.plans;
-  const incidentRows: Json[] = incidents.incidents;
-  const open = incidentRows.filter(({ state }) => state !== 'resolved');
+  const planRows: readonly Json[] = plans.plans;
+  const incidentRows: readonly Json[] = incidents.incidents;
+  const read = planRows.slice(0, MOST_PLANS).map(idOf);
+  const open = incidentRows.filter(({ state }) => state !== 'resolved').map(idOf);
   const paths = [
     '/',
     '/policies',
     '/incidents',
     ...names.map((name) => `/policies/${name}`),
-    ...open.map(({ id }) => `/incidents/${id}`),
-    ...planRows.slice(0, MOST_PLANS).map(({ id }) => `/plans/${id}`),
+    ...open.map((id) => `/incidents/${id}`),
+    ...read.map((id) => `/plans/${id}`),
   ];
+  // The oldest failed run of each destination stays the longest.
+  const oldest = PLACES.flatMap((place) => {
+    const row = deadLetters.deadLetters.findLast(({ labels }: Json) => labels.includes(place));
+    return row === undefined ? [] : [[place, row.id] as const];
+  });
   const books = world.emulator.workflowDlq('acc-1') as readonly Json[];
+  const inBooks = (place: Place): number => books.filter(({ labels }) => labels.includes(place)).length;
   return {
-    at: status.at,
     status,
-    policies: await each(names, (name) => json(world, `/api/v1/policies/${name}`)),
+    policies: await each(names, (name) => json(`/api/v1/policies/${name}`)),
     plans: planRows,
-    planDetails: await each(
-      planRows.slice(0, MOST_PLANS).map(({ id }) => id as string),
-      (id) => json(world, `/api/v1/plans/${id}`),
-    ),
+    planDetails: await each(read, (id) => json(`/api/v1/plans/${id}`)),
     incidents: incidentRows,
-    incidentDetails: await each(
-      open.map(({ id }) => id as string),
-      (id) => json(world, `/api/v1/incidents/${id}`),
-    ),
-    conditions: conditions.conditions,
+    incidentDetails: await each(open, (id) => json(`/api/v1/incidents/${id}`)),
+    conditions: conditions as readonly Json[],
     deadLetters,
-    actions: actions.actions,
-    explained: await explained(world, deadLetters.deadLetters),
+    actions: actions as readonly Json[],
+    /** Explanation of one failed run of each destination. */
+    explained: new Map<Place, Json>(
+      await Promise.all(oldest.map(async ([place, id]) => [place, await json('/api/v1/explain', { id })] as const)),
+    ),
+    /** Response of `/metrics`. */
     metrics,
+    /** Text of a page without its markup, by path. */
     pages: await each(paths, async (path) => withoutMarkup(await text(world, path))),
+    /** Output of `opsd status`. */
     command: command.out,
-    books: Object.fromEntries(
-      PLACES.map((place) => [place, books.filter(({ labels }) => labels.includes(place)).length]),
-    ) as Record<Place, number>,
+    /** Failed runs in the service's own books, by destination. */
+    books: Object.fromEntries(PLACES.map((place) => [place, inBooks(place)])) as Readonly<Record<Place, number>>,
   };
-}
-
-/** The oldest failed run of each destination stays the longest. */
-async function explained(world: VoicesWorld, rows: readonly Json[]): Promise<Map<Place, Json>> {
-  const found = new Map<Place, Json>();
-  for (const place of PLACES) {
-    const row = rows.findLast(({ labels }) => labels.includes(place));
-    if (row !== undefined) found.set(place, await post(world, '/api/v1/explain', { id: row.id }));
-  }
-  return found;
 }
 
 async function each<T>(keys: readonly string[], read: (key: string) => Promise<T>): Promise<Map<string, T>> {
@@ -97,23 +73,14 @@ async function each<T>(keys: readonly string[], read: (key: string) => Promise<T
   return new Map(keys.map((key, place) => [key, values[place]!]));
 }
 
-async function text({ url }: VoicesWorld, path: string): Promise<string> {
-  const response = await fetch(`${url}${path}`, { headers: { authorization: AUTHORIZATION } });
-  const body = await response.text();
-  if (!response.ok) throw new Error(`${path} is ${response.status}: ${body}`);
-  return body;
-}
-
-async function json(world: VoicesWorld, path: string): Promise<Json> {
-  return JSON.parse(await text(world, path));
-}
-
-async function post({ url }: VoicesWorld, path: string, body: object): Promise<Json> {
+/** Returns the response of a path. @param body content of a POST */
+async function text({ url }: VoicesWorld, path: string, body?: object): Promise<string> {
   const headers = { 'content-type': 'application/json', authorization: AUTHORIZATION };
-  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  const post = body && { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(`${url}${path}`, { ...post, headers });
   const answer = await response.text();
   if (!response.ok) throw new Error(`${path} is ${response.status}: ${answer}`);
-  return JSON.parse(answer);
+  return answer;
 }
 
 function withoutMarkup(html: string): string {

@@ -2,45 +2,32 @@
 import { seededRandom } from '#foundation/platform/random.ts';
 import { provenRules } from './alterations.ts';
 import { ask } from './ask.ts';
-import { comparisonsMade, emptyMemory, type Memory } from './rule.ts';
+import { comparisonsMade, emptyMemory } from './rule.ts';
 import { contradictions, type Contradiction } from './rules.ts';
-import { PLACES, POLICIES, voicesWorld, type PolicyName, type VoicesWorld } from './world.ts';
+import { PLACES, POLICIES, voicesWorld, type PolicyName } from './world.ts';
 
-export interface Told {
-  /** Steps of the story, in order. */
-  readonly steps: readonly string[];
-  readonly moments: number;
-  readonly comparisons: number;
-  /** Contradictions that two moments in a row had, each once. */
-  readonly found: readonly (Contradiction & { readonly after: string })[];
-  /** Rules that found an altered answer. */
-  readonly proven: ReadonlySet<string>;
-}
+type Told = Awaited<ReturnType<typeof begin>>;
 
-interface Teller {
-  readonly world: VoicesWorld;
-  readonly memory: Memory;
-  readonly below: (max: number) => number;
-  readonly steps: string[];
-  readonly found: Map<string, Contradiction & { readonly after: string }>;
-  readonly proven: Set<string>;
-  moments: number;
-}
-
-export async function tellStory(seed: number): Promise<Told> {
-  const world = await voicesWorld({ seed });
+async function begin(seed: number) {
   const random = seededRandom(seed);
-  const below = (max: number): number => Math.floor(random() * max);
-  const told: Teller = {
-    world,
+  return {
+    world: await voicesWorld(seed),
     memory: emptyMemory(),
-    below,
-    steps: [],
-    found: new Map(),
-    proven: new Set(),
+    below: (max: number): number => Math.floor(random() * max),
+    /** Steps of the story, in order. */
+    steps: [] as string[],
+    /** Contradictions that two moments in a row had, each once. */
+    found: new Map<string, Contradiction & { readonly after: string }>(),
+    /** Rules that found an altered answer. */
+    proven: new Set<string>(),
     moments: 0,
   };
+}
+
+export async function tellStory(seed: number) {
   const before = comparisonsMade();
+  const told = await begin(seed);
+  const { world, below } = told;
   await step(told, 'traffic', () => world.pass(20));
   await step(told, 'outage', async () => {
     for (const place of PLACES) {
@@ -75,7 +62,7 @@ export async function tellStory(seed: number): Promise<Told> {
 }
 
 /** Does something, then asks all voices twice: what one moment alone contradicts may be a step in progress. */
-async function step(told: Teller, name: string, deed: () => Promise<unknown>): Promise<void> {
+async function step(told: Told, name: string, deed: () => Promise<unknown>): Promise<void> {
   told.steps.push(name);
   await deed();
   const first = await contradictionsNow(told);
@@ -85,17 +72,16 @@ async function step(told: Teller, name: string, deed: () => Promise<unknown>): P
   }
 }
 
-async function contradictionsNow(told: Teller): Promise<Map<string, Contradiction>> {
+async function contradictionsNow(told: Told): Promise<Map<string, Contradiction>> {
   const { world, memory, proven } = told;
   told.moments += 1;
   const voices = await ask(world);
-
   const found = contradictions(voices, world, memory);
   for (const rule of provenRules(voices, world, memory, proven)) proven.add(rule);
   return new Map(found.map((one) => [`${one.rule}|${one.subject}`, one]));
 }
 
-type Act = (told: Teller, policy: PolicyName) => Promise<unknown>;
+type Act = (told: Told, policy: PolicyName) => Promise<unknown>;
 
 const ACTS: Readonly<Record<string, Act>> = {
   reload: ({ world }) => world.reload(),
@@ -118,7 +104,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-function act(told: Teller, name: string): Promise<void> {
+function act(told: Told, name: string): Promise<void> {
   const { below } = told;
   const names = Object.keys(POLICIES) as PolicyName[];
   const policy = names[below(names.length)]!;
@@ -128,7 +114,7 @@ function act(told: Teller, name: string): Promise<void> {
   });
 }
 
-async function decide({ world, below }: Teller, deed: 'approve' | 'reject'): Promise<void> {
+async function decide({ world, below }: Told, deed: 'approve' | 'reject'): Promise<void> {
   const operator = oneOperator(below);
   const { plans } = await ask(world);
   const pending = plans.filter(({ state }) => state === 'pending');
@@ -136,19 +122,18 @@ async function decide({ world, below }: Teller, deed: 'approve' | 'reject'): Pro
   if (plan !== undefined) await world.run([deed, plan.id, '--reason', 'a story', '--yes'], operator);
 }
 
-async function planAndApply({ world, below }: Teller, name: PolicyName): Promise<void> {
+async function planAndApply({ world, below }: Told, name: PolicyName): Promise<void> {
   const operator = oneOperator(below);
-  const { out } = await world.run(['plan', name, '--keep']);
-  const plan = /opsd apply (\S+)/.exec(out)?.[1];
+  const plan = /opsd apply (\S+)/.exec(await world.run(['plan', name, '--keep']))?.[1];
   if (plan !== undefined) await world.run(['apply', plan, '--yes'], operator);
 }
 
 /** Returns the operator on the daemon's machine (undefined), or another one. */
-function oneOperator(below: Teller['below']): 'colleague' | undefined {
+function oneOperator(below: Told['below']): 'colleague' | undefined {
   return below(2) === 0 ? undefined : 'colleague';
 }
 
-function shuffled(names: readonly string[], below: Teller['below']): string[] {
+function shuffled(names: readonly string[], below: Told['below']): string[] {
   const rest = [...names];
   return names.map(() => rest.splice(below(rest.length), 1)[0]!);
 }

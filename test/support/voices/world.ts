@@ -6,7 +6,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { startEmulator, type Emulator } from '#emulator/emulator.ts';
+import { startEmulator } from '#emulator/emulator.ts';
 import { EXIT } from '#cli/command.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -48,40 +48,9 @@ export const POLICIES = {
 } as const;
 export type PolicyName = keyof typeof POLICIES;
 
-interface CommandResult {
-  readonly code: number;
-  readonly out: string;
-}
+export type VoicesWorld = Awaited<ReturnType<typeof voicesWorld>>;
 
-export interface VoicesWorld {
-  /** Time of the service. */
-  now(): number;
-  readonly emulator: Emulator;
-  readonly service: Service;
-  /** Address of the daemon, the same in each of its lives. */
-  readonly url: string;
-  readonly hosts: Readonly<Record<Place, string>>;
-  /** Sets the responses of a destination. */
-  set(place: Place, state: 'up' | 'down'): void;
-  isDown(place: Place): boolean;
-  /** Requests that a destination rejected in the last minutes; all of them if it was down as long. */
-  failures(place: Place, minutes: number): number;
-  /** Fails runs of a destination that is down, and waits until the daemon lists them. */
-  fail(place: Place, runs: number): Promise<void>;
-  /** Lets time pass under traffic. */
-  pass(minutes: number): Promise<void>;
-  /** Runs a command that only reads, as the operator on the daemon's machine or as another one. No time passes. */
-  look(args: readonly string[], operator?: Operator): Promise<CommandResult>;
-  /** Runs a command while time passes. */
-  run(args: readonly string[], operator?: Operator): Promise<CommandResult>;
-  /** Changes the configuration in a place that no policy depends on, and waits until the daemon uses it. */
-  reload(): Promise<void>;
-  /** Kills the daemon, and starts it again after these minutes. */
-  kill(minutes: number): Promise<void>;
-  stop(): Promise<number | null>;
-}
-
-export async function voicesWorld({ seed }: { readonly seed: number }): Promise<VoicesWorld> {
+export async function voicesWorld(seed: number) {
   const emulator = await startEmulator({
     clock: systemClock,
     random: seededRandom(seed),
@@ -128,16 +97,22 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
   };
   const hasStarted = (): Promise<void> => moveUntil('the daemon runs', () => starts(daemon) > 0);
   await hasStarted();
-  const world: VoicesWorld = {
-    now,
+  const hosts = Object.fromEntries(PLACES.map((place) => [place, new URL(sinks.get(place)!.url).host]));
+  /** Runs a command that only reads, as the operator on the daemon's machine or as another one. No time passes. */
+  const look = async (args: readonly string[], operator?: Operator) => {
+    const where = operator === undefined ? ['--socket', join(folder, 'opsd.db.sock')] : ['--url', url];
+    const env: Record<string, string> = operator === undefined ? {} : { OPSD_TOKEN: TOKENS[operator] };
+    const { code, stdout, stderr } = await opsd([...args, ...where], { env, clock: { ...systemClock, now } });
+    return { code, out: stdout + stderr };
+  };
+  return {
     emulator,
-    service,
+    /** Address of the daemon, the same in each of its lives. */
     url,
-    hosts: Object.fromEntries(PLACES.map((place) => [place, new URL(sinks.get(place)!.url).host])) as Record<
-      Place,
-      string
-    >,
-    set(place, state) {
+    hosts: hosts as Readonly<Record<Place, string>>,
+    look,
+    /** Sets the responses of a destination. */
+    set(place: Place, state: 'up' | 'down'): void {
       const rejected: number[] = [];
       if (state === 'down') down.set(place, rejected);
       else down.delete(place);
@@ -146,49 +121,51 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
         response.writeHead(state === 'down' ? 503 : 200).end();
       });
     },
-    isDown: (place) => down.has(place),
-    failures: (place, minutes) => (down.get(place) ?? []).filter((time) => time > now() - minutes * MINUTE).length,
-    async fail(place, runs) {
+    isDown: (place: Place): boolean => down.has(place),
+    /** Requests that a destination rejected in the last minutes; all of them if it was down as long. */
+    failures: (place: Place, minutes: number): number =>
+      (down.get(place) ?? []).filter((time) => time > now() - minutes * MINUTE).length,
+    /** Fails runs of a destination that is down, and waits until the daemon lists them. */
+    async fail(place: Place, runs: number): Promise<void> {
       const before = emulator.workflowDlq('acc-1').length;
       const headers = { 'Svc-Retries': '0', 'Svc-Label': place };
       const workflow = `${sinks.get(place)!.url}/workflow/${place}`;
       for (let run = 0; run < runs; run++) await trigger(service, workflow, headers);
       await moveUntil('runs have failed', () => emulator.workflowDlq('acc-1').length >= before + runs);
     },
-    async pass(minutes) {
+    /** Lets time pass under traffic. */
+    async pass(minutes: number): Promise<void> {
       for (const end = now() + minutes * MINUTE; now() < end; await move(TRAFFIC_EVERY_MS)) {
         const send = ({ url: to }: HttpSink) => publish(service, `${to}/ok`, { 'Svc-Retries': '0' });
         await Promise.all([...sinks.values()].map(send));
       }
     },
-    async look(args, operator) {
-      const where = operator === undefined ? ['--socket', join(folder, 'opsd.db.sock')] : ['--url', url];
-      const env: Record<string, string> = operator === undefined ? {} : { OPSD_TOKEN: TOKENS[operator] };
-      const { code, stdout, stderr } = await opsd([...args, ...where], { env, clock: { ...systemClock, now } });
-      return { code, out: stdout + stderr };
-    },
-    async run(args, operator) {
+    /** Runs a command while time passes. @returns its output */
+    async run(args: readonly string[], operator?: Operator): Promise<string> {
       let hasEnded = false;
-      const command = world.look(args, operator).finally(() => (hasEnded = true));
+      const command = look(args, operator).finally(() => (hasEnded = true));
       await moveUntil(`opsd ${args.join(' ')} has ended`, () => hasEnded);
       const { code, out } = await command;
       if (FAILED.includes(code)) throw new Error(`opsd ${args.join(' ')} failed: ${out}`);
-      return { code, out };
+      return out;
     },
-    async reload() {
+    /** Changes the configuration in a place that no policy depends on, and waits until the daemon uses it. */
+    async reload(): Promise<void> {
       const before = starts(daemon);
       revision += 1;
       write();
       await moveUntil('the daemon runs with the changed configuration', () => starts(daemon) > before);
     },
-    async kill(minutes) {
+    /** Kills the daemon, and starts it again after these minutes. */
+    async kill(minutes: number): Promise<void> {
       daemon.kill('SIGKILL');
       await daemon.ended;
       await emulator.advance(minutes * MINUTE);
       daemon = begin();
       await hasStarted();
     },
-    async stop() {
+    /** Ends the daemon. @returns its exit code */
+    async stop(): Promise<number | null> {
       daemon.kill('SIGTERM');
       let hasEnded = false;
       const ended = daemon.ended.finally(() => (hasEnded = true));
@@ -196,7 +173,6 @@ export async function voicesWorld({ seed }: { readonly seed: number }): Promise<
       return (await ended).code;
     },
   };
-  return world;
 }
 
 /** How far the clock of the daemon is behind: not at all, less than its guard allows, or more. */
