@@ -1,4 +1,5 @@
 /** Canaries over a service that the test plays, a store in memory, and a clock that it moves. */
+import { onTestFinished } from 'vitest';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
@@ -121,6 +122,15 @@ export async function canaryWorld(options: WorldOptions = {}) {
     const code = inbox.recognize(PLACE, codeOf(book.key, 'callback', of.record.nonce, PLACE));
     if (code?.kind === 'callback') await code.take({ status });
   }
+  let stopped: Promise<void> | undefined;
+  async function stopNow(): Promise<void> {
+    await running.stop();
+    const ended = scheduler.stop();
+    await clock.advance(20_000);
+    await ended;
+  }
+  const stop = () => (stopped ??= stopNow());
+  onTestFinished(stop);
   return {
     clock,
     said,
@@ -141,11 +151,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
       service.entry(service.published.at(-1)!, 'DELIVERED', { responseStatus: 202 });
       await clock.advance(2_000);
     },
-    async stop() {
-      await running.stop();
-      const stopped = scheduler.stop();
-      await clock.advance(20_000);
-      await stopped;
-    },
+    /** Ends the canaries before the end of the test. */
+    stop,
   };
 }

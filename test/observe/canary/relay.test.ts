@@ -86,7 +86,6 @@ test('a message and its callback that another replica gets are the owner’s, wi
     result: { verdict: 'ok' },
   });
   expect(rows.size).toBe(0);
-  await owner.stop();
 });
 
 test('a message that arrives elsewhere right before its limit is not late', async () => {
@@ -97,7 +96,6 @@ test('a message that arrives elsewhere right before its limit is not late', asyn
   report();
   await clock.advance(10_000);
   expect(owner.newest().record).toMatchObject({ arrivals: [{ afterMs: 19_900 }], result: { verdict: 'ok' } });
-  await owner.stop();
 });
 
 test('each arrival counts once, wherever it was', async () => {
@@ -122,7 +120,6 @@ test('each arrival counts once, wherever it was', async () => {
   expect(
     owner.said1('canary.message').filter((event) => 'outcome' in event && event.outcome === 'duplicate'),
   ).toHaveLength(1);
-  await owner.stop();
 });
 
 test('a message that another replica got after its verdict is late, and not lost', async () => {
@@ -137,7 +134,6 @@ test('a message that another replica got after its verdict is late, and not lost
   const outcomes = owner.said1('canary.message').map((event) => 'outcome' in event && event.outcome);
   expect(outcomes).toContain('late');
   expect(outcomes).not.toContain('lost');
-  await owner.stop();
 });
 
 test('a second arrival without a response to the first is not the service’s fault', async () => {
@@ -148,7 +144,6 @@ test('a second arrival without a response to the first is not the service’s fa
   await clock.advance(1_100);
   expect(owner.newest().record.arrivals).toHaveLength(2);
   expect(owner.newest().record.arrivals[1]).not.toHaveProperty('isRepeated');
-  await owner.stop();
 });
 
 test('another body, and a rejected request, are known to the owner', async () => {
@@ -166,7 +161,6 @@ test('another body, and a rejected request, are known to the owner', async () =>
   await clock.advance(1_100);
   const result = { verdict: 'service', reason: 'the message arrived with another body' };
   expect(owner.newest().record).toMatchObject({ result });
-  await owner.stop();
 });
 
 test('a probe that another replica answers has arrived', async () => {
@@ -175,7 +169,6 @@ test('a probe that another replica answers has arrived', async () => {
   const probe = await found('probe', 'probe-nonce-0123456789');
   if (probe?.kind === 'probe') await probe.take();
   expect(await owner.inbox.hasProbe(PLACE, 'probe-nonce-0123456789')).toBe(true);
-  await owner.stop();
 });
 
 test('a forged code, and one of an unknown message, is no code anywhere', async () => {
@@ -187,5 +180,4 @@ test('a forged code, and one of an unknown message, is no code anywhere', async 
   expect(
     await other.find({ ...PLACE, canary: 'away' }, codeOf(owner.book.key, 'message', known, PLACE)),
   ).toBeUndefined();
-  await owner.stop();
 });
