@@ -5,23 +5,41 @@ import { readMonth, writeMonth } from '#observe/aggregation/series-record.ts';
 
 const MAY = startOfMonth(2026 * 12 + 4);
 const JUNE = startOfMonth(2026 * 12 + 5);
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const DAY = 86_400_000;
+
+const MOMENTS = { may: MAY, mid: MAY + 14 * DAY, june: JUNE };
+const UNITS = { m: 60_000, h: 3_600_000, d: DAY };
+
+/** Parses readings such as `june-1h 1000 may`: moment, value, and the month that the response names, if it names one. */
+function readingsOf(text: string): MonthReading[] {
+  return text.split(', ').map((reading) => {
+    const [when, value, month] = reading.split(' ');
+    const offsets = [...when!.matchAll(/([+-]\d+)([mhd])/g)];
+    const at = offsets.reduce(
+      (time, [, amount, unit]) => time + Number(amount) * UNITS[unit as keyof typeof UNITS],
+      MOMENTS[/^[a-z]+/.exec(when!)![0] as keyof typeof MOMENTS],
+    );
+    return {
+      at,
+      value: Number(value),
+      ...(month !== undefined && { month: monthOf(MOMENTS[month as keyof typeof MOMENTS]) }),
+    };
+  });
+}
 
 /** Aggregates readings one after the other. The state is written and read again each time. */
-function counted(readings: readonly (readonly [at: number, value: number, month?: number])[]) {
+function counted(text: string): readonly [total: number, corrections: number] {
   let state: MonthState | undefined;
   let total = 0;
   let corrections = 0;
-  for (const [at, value, month] of readings) {
-    const reading: MonthReading = { at, value, ...(month !== undefined && { month }) };
+  for (const reading of readingsOf(text)) {
     const aggregated = aggregateMonth(state && readMonth(writeMonth(state)), reading);
     expect(aggregated.increase).toBeGreaterThanOrEqual(0);
     state = aggregated.state;
     total += aggregated.increase;
     corrections += aggregated.corrected ? 1 : 0;
   }
-  return { total, corrections };
+  return [total, corrections];
 }
 
 test('months are UTC months', () => {
@@ -31,189 +49,82 @@ test('months are UTC months', () => {
 });
 
 describe('a monthly total', () => {
-  const mid = MAY + 14 * DAY;
-
-  test('counts nothing at first, then its increases', () => {
-    expect(counted([[mid, 100]])).toEqual({ total: 0, corrections: 0 });
-    expect(
-      counted([
-        [mid, 100],
-        [mid + HOUR, 130],
-        [mid + 2 * HOUR, 130],
-      ]),
-    ).toEqual({ total: 30, corrections: 0 });
-  });
-
-  test('a decrease within the month is a correction: reported once, ignored, and not counted again on the way back', () => {
-    expect(
-      counted([
-        [mid, 100],
-        [mid + HOUR, 90],
-        [mid + 2 * HOUR, 90],
-        [mid + 3 * HOUR, 99],
-        [mid + 4 * HOUR, 104],
-      ]),
-    ).toEqual({ total: 4, corrections: 1 });
-  });
-
-  test('a drop to zero and back is not a new month', () => {
-    expect(
-      counted([
-        [mid, 100],
-        [mid + HOUR, 0],
-        [mid + 2 * HOUR, 0],
-        [mid + 3 * HOUR, 100],
-      ]),
-    ).toEqual({ total: 0, corrections: 1 });
-  });
-
-  test('restarts with the month', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 1_000],
-        [JUNE - 60_000, 1_010],
-        [JUNE + 60_000, 3],
-        [JUNE + 120_000, 5],
-        [JUNE + HOUR, 60],
-      ]),
-    ).toEqual({ total: 10 + 60, corrections: 0 });
-  });
-
-  test('that restarts late, or by another clock, is detected by its decrease', () => {
-    for (const turn of [JUNE - 8 * HOUR, JUNE + HOUR, JUNE + 12 * HOUR]) {
-      expect(
-        counted([
-          [turn - HOUR, 1_000],
-          [turn - 60_000, 1_010],
-          [turn + 60_000, 3],
-          [turn + 120_000, 5],
-        ]),
-      ).toEqual({ total: 15, corrections: 0 });
-    }
-  });
-
-  test('a correction, or a single response of zero, around the turn is not a new month', () => {
-    expect(
-      counted([
-        [JUNE, 1_000],
-        [JUNE + HOUR, 990],
-        [JUNE + 2 * HOUR, 0],
-        [JUNE + 3 * HOUR, 1_000],
-      ]),
-    ).toMatchObject({ total: 0 });
-  });
-
-  test('an outage over the turn counts the new month', () => {
-    expect(
-      counted([
-        [JUNE - 3 * DAY, 1_000],
-        [JUNE + 9 * DAY, 300],
-      ]),
-    ).toEqual({ total: 300, corrections: 0 });
-    // More than the whole previous month: still a new month.
-    expect(
-      counted([
-        [JUNE - 3 * DAY, 1_000],
-        [JUNE + 9 * DAY, 1_200],
-      ]),
-    ).toEqual({ total: 1_200, corrections: 0 });
-  });
-
-  test('that was last read within hours of the turn, and then not for days, belongs to the new month', () => {
-    for (const last of [JUNE - 13 * HOUR, JUNE - 60_000]) {
-      for (const value of [50, 900]) {
-        expect(
-          counted([
-            [last, 1_000],
-            [JUNE + 2 * DAY, value],
-            [JUNE + 2 * DAY + HOUR, value + 7],
-          ]),
-        ).toEqual({ total: value + 7, corrections: 0 });
-      }
-    }
-  });
-
-  test('that was read soon after the turn, and was still high, is detected by its decrease at any later time', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 1_000],
-        [JUNE + HOUR, 1_000],
-        [JUNE + 2 * DAY, 50],
-        [JUNE + 2 * DAY + HOUR, 57],
-        [JUNE + 3 * DAY, 90],
-      ]),
-    ).toEqual({ total: 90, corrections: 0 });
-  });
-
-  test('a single response of zero long after the turn is not a new month', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 10],
-        [JUNE + 35 * HOUR, 1_000],
-        [JUNE + 37 * HOUR, 0],
-        [JUNE + 38 * HOUR, 1_001],
-      ]),
-    ).toMatchObject({ total: 991 });
-  });
-
-  test('an ambiguous total after an outage that ends soon after the turn is not guessed', () => {
-    expect(
-      counted([
-        [JUNE - 3 * DAY, 10],
-        [JUNE + 3 * HOUR, 12],
-      ]),
-    ).toEqual({ total: 2, corrections: 0 });
-  });
-
-  test('that turned without a decrease still belongs to the new month', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 0],
-        [JUNE + HOUR, 0],
-        [JUNE + 3 * DAY, 50],
-        [JUNE + 4 * DAY, 20],
-        [JUNE + 5 * DAY, 60],
-      ]),
-    ).toEqual({ total: 60, corrections: 1 });
-  });
-
-  test('that was watched over the turn and did not decrease has not restarted', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 10],
-        [JUNE + HOUR, 10],
-        [JUNE + 3 * DAY, 12],
-      ]),
-    ).toEqual({ total: 2, corrections: 0 });
-  });
-
-  test('whose response names its month is taken at its word', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 10, monthOf(MAY)],
-        [JUNE + HOUR, 9, monthOf(MAY)],
-        [JUNE + 2 * HOUR, 12, monthOf(JUNE)],
-      ]),
-    ).toEqual({ total: 12, corrections: 1 });
-  });
-
-  test('whose response is again that of the previous month, soon after the turn, waits for the next', () => {
-    expect(
-      counted([
-        [JUNE - HOUR, 1_000, monthOf(MAY)],
-        [JUNE + HOUR, 3, monthOf(JUNE)],
-        [JUNE + HOUR + 60_000, 1_001, monthOf(MAY)],
-        [JUNE + HOUR + 120_000, 5, monthOf(JUNE)],
-      ]),
-    ).toEqual({ total: 5, corrections: 0 });
-    // A turn that was detected too early does not stop the counting of this month.
-    expect(
-      counted([
-        [MAY + 10 * DAY, 300, monthOf(MAY)],
-        [MAY + 10 * DAY + HOUR, 301, monthOf(JUNE)],
-        [MAY + 11 * DAY, 350, monthOf(MAY)],
-      ]).total,
-    ).toBe(301 + 49);
+  test.each([
+    ['counts nothing at first', 'mid 100', 0, 0],
+    ['counts its increases', 'mid 100, mid+1h 130, mid+2h 130', 30, 0],
+    [
+      'that decreases within the month is corrected: once, and not counted again on the way back',
+      'mid 100, mid+1h 90, mid+2h 90, mid+3h 99, mid+4h 104',
+      4,
+      1,
+    ],
+    ['that drops to zero and returns is of the same month', 'mid 100, mid+1h 0, mid+2h 0, mid+3h 100', 0, 1],
+    ['restarts with the month', 'june-1h 1000, june-1m 1010, june+1m 3, june+2m 5, june+1h 60', 10 + 60, 0],
+    [
+      'that restarts early is detected by its decrease',
+      'june-9h 1000, june-8h-1m 1010, june-8h+1m 3, june-8h+2m 5',
+      15,
+      0,
+    ],
+    ['that restarts an hour late is detected', 'june 1000, june+1h-1m 1010, june+1h+1m 3, june+1h+2m 5', 15, 0],
+    [
+      'that restarts half a day late is detected',
+      'june+11h 1000, june+12h-1m 1010, june+12h+1m 3, june+12h+2m 5',
+      15,
+      0,
+    ],
+    [
+      'is of the same month after a correction, or a single response of zero, around the turn',
+      'june 1000, june+1h 990, june+2h 0, june+3h 1000',
+      0,
+      1,
+    ],
+    ['counts the new month after an outage over the turn', 'june-3d 1000, june+9d 300', 300, 0],
+    ['is of a new month even if it exceeds the whole previous month', 'june-3d 1000, june+9d 1200', 1_200, 0],
+    ['that was read 13 h before the turn, then not for days', 'june-13h 1000, june+2d 50, june+2d+1h 57', 57, 0],
+    ['that was read 1 m before the turn, then not for days', 'june-1m 1000, june+2d 50, june+2d+1h 57', 57, 0],
+    ['that was read 13 h before the turn, and is higher', 'june-13h 1000, june+2d 900, june+2d+1h 907', 907, 0],
+    ['that was read 1 m before the turn, and is higher', 'june-1m 1000, june+2d 900, june+2d+1h 907', 907, 0],
+    [
+      'that was still high soon after the turn is detected by its decrease at any later time',
+      'june-1h 1000, june+1h 1000, june+2d 50, june+2d+1h 57, june+3d 90',
+      90,
+      0,
+    ],
+    [
+      'is of the same month after a single response of zero long after the turn',
+      'june-1h 10, june+35h 1000, june+37h 0, june+38h 1001',
+      991,
+      0,
+    ],
+    ['that is ambiguous after an outage that ends soon after the turn is not guessed', 'june-3d 10, june+3h 12', 2, 0],
+    [
+      'that turned without a decrease still belongs to the new month',
+      'june-1h 0, june+1h 0, june+3d 50, june+4d 20, june+5d 60',
+      60,
+      1,
+    ],
+    [
+      'that was watched over the turn and did not decrease has not restarted',
+      'june-1h 10, june+1h 10, june+3d 12',
+      2,
+      0,
+    ],
+    ['whose response names its month is taken at its word', 'june-1h 10 may, june+1h 9 may, june+2h 12 june', 12, 1],
+    [
+      'whose response is again that of the previous month, soon after the turn, waits for the next',
+      'june-1h 1000 may, june+1h 3 june, june+1h+1m 1001 may, june+1h+2m 5 june',
+      5,
+      0,
+    ],
+    [
+      'whose turn was detected too early is counted on in this month',
+      'may+10d 300 may, may+10d+1h 301 june, may+11d 350 may',
+      301 + 49,
+      0,
+    ],
+  ])('%s', (_title, readings, total, corrections) => {
+    expect(counted(readings)).toEqual([total, corrections]);
   });
 
   test('restarts when its record cannot be read', () => {

@@ -173,7 +173,7 @@ describe('a route', () => {
     const service = playedService();
     service.api.getFlowControl = async (flowControlKey) =>
       ({ value: { flowControlKey, waitListSize: 5 }, dropped: 0 }) as never;
-    const world = await canaryWorld({ service, settings: { via: { flowControlKey: 'billing' } } });
+    await canaryWorld({ service, settings: { via: { flowControlKey: 'billing' } } });
     expect(service.published).toEqual([]);
   });
 

@@ -45,7 +45,7 @@ const seen = (reading: LogReading, more: Partial<Facts> = {}): Partial<Facts> =>
 });
 const answers = { receiver: 'answers' } as const;
 const fails = { receiver: 'fails' } as const;
-const responding = (reading: LogReading): LogReading => ({ ...reading, hasResponse: true }) as LogReading;
+const responding = (reading: LogReading): LogReading => ({ ...reading, hasResponse: true });
 /** The receiver answers, and the log has responses of earlier messages. */
 const proving = { ...answers, logsResponses: true } as const;
 const called = (status: number) => ({ ...reported, callback: { afterMs: 300, status } });

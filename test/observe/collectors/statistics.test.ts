@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import { onTestFinished, describe, expect, test } from 'vitest';
 import { collectors } from '#observe/collectors/index.ts';
 import type { AccountStats } from '#foundation/domain/statistics.ts';
-import type { Emulator } from '#emulator/emulator.ts';
 import type { Fact } from '#emulator/statistics/facts.ts';
 import { readPoints } from '#observe/aggregation/series-record.ts';
-import type { SeriesStore } from '#observe/aggregation/series-store.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
@@ -23,17 +21,7 @@ import { answer, clientOf, FakeServiceError } from './fake-service.ts';
 
 const MINUTE = 60_000;
 
-interface Watched {
-  readonly emulator: Emulator;
-  now(): number;
-  collect(): Promise<void>;
-  /** Closes the store and opens it again. */
-  restart(): void;
-  counter(metric: string, ...labels: readonly string[]): number;
-  readonly series: () => SeriesStore;
-}
-
-async function watched(): Promise<Watched> {
+async function watched() {
   const { emulator } = await world({ clock: systemClock, time: 'virtual', startAt: START });
   const client = testClient(emulator.url, { management: MANAGEMENT });
   const path = join(tempDir(), 'opsd.db');
@@ -44,22 +32,23 @@ async function watched(): Promise<Watched> {
   const others = memoryStores();
   return {
     emulator,
-    now: () => emulator.control.clock().now,
+    now: (): number => emulator.control.clock().now,
     series: () => series,
-    async collect() {
+    async collect(): Promise<void> {
       const watchedTarget = target({ accountId: ID, hasMessageApi: false });
       await collectors.accountStats.collect(
         client,
         context<'accountStats'>({ target: watchedTarget, stores: { ...others, series } }),
       );
     },
+    /** Closes the store and opens it again. */
     restart() {
       store[Symbol.dispose]();
       store = openStore(path);
       totals = createTotals(store);
       series = createSeriesStore(store, totals);
     },
-    counter: (metric, ...labels) =>
+    counter: (metric: string, ...labels: readonly string[]) =>
       counterIn({ counters: (account) => storedCounters(store, account) }, metric, ...labels) ?? NaN,
   };
 }
@@ -212,27 +201,26 @@ describe('a response', () => {
       clock,
       asked,
       say: (next: (period: string) => AccountStats) => void (stats = next),
-      collect: (settings: object = {}, logs: object = {}) =>
+      /** Says the same amount in each minute until now. */
+      used: (amount: number): AccountStats => ({ used: points(clock.now(), () => amount) }),
+      named: (id: string, amount: (at: number) => number) => ({ id, points: points(clock.now(), amount) }),
+      collect: (logs: object = {}) =>
         collectors.accountStats.collect(
           client,
-          context<'accountStats'>({
-            clock,
-            target: target({ settings: { accountStats: settings, logs } }),
-            stores,
-          }),
+          context<'accountStats'>({ clock, target: target({ settings: { logs } }), stores }),
         ),
     };
   }
 
   test('commits nothing when a request of several fails', async () => {
-    const { stores, clock, collect, say, asked } = fake();
-    say(() => ({ used: points(clock.now(), () => 1) }));
+    const { stores, clock, collect, say, asked, used } = fake();
+    say(() => used(1));
     await collect();
     const before = counterIn(stores, 'msgsvc_account_used_messages_total');
     await clock.advance(5 * 60 * MINUTE);
     say((period) => {
       if (period !== '1h') throw new FakeServiceError('server_error');
-      return { used: points(clock.now(), () => 1) };
+      return used(1);
     });
     await expect(collect()).rejects.toThrow('server_error');
     expect(asked).toEqual(['1h', '1h', '12h']);
@@ -240,39 +228,38 @@ describe('a response', () => {
   });
 
   test('without a field leaves its counter unchanged, and the gap is filled when the field is back', async () => {
-    const { stores, clock, collect, say, asked } = fake();
-    say(() => ({ used: points(clock.now(), () => 1), dlqMessages: 1 }));
+    const { stores, clock, collect, say, asked, used } = fake();
+    say(() => used(1));
     await collect();
     await clock.advance(40 * MINUTE);
     say(() => ({ dlqMessages: 1 }));
     await collect();
     await clock.advance(5 * MINUTE);
-    say(() => ({ used: points(clock.now(), () => 1), dlqMessages: 1 }));
+    say(() => used(1));
     await collect();
     expect(counterIn(stores, 'msgsvc_account_used_messages_total')).toBe(45);
     expect(asked).toEqual(['1h', '1h', '1h', '3h', '1h']);
   });
 
   test('with a new series had nothing in it before, and is counted from its start', async () => {
-    const { stores, clock, collect, say } = fake();
+    const { stores, clock, collect, say, named } = fake();
     say(() => ({ messages: [] }));
     await collect();
     await clock.advance(10 * MINUTE);
     const first = clock.now() - 5 * MINUTE;
-    say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), (at) => (at >= first ? 2 : 0)) }] }));
+    say(() => ({ messages: [named('canceled', (at) => (at >= first ? 2 : 0))] }));
     await collect();
     expect(counterIn(stores, 'msgsvc_account_messages_total', 'canceled')).toBe(6);
     // A series of the first response brings its history.
     const second = fake();
-    second.say(() => ({ messages: [{ id: 'canceled', points: points(second.clock.now(), () => 2) }] }));
+    second.say(() => ({ messages: [second.named('canceled', () => 2)] }));
     await second.collect();
     expect(counterIn(second.stores, 'msgsvc_account_messages_total', 'canceled')).toBe(0);
   });
 
   test('that lists a series twice counts it once', async () => {
-    const { clock, collect, say, stores } = fake();
-    const twice = () => [1, 2].map(() => ({ id: 'delivered', points: points(clock.now(), () => 2) }));
-    say(() => ({ messages: twice() }));
+    const { clock, collect, say, stores, named } = fake();
+    say(() => ({ messages: [1, 2].map(() => named('delivered', () => 2)) }));
     await collect();
     await clock.advance(10 * MINUTE);
     await collect();
@@ -280,24 +267,22 @@ describe('a response', () => {
   });
 
   test('that lists a series without a point requests no longer periods: they could fill nothing', async () => {
-    const { clock, collect, say, asked, stores } = fake();
-    say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
+    const { clock, collect, say, asked, stores, named } = fake();
+    say(() => ({ messages: [named('canceled', () => 2)] }));
     await collect();
     await clock.advance(90 * MINUTE);
     say(() => ({ messages: [{ id: 'canceled', points: [] }] }));
     await collect();
     expect(asked).toEqual(['1h', '1h']);
-    say(() => ({ messages: [{ id: 'canceled', points: points(clock.now(), () => 2) }] }));
+    say(() => ({ messages: [named('canceled', () => 2)] }));
     await collect();
     expect(asked).toEqual(['1h', '1h', '1h', '3h', '1h']);
     expect(counterIn(stores, 'msgsvc_account_messages_total', 'canceled')).toBeGreaterThan(0);
   });
 
   test('with more named series than the maximum drops the rest, and reports it', async () => {
-    const { clock, collect, say, stores } = fake();
-    say(() => ({
-      messages: Array.from({ length: 103 }, (_, index) => ({ id: `s${index}`, points: points(clock.now(), () => 1) })),
-    }));
+    const { clock, collect, say, stores, named } = fake();
+    say(() => ({ messages: Array.from({ length: 103 }, (_, index) => named(`s${index}`, () => 1)) }));
     const { dropped } = await collect();
     expect(dropped).toBe(3);
     await clock.advance(2 * MINUTE);
@@ -307,17 +292,12 @@ describe('a response', () => {
   });
 
   test('is compared with the log once entries as late as the sweep looks for have arrived', async () => {
-    const { clock, collect, say, stores } = fake();
-    say(() => ({ messages: [{ id: 'created', points: points(clock.now(), () => 5) }] }));
+    const { clock, collect, say, stores, named } = fake();
+    say(() => ({ messages: [named('created', () => 5)] }));
     const counted = async (logs: object) => {
-      await stores.log.commitLog({
-        account: ACCOUNT,
-        watermark: clock.now(),
-        keptFrom: 0,
-        entryMode: 'transitions',
-        increments: [],
-      });
-      return collect({}, logs);
+      const counted = { account: ACCOUNT, watermark: clock.now(), keptFrom: 0, increments: [] };
+      await stores.log.commitLog({ ...counted, entryMode: 'transitions' });
+      return collect(logs);
     };
     const reach = (time: string) => ({ sweep: { every: '5m', reach: time } });
     await counted({});
@@ -333,14 +313,14 @@ describe('a response', () => {
   });
 
   test('reports how far each series is counted', async () => {
-    const { clock, collect, say } = fake();
-    say(() => ({ used: points(clock.now(), () => 1) }));
+    const { collect, say, used } = fake();
+    say(() => used(1));
     expect((await collect()).rows[0]?.aggregated).toEqual([{ source: 'used', series: '', at: T0 - 3 * MINUTE }]);
   });
 
   test('of another account id restarts', async () => {
-    const { stores, clock, collect, say } = fake();
-    say(() => ({ used: points(clock.now(), () => 1) }));
+    const { stores, collect, say, used } = fake();
+    say(() => used(1));
     await collect();
     expect(await stores.series.loadSeries(ACCOUNT, ['acc-1'])).toHaveLength(1);
     expect(await stores.series.loadSeries(ACCOUNT, ['acc-2'])).toHaveLength(0);
@@ -361,11 +341,7 @@ describe('vector indexes', () => {
     const collect = () =>
       collectors.vectorStats.collect(
         client,
-        context<'vectorStats'>({
-          clock,
-          target: target({ vectorIndexes: ['vec-1', 'vec-1'] }),
-          stores,
-        }),
+        context<'vectorStats'>({ clock, target: target({ vectorIndexes: ['vec-1', 'vec-1'] }), stores }),
       );
     await collect();
     expect(counterIn(stores, 'msgsvc_vector_index_queries_total', 'vec-1')).toBe(0);

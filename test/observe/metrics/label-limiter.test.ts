@@ -38,25 +38,21 @@ async function limiterOf({ labels = {}, store = labelStore(), configured = {} }:
     onEvicted: (account, label, value) => void evicted.push(`${account}/${label}/${value}`),
   });
   const admit = (value: string, account = 'a'): string => limiter.admit(account, 'destination', value);
-  return { limiter, clock, store, overflowed, evicted, admit };
+  /** Admits values that are separated by spaces. */
+  const all = (values: string, one: (value: string) => string | undefined = (value) => admit(value)): string =>
+    values
+      .split(' ')
+      .map((value) => one(value) ?? '-')
+      .join(' ');
+  return { limiter, clock, store, overflowed, evicted, admit, all };
 }
 
 const three = { destination: { max: 3 } };
 
 describe('places', () => {
   test('go to the first values; the rest is other, each counted once', async () => {
-    const { admit, overflowed } = await limiterOf({ labels: three });
-    expect(['a', 'b', 'a', 'c', 'd', 'e', 'd', 'a', 'other'].map((value) => admit(value))).toEqual([
-      'a',
-      'b',
-      'a',
-      'c',
-      'other',
-      'other',
-      'other',
-      'a',
-      'other',
-    ]);
+    const { all, overflowed } = await limiterOf({ labels: three });
+    expect(all('a b a c d e d a other')).toBe('a b a c other other other a other');
     expect(overflowed).toEqual(['destination', 'destination']);
   });
 
@@ -70,42 +66,32 @@ describe('places', () => {
   });
 
   test('are separate for each account and each label', async () => {
-    const { limiter, admit } = await limiterOf({ labels: { ...three, workflow: { max: 1 } } });
-    for (const value of ['a', 'b', 'c', 'd']) admit(value, 'noisy');
-    expect(['w', 'x', 'y', 'z'].map((value) => admit(value, 'quiet'))).toEqual(['w', 'x', 'y', 'other']);
+    const { limiter, admit, all } = await limiterOf({ labels: { ...three, workflow: { max: 1 } } });
+    all('a b c d', (value) => admit(value, 'noisy'));
+    expect(all('w x y z', (value) => admit(value, 'quiet'))).toBe('w x y other');
     expect(limiter.admit('noisy', 'workflow', 'https://w.example/a')).toBe('w.example/a');
     const policies = new Set(Array.from({ length: 50 }, (_, index) => limiter.admit('noisy', 'policy', `p${index}`)));
     expect(policies.size).toBe(50);
   });
 
   test('go to the names of the configuration before all others, as written there', async () => {
-    const { limiter } = await limiterOf({
+    const { limiter, all } = await limiterOf({
       labels: { flowControlKey: { max: 3, first: ['vip'] } },
       configured: { 'a/flow_control_key': ['tenant:12345'] },
     });
     const admit = (value: string): string => limiter.admit('a', 'flow_control_key', value);
-    expect(['x', 'y', 'vip', 'tenant:12345', 'tenant:54321', 'z'].map(admit)).toEqual([
-      'x',
-      'other',
-      'vip',
-      'tenant:12345',
-      'other',
-      'other',
-    ]);
+    expect(all('x y vip tenant:12345 tenant:54321 z', admit)).toBe('x other vip tenant:12345 other other');
     expect(limiter.use()).toMatchObject([{ label: 'flow_control_key', max: 3, shown: 3, configured: 2 }]);
   });
 
   test('are assigned by the rules: deny precedes first, first precedes allow', async () => {
-    const { admit } = await limiterOf({
+    const { all } = await limiterOf({
       labels: {
         destination: { max: 9, allow: ['*.shop.example', 'eu-?.example'], deny: ['test.*'], first: ['x', 'test.y'] },
       },
     });
-    expect(
-      ['a.shop.example', 'test.shop.example', 'eu-1.example', 'eu-10.example', 'x', 'test.y', 'z'].map((value) =>
-        admit(value),
-      ),
-    ).toEqual(['a.shop.example', 'other', 'eu-1.example', 'other', 'x', 'other', 'other']);
+    const admitted = all('a.shop.example test.shop.example eu-1.example eu-10.example x test.y z');
+    expect(admitted).toBe('a.shop.example other eu-1.example other x other other');
   });
 
   test('are not for the daemon’s own stamps', async () => {
@@ -128,34 +114,34 @@ describe('places', () => {
 
 describe('a restart', () => {
   test('does not reassign places', async () => {
-    const { limiter, admit, store } = await limiterOf({ labels: three });
-    for (const value of ['c', 'a', 'b', 'd']) admit(value);
+    const { limiter, all, store } = await limiterOf({ labels: three });
+    all('c a b d');
     await limiter.tidy(never);
     const later = await limiterOf({ labels: three, store });
-    expect(['d', 'b', 'c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'b', 'c', 'a']);
+    expect(later.all('d b c a')).toBe('other b c a');
   });
 
   test('after a crash assigns places first to values in the totals of the store', async () => {
-    const { admit, store } = await limiterOf({ labels: three });
-    for (const value of ['a', 'b']) admit(value);
+    const { all, store } = await limiterOf({ labels: three });
+    all('a b');
     // Killed before any write. The totals of `a` and `b` are committed.
     const later = await limiterOf({ labels: { destination: { max: 2 } }, store });
-    expect(['a', 'b'].map((value) => later.limiter.keep('a', 'destination', value))).toEqual(['a', 'b']);
-    expect(['c', 'a'].map((value) => later.admit(value))).toEqual(['other', 'a']);
+    expect(later.all('a b', (value) => later.limiter.keep('a', 'destination', value))).toBe('a b');
+    expect(later.all('c a')).toBe('other a');
   });
 
   test('with a lower cap or another rule hides the last of the old values, and never shows them under other', async () => {
-    const { limiter, admit, store } = await limiterOf({ labels: three });
-    for (const value of ['a', 'b', 'c']) admit(value);
+    const { limiter, all, store } = await limiterOf({ labels: three });
+    all('a b c');
     await limiter.tidy(never);
     const lower = await limiterOf({ labels: { destination: { max: 2, deny: ['a'] } }, store });
     const keep = (value: string) => lower.limiter.keep('a', 'destination', value);
-    expect(['a', 'b', 'c', 'd'].map(keep)).toEqual([undefined, 'b', 'c', undefined]);
+    expect(lower.all('a b c d', keep)).toBe('- b c -');
     expect(lower.admit('a')).toBe('other');
     expect(lower.limiter.use()).toMatchObject([{ shown: 2, hidden: 2 }]);
     await lower.limiter.tidy(never);
     const raised = await limiterOf({ labels: three, store });
-    expect(['a', 'b', 'c', 'd'].map((value) => raised.admit(value))).toEqual(['a', 'b', 'c', 'other']);
+    expect(raised.all('a b c d')).toBe('a b c other');
   });
 
   test('any sequence of values and restarts: no value changes between its name and other except by a crash', async () => {
@@ -204,26 +190,18 @@ async function hours(
 describe('idle values', () => {
   test('lose their place after seven days without being seen; the next new value gets it', async () => {
     const world = await limiterOf({ labels: { destination: { max: 2 } } });
-    for (const value of ['a', 'b', 'c']) world.admit(value);
+    world.all('a b c');
     await hours(world, 1, { seen: ['b'] });
     await hours(world, 167, { seen: ['b'] });
     expect(world.evicted).toEqual([]);
     const evict = vi.spyOn(world.store, 'evict');
     await hours(world, 1, { seen: ['b'] });
     expect(world.evicted).toEqual(['a/destination/a']);
+    const totals = [{ metric: 'msgsvc_messages_created_total', index: 0 }];
     expect(evict.mock.calls.map(([account, values]) => [account, values])).toEqual([
-      [
-        'a',
-        [
-          {
-            label: 'destination',
-            value: 'a',
-            totals: [{ metric: 'msgsvc_messages_created_total', index: 0 }],
-          },
-        ],
-      ],
+      ['a', [{ label: 'destination', value: 'a', totals }]],
     ]);
-    expect(['c', 'a', 'b'].map((value) => world.admit(value))).toEqual(['c', 'other', 'b']);
+    expect(world.all('c a b')).toBe('c other b');
   });
 
   test('do not become idle without reads: an outage of weeks evicts nothing', async () => {
@@ -271,8 +249,8 @@ describe('idle values', () => {
   });
 
   test('that are hidden go too, and are new when they return', async () => {
-    const { limiter, admit, store } = await limiterOf({ labels: three });
-    for (const value of ['a', 'b']) admit(value);
+    const { limiter, all, store } = await limiterOf({ labels: three });
+    all('a b');
     await limiter.tidy(never);
     const world = await limiterOf({ labels: { destination: { max: 1 } }, store });
     await hours(world, 1, { seen: ['a', 'b'] });

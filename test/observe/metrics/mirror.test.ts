@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
-import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
+import { deliverySpanOf } from '#observe/tracing/span-sampling.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
 import { RETIRED, type HistogramIncrement, type Increment } from '#observe/aggregation/totals.ts';

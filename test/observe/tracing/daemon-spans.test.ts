@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDaemonSpans, type DaemonSpans } from '#observe/tracing/daemon-spans.ts';
+import { createDaemonSpans } from '#observe/tracing/daemon-spans.ts';
 import { otlpEndpoint } from '#observe/tracing/otlp-endpoint.ts';
 import { createOtlpPost } from '#observe/tracing/otlp-post.ts';
 import { otlpResources } from '#observe/tracing/otlp-resource.ts';
@@ -8,20 +8,12 @@ import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { otlpSink, type OtlpSink } from '../../support/otlp-sink.ts';
+import { otlpSink } from '../../support/otlp-sink.ts';
 
 const AT = Date.UTC(2026, 4, 4, 12);
 const POLL = { name: 'poll logs', attributes: { 'messaging.msgsvc.account': 'production' } };
 
-interface World {
-  readonly sink: OtlpSink;
-  readonly own: DaemonSpans;
-  readonly bus: EventBus;
-  readonly clock: ManualClock;
-  readonly events: OpsEvent[];
-}
-
-async function world(): Promise<World> {
+async function world() {
   const sink = await otlpSink();
   const bus = new EventBus();
   const events: OpsEvent[] = [];
@@ -37,8 +29,29 @@ async function world(): Promise<World> {
     await ended;
     sender[Symbol.dispose]();
   });
-  return { sink, own, bus, clock, events };
+  /** Works inside of a span, and waits until it is sent. */
+  async function spansOf(work: () => void, name = POLL.name): Promise<typeof sink.spans> {
+    await own.during({ ...POLL, name }, async () => {
+      work();
+      await Promise.resolve();
+    });
+    await own.flush();
+    return sink.spans;
+  }
+  return { sink, own, bus, clock, events, spansOf };
 }
+
+const action = {
+  type: 'action.outcome',
+  policy: 'resume',
+  account: 'production',
+  action: 'workflow-dlq.resume',
+  target: 'dlq',
+  workflowRunId: 'wfr_9',
+  outcome: 'accepted',
+  items: 1,
+  durationMs: 30,
+} as const;
 
 const request = (more: Partial<Extract<OpsEvent, { type: 'api.request' }>> = {}): OpsEvent => ({
   type: 'api.request',
@@ -96,35 +109,30 @@ describe('an operation of the daemon', () => {
   });
 
   test("hides the parts of a request's URL that must not be shown", async () => {
-    const { sink, own, bus } = await world();
-    await own.during(POLL, async () => {
-      bus.emit(request({ method: 'DELETE', url: 'http://user:canary@[::1]:8080/v2/dlq?token=canary' }));
-      await Promise.resolve();
-    });
-    await own.flush();
-    expect(sink.spans[0]!.attributes).toMatchObject({
+    const { bus, spansOf } = await world();
+    const url = 'http://user:canary@[::1]:8080/v2/dlq?token=canary';
+    const spans = await spansOf(() => bus.emit(request({ method: 'DELETE', url })));
+    expect(spans[0]!.attributes).toMatchObject({
       'http.request.method': 'DELETE',
       'server.address': '::1',
       'server.port': 8_080,
     });
-    expect(JSON.stringify(sink.spans)).not.toContain('canary');
+    expect(JSON.stringify(spans)).not.toContain('canary');
   });
 
   test.each([
     ['takes a fraction of a millisecond longer than it', 40.7, 40],
     ['ends after the clock was set back', 5, -3_600_000],
   ])('a request that %s does not begin before its parent', async (_what, durationMs, jumpMs) => {
-    const { sink, own, bus, clock } = await world();
-    await own.during(POLL, async () => {
+    const { bus, clock, spansOf } = await world();
+    const spans = await spansOf(() => {
       clock.jump(jumpMs);
-      await Promise.resolve();
       bus.emit(request({ durationMs }));
     });
-    await own.flush();
-    const [child, parent] = sink.spans;
+    const [child, parent] = spans;
     expect(child!.parentSpanId).toBe(parent!.spanId);
     expect(child!.startMs).toBeGreaterThanOrEqual(parent!.startMs);
-    for (const { startMs, endMs } of sink.spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
+    for (const { startMs, endMs } of spans) expect(endMs).toBeGreaterThanOrEqual(startMs);
   });
 
   test('fails as the work does, and names the failure without its text', async () => {
@@ -161,7 +169,7 @@ describe('an operation of the daemon', () => {
   });
 
   test('a run of a policy reports its outcome, and links to all items that it acted on', async () => {
-    const { sink, own, bus } = await world();
+    const { sink, own, bus, spansOf } = await world();
     const ended = {
       type: 'policy.run',
       policy: 'resume',
@@ -175,33 +183,17 @@ describe('an operation of the daemon', () => {
       denials: [],
       evaluationErrors: 0,
     } as const;
-    const act = (workflowRunId: string): OpsEvent => ({
-      type: 'action.outcome',
-      policy: 'resume',
-      account: 'production',
-      action: 'workflow-dlq.resume',
-      target: 'dlq',
-      workflowRunId,
-      outcome: 'accepted',
-      items: 1,
-      durationMs: 1,
-    });
-    await own.during({ name: 'policy resume', attributes: { 'opsd.policy': 'resume' } }, async () => {
-      for (const run of ['wfr_1', 'wfr_2']) bus.emit(act(run));
+    await spansOf(() => {
+      for (const workflowRunId of ['wfr_1', 'wfr_2']) bus.emit({ ...action, workflowRunId });
       bus.emit({ ...ended, outcome: 'halted', stopped: { guard: 'caps', reason: 'full' } });
-      await Promise.resolve();
-    });
-    await own.during({ name: 'policy resume', attributes: {} }, async () => {
-      bus.emit({ ...ended, outcome: 'failed', error: 'a secret' });
-      await Promise.resolve();
-    });
+    }, 'policy resume');
+    await spansOf(() => bus.emit({ ...ended, outcome: 'failed', error: 'a secret' }), 'policy resume');
     bus.emit({ ...ended, outcome: 'nothing_to_do' });
     await own.flush();
     const [first, second] = sink.spans.filter(({ name }) => name === 'policy resume');
     expect(first).toMatchObject({
       status: 'unset',
       attributes: {
-        'opsd.policy': 'resume',
         'opsd.outcome': 'halted',
         'opsd.plan': '9f3c2a',
         'opsd.matched': 3,
@@ -218,23 +210,11 @@ describe('an operation of the daemon', () => {
   });
 
   test('an action links to the trace of the run that it acted on; its later outcome is not a span', async () => {
-    const { sink, own, bus, clock } = await world();
-    const action = {
-      type: 'action.outcome',
-      policy: 'resume',
-      account: 'production',
-      action: 'workflow-dlq.resume',
-      target: 'dlq-1',
-      workflowRunId: 'wfr_9',
-      outcome: 'accepted',
-      items: 1,
-      durationMs: 30,
-    } as const;
-    await own.during({ name: 'policy resume', attributes: {} }, async () => {
+    const { sink, own, bus, clock, spansOf } = await world();
+    await spansOf(() => {
       clock.jump(30);
       bus.emit(action);
       bus.emit({ ...action, outcome: 'unknown' });
-      await Promise.resolve();
     });
     bus.emit({ ...action, durationMs: 0, outcome: 'verified' });
     await own.flush();

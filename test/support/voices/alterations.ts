@@ -113,7 +113,7 @@ const ALTERATIONS: Readonly<Record<string, Alteration>> = {
 export function provenRules(voices: Voices, world: VoicesWorld, memory: Memory, except: ReadonlySet<string>): string[] {
   return Object.keys(RULES).filter((rule) => {
     if (except.has(rule)) return false;
-    const altered = structuredClone(voices) as Changeable;
+    const altered: Changeable = structuredClone(voices);
     const isAltered = Boolean(ALTERATIONS[rule]?.(altered, world, memory));
     const found = isAltered ? contradictions(altered, world, structuredClone(memory)) : [];
     return found.some((one) => one.rule === rule);
