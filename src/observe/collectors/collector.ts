@@ -78,22 +78,28 @@ export interface Collector<N extends CollectorName> {
   collect(client: ServiceClient, context: CollectorContext<N>): Promise<Collected<N>>;
 }
 
-/** Returns the reasons for being off that all collectors share. */
-export function offReason(target: CollectorTarget, name: CollectorName, api: Api): string | undefined {
-  if (!target.settings[name].enabled) return 'disabled in the configuration';
-  if (api === 'message' && !target.hasMessageApi) return 'the account has no message API configured';
-  if (api === 'management' && !target.hasManagementApi) return 'the account has no management API configured';
-  return undefined;
+interface CollectorParts<N extends CollectorName, A extends Api> {
+  readonly name: N;
+  readonly api: A;
+  /** Returns what an account with this API lacks, if anything. */
+  readonly lacks?: (target: CollectorTarget) => string | undefined;
+  readonly collect: (api: NonNullable<ServiceClient[A]>, context: CollectorContext<N>) => Promise<Collected<N>>;
 }
 
-/** Returns the reason for being off of a collector that reads configured names. */
-export function offWithout(names: readonly string[], what: string): string | undefined {
-  return names.length === 0 ? `no ${what} configured` : undefined;
-}
-
-/** Returns the API that `off` has checked. */
-export function apiOf<A extends Api>(client: ServiceClient, api: A): NonNullable<ServiceClient[A]> {
-  const found = client[api];
-  if (found === undefined) throw new Error(`the client has no ${api} API: this collector should be off`);
-  return found;
+export function collectorOf<N extends CollectorName, A extends Api>(parts: CollectorParts<N, A>): Collector<N> {
+  const { name, api, lacks } = parts;
+  return {
+    name,
+    api,
+    off(target) {
+      if (!target.settings[name].enabled) return 'disabled in the configuration';
+      const hasApi = api === 'message' ? target.hasMessageApi : target.hasManagementApi;
+      return hasApi ? lacks?.(target) : `the account has no ${api} API configured`;
+    },
+    async collect(client, context) {
+      const found = client[api];
+      if (found === undefined) throw new Error(`the client has no ${api} API: this collector should be off`);
+      return parts.collect(found, context);
+    },
+  };
 }

@@ -7,22 +7,19 @@ import type { WatchedFlowControlKey } from '#foundation/domain/flow-control.ts';
 import { isInvalidRequest, serviceErrorCode } from '#foundation/domain/service-error.ts';
 import { aggregateFlowControl } from '../aggregation/flow-control.ts';
 import type { Increment } from '../aggregation/totals.ts';
-import { apiOf, offReason, type Collector, type CollectorContext } from './collector.ts';
+import { collectorOf, type CollectorContext } from './collector.ts';
 import { readEach } from './read-all.ts';
 import { timing } from './settings.ts';
 
-export const flowControl: Collector<'flowControl'> = {
+export const flowControl = collectorOf({
   name: 'flowControl',
   api: 'message',
-  off(target) {
-    const reason = offReason(target, 'flowControl', 'message');
-    if (reason !== undefined) return reason;
-    const hasNone = target.flowControlKeys.length === 0 && target.settings.flowControl.discover === 0;
+  lacks({ flowControlKeys, settings }) {
+    const hasNone = flowControlKeys.length === 0 && settings.flowControl.discover === 0;
     return hasNone ? 'no flow-control keys configured, and none are discovered' : undefined;
   },
-  async collect(client, context) {
+  async collect(api, context) {
     const { target, signal, clock, stores } = context;
-    const api = apiOf(client, 'message');
     const { seen } = stores.flowControl.memory(target.account);
     const { discover } = target.settings.flowControl;
     const found = seen.choose(target.flowControlKeys, discover, clock.monotonic());
@@ -52,7 +49,7 @@ export const flowControl: Collector<'flowControl'> = {
       dropped: Math.max(0, dropped - gone.length),
     };
   },
-};
+});
 
 /** Returns true if the key is not valid in a request, or the service rejects it. */
 function isRefused(error: unknown): boolean {

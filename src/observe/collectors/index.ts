@@ -3,9 +3,8 @@ import type { CollectorName } from '#foundation/domain/observation.ts';
 import type { Collector } from './collector.ts';
 import { flowControl } from './flow-control.ts';
 import { logs } from './logs.ts';
-import { searchIndexes } from './search-index.ts';
+import { searchIndexes, urlGroups } from './resources.ts';
 import { accountStats, vectorStats } from './statistics.ts';
-import { urlGroups } from './url-group.ts';
 import { workflowDlq } from './workflow-dlq.ts';
 
 export type { Collector, CollectorTarget } from './collector.ts';

@@ -28,7 +28,7 @@ import type { MessageProgress } from '../aggregation/message-trace.ts';
 import { parseRecord } from '../aggregation/open-message.ts';
 import { progressOfRecord } from '../aggregation/progress.ts';
 import type { Increment } from '../aggregation/totals.ts';
-import { apiOf, offReason, type Collected, type Collector } from './collector.ts';
+import { collectorOf, type Collected } from './collector.ts';
 import type { PageBudget } from './listing.ts';
 import { Pace } from './log-pace.ts';
 import { walkLog, type Walk, type Walked } from './log-walk.ts';
@@ -45,12 +45,10 @@ const CLOCK_GRACE_MS = 60_000;
 const WINDOWS_OF_A_RUN = 8;
 const FEWEST_PAGES = 4;
 
-export const logs: Collector<'logs'> = {
+export const logs = collectorOf({
   name: 'logs',
   api: 'message',
-  off: (target) => offReason(target, 'logs', 'message'),
-  async collect(client, context) {
-    const api = apiOf(client, 'message');
+  async collect(api, context) {
     const { account } = context.target;
     const { log } = context.stores;
     const state = await log.loadLogState(account);
@@ -59,7 +57,7 @@ export const logs: Collector<'logs'> = {
     const known = { state: { ...state, watermark, keptFrom }, memory: await log.memory(account) };
     return new Run(api, context, known).collect();
   },
-};
+});
 
 /** Starts counting now: history is not a spike. */
 async function begin(api: MessageApi, context: LogContext): Promise<LogProgress> {

@@ -11,22 +11,18 @@ import { checkPoints } from '../aggregation/points-check.ts';
 import { reconcile } from '../aggregation/reconcile.ts';
 import type { SeriesRecord } from '../aggregation/series-store.ts';
 import { spendOf } from '../aggregation/spend.ts';
-import { apiOf, offReason, offWithout, type Collected, type Collector, type CollectorContext } from './collector.ts';
+import { collectorOf, type Collected, type CollectorContext } from './collector.ts';
 import { readEach } from './read-all.ts';
 import { timing } from './settings.ts';
 
 const CHECK_EVERY_MS = 3_600_000;
 
-export const accountStats: Collector<'accountStats'> = {
+export const accountStats = collectorOf({
   name: 'accountStats',
   api: 'management',
-  off(target) {
-    const reason = offReason(target, 'accountStats', 'management');
-    if (reason === undefined && target.accountId === undefined) return 'no managementApi.accountId configured';
-    return reason;
-  },
-  collect: (client, context) => collectAccount(apiOf(client, 'management'), context),
-};
+  lacks: ({ accountId }) => (accountId === undefined ? 'no managementApi.accountId configured' : undefined),
+  collect: collectAccount,
+});
 
 async function collectAccount(
   api: ManagementApi,
@@ -118,14 +114,11 @@ async function checkedPoints(
   }
 }
 
-export const vectorStats: Collector<'vectorStats'> = {
+export const vectorStats = collectorOf({
   name: 'vectorStats',
   api: 'management',
-  off(target) {
-    return offReason(target, 'vectorStats', 'management') ?? offWithout(target.vectorIndexes, 'vector indexes');
-  },
-  async collect(client, { target, signal, clock, stores }) {
-    const api = apiOf(client, 'management');
+  lacks: ({ vectorIndexes }) => (vectorIndexes.length === 0 ? 'no vector indexes configured' : undefined),
+  async collect(api, { target, signal, clock, stores }) {
     const { account } = target;
     const read = await readEach(signal, target.vectorIndexes, async (index, joined) => {
       const { value, dropped, servedAt = clock.now() } = await api.getVectorStats(index, '1h', { signal: joined });
@@ -140,4 +133,4 @@ export const vectorStats: Collector<'vectorStats'> = {
     });
     return { rows: read.rows.map(({ stats }) => stats), dropped: read.dropped };
   },
-};
+});

@@ -22,19 +22,17 @@ import {
 import type { WorkflowDlqCommit } from '../aggregation/workflow-dlq-store.ts';
 import { RowMemory } from '#foundation/platform/row-memory.ts';
 import { askFor } from './asked-runs.ts';
-import { apiOf, offReason, type Collected, type Collector, type CollectorContext } from './collector.ts';
+import { collectorOf, type Collected, type CollectorContext } from './collector.ts';
 import { listPages, type PageBudget } from './listing.ts';
 
 const PAGE_SIZE = 100;
 /** Overlap of incremental readings: time before the newest entry that is read again for late entries. */
 const OVERLAP_MS = 10 * 60_000;
 
-export const workflowDlq: Collector<'workflowDlq'> = {
+export const workflowDlq = collectorOf({
   name: 'workflowDlq',
   api: 'message',
-  off: (target) => offReason(target, 'workflowDlq', 'message'),
-  async collect(client, context) {
-    const api = apiOf(client, 'message');
+  async collect(api, context) {
     const { previous, clock, target } = context;
     const { full, maxPages } = target.settings.workflowDlq;
     const budget: PageBudget = { left: maxPages, spent: 0 };
@@ -53,7 +51,7 @@ export const workflowDlq: Collector<'workflowDlq'> = {
     const whole = await list(api, context, budget);
     return count(context, whole, api);
   },
-};
+});
 
 /**
  * Commits the changes of a reading in parts, so that other work can run in between.
