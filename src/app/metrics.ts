@@ -5,7 +5,7 @@ import { workflowLabel } from '#foundation/domain/workflow-label.ts';
 import type { IncidentWatch } from '#observe/incidents/incident-watch.ts';
 import { createMetrics, type Metrics } from '#observe/metrics/metrics.ts';
 import type { MetricsDeps } from '#observe/metrics/sources.ts';
-import { deliverySpanOf } from '#observe/tracing/delivery-exemplar.ts';
+import { deliverySpanOf } from '#observe/tracing/span-sampling.ts';
 import type { Policies } from './automation.ts';
 import { certificatesOf } from './listener-security.ts';
 import type { GenerationBase } from './generation-base.ts';

@@ -12,24 +12,6 @@ export interface ProgressFacts {
   readonly described: MessageDescription;
 }
 
-/**
- * Limit for linear search. Up to this number of steps it is faster than building a set. Nearly all messages have no
- * more.
- */
-const FEW = 16;
-
-class Few {
-  readonly #steps: readonly Step[];
-
-  constructor(steps: readonly Step[]) {
-    this.#steps = steps;
-  }
-
-  has(step: Step): boolean {
-    return this.#steps.includes(step);
-  }
-}
-
 export function messageProgress({
   account,
   messageId,
@@ -38,7 +20,7 @@ export function messageProgress({
   ...facts
 }: ProgressFacts): MessageProgress {
   const { steps, end } = aggregated.record;
-  const fresh = facts.fresh.length > FEW ? new Set(facts.fresh) : new Few(facts.fresh);
+  const fresh = new Set(facts.fresh);
   const created = steps.find((step) => step.state === 'CREATED');
   const { attempts, news, outcomes, activeSince } = attemptsOf(steps, fresh);
   return {
@@ -68,7 +50,7 @@ export function progressOfRecord(account: string, messageId: string, record: Mes
 /** Returns the attempts: one per outcome. An attempt starts with the last ACTIVE since the previous outcome. */
 function attemptsOf(
   steps: readonly Step[],
-  fresh: Pick<ReadonlySet<Step>, 'has'>,
+  fresh: ReadonlySet<Step>,
 ): {
   readonly attempts: AttemptTrace[];
   readonly news: number[];

@@ -3,12 +3,12 @@
  * change of the configuration loses no arrival. Changes are stored one after the other.
  */
 import { randomBytes } from 'node:crypto';
-import type { CanaryOutcome, CanaryPhase, CanarySize, CanaryVerdictReason } from '#foundation/domain/canary.ts';
+import type { CanaryOutcome, CanaryPhase, CanaryVerdictReason } from '#foundation/domain/canary.ts';
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import { OneByOne } from '#foundation/platform/one-by-one.ts';
 import { Secret } from '#foundation/platform/secret.ts';
-import type { Arrival, LogReading, Publish, Route } from './facts.ts';
+import type { Arrival, LogReading, Publish } from './facts.ts';
 import type { CanaryPlace } from './message.ts';
 import type { Relayed } from './relay.ts';
 import { Round } from './round.ts';
@@ -29,13 +29,7 @@ export interface BookDeps {
 /** Request that reached another replica before. */
 type Past = Pick<Relayed, 'id' | 'agoMs'>;
 
-export interface NewRound extends CanaryPlace {
-  readonly route: Route;
-  readonly size: CanarySize;
-  readonly bytes: number;
-  readonly timeoutMs: number;
-  readonly attemptMs?: number;
-}
+export type NewRound = CanaryPlace & Pick<RoundRecord, 'route' | 'size' | 'bytes' | 'timeoutMs' | 'attemptMs'>;
 
 export class CanaryBook {
   readonly #deps: BookDeps;

@@ -62,19 +62,19 @@ export interface LoggedFailure {
   readonly error?: string;
 }
 
+/** State of a message by its log entries, with its facts. */
+export interface LoggedMessage {
+  readonly state: LoggedState;
+  /** Failure of the last attempt, if it failed. */
+  readonly failure?: LoggedFailure;
+  /** Time of the delivery on the service's clock, in epoch milliseconds. */
+  readonly deliveredAt?: number;
+  /** True if the log has headers of the response, so the service got one. */
+  readonly hasResponse?: true;
+}
+
 /** Result of the last read of the log. */
-export type LogReading =
-  | {
-      readonly afterMs: number;
-      readonly state: LoggedState;
-      /** Failure of the last attempt, if it failed. */
-      readonly failure?: LoggedFailure;
-      /** Time of the delivery on the service's clock, in epoch milliseconds. */
-      readonly deliveredAt?: number;
-      /** True if the log has headers of the response, so the service got one. */
-      readonly hasResponse?: true;
-    }
-  | { readonly afterMs: number; readonly failed: RequestFailure };
+export type LogReading = { readonly afterMs: number } & (LoggedMessage | { readonly failed: RequestFailure });
 
 /**
  * Result of a request from the daemon to the address of the canary. `answers`: it arrived at this daemon. `other`:

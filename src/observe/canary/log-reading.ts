@@ -1,15 +1,7 @@
 /** State of one message from its log entries, pure. */
 import type { LogEntry, MessageState } from '#foundation/domain/log-entry.ts';
 import { failureReason } from '#foundation/domain/reason.ts';
-import type { LoggedFailure, LoggedState } from './facts.ts';
-
-export interface LoggedMessage {
-  readonly state: LoggedState;
-  readonly failure?: LoggedFailure;
-  readonly deliveredAt?: number;
-  /** True if the entry of the outcome has a response. */
-  readonly hasResponse?: true;
-}
+import type { LoggedFailure, LoggedMessage } from './facts.ts';
 
 /**
  * Returns the state that the entries prove together. An outcome counts more than an attempt, and a delivery more than a

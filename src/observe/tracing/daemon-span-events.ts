@@ -4,7 +4,7 @@ import { redact } from '#foundation/domain/redact.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { OpsEvent } from '#foundation/events/events.ts';
 import * as semconv from './semconv.ts';
-import { serverOf } from './server-of.ts';
+import { serverOf } from './span.ts';
 import { spanIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export interface SpanEventDeps {

@@ -5,11 +5,9 @@
 import { destinationOf, storableUrl } from '../aggregation/destination.ts';
 import type { AttemptTrace, MessageProgress } from '../aggregation/message-trace.ts';
 import * as semconv from './semconv.ts';
-import { serverOf } from './server-of.ts';
 import type { TraceSettings } from './settings.ts';
-import type { Attribute, Attributes, AttributeValue, Span, SpanLink } from './span.ts';
-import { spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
-import { parseTraceparent, type TraceParent } from './traceparent.ts';
+import { serverOf, type Attribute, type Attributes, type AttributeValue, type Span, type SpanLink } from './span.ts';
+import { parseTraceparent, spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export interface SpanFrame {
   readonly producer: TraceSettings['producer'];
@@ -81,9 +79,11 @@ class Delivery {
   tooOld = 0;
   readonly #message: MessageProgress;
   readonly #frame: SpanFrame;
-  readonly #producer: TraceParent | undefined;
+  readonly #producer: SpanLink | undefined;
   readonly #traceId: string;
   readonly #spanId: string;
+  /** Link to the root. */
+  readonly #link: SpanLink;
   readonly #destination: string;
   readonly #common: Attributes;
   #request: Request | undefined;
@@ -99,6 +99,7 @@ class Delivery {
     const isChild = producer === 'parent' && this.#producer !== undefined;
     this.#traceId = isChild ? this.#producer.traceId : traceIdOf(account, messageId);
     this.#spanId = spanIdOf(account, messageId, 'deliver');
+    this.#link = { traceId: this.#traceId, spanId: this.#spanId, sampled: true };
     this.#destination = destinationOf(message) ?? 'unknown';
     const id: Attribute = [semconv.ATTR_MESSAGING_MESSAGE_ID, messageId];
     const destination: Attribute = [semconv.ATTR_MESSAGING_DESTINATION_NAME, this.#destination];
@@ -116,16 +117,13 @@ class Delivery {
     const endMs = form === 'open' ? startMs + maxOpenMs : end!.at;
     const known = attempts.reduce((count, { endedAt }) => (endedAt <= endMs ? count + 1 : count), 0);
     this.#rootMs = beginning(startMs, endMs, maxOpenMs);
-    this.spans.push({
+    this.#add('deliver', {
       traceId: this.#traceId,
-      spanId: this.#spanId,
       ...(relation === 'parent' && producer !== undefined && { parentSpanId: producer.spanId, isParentRemote: true }),
       name: `deliver ${this.#destination}`,
-      kind: 'internal',
       startMs: this.#rootMs,
       endMs,
       isError: form === 'whole' && end!.outcome === 'failed',
-      common: this.#common,
       attributes: [
         DELIVER,
         form === 'open' ? IS_OPEN : this.#outcome(),
@@ -214,10 +212,8 @@ class Delivery {
   #addPublish(at: number): void {
     const producer = this.#producer;
     if (this.#frame.producer !== 'link' || producer === undefined || !producer.sampled) return;
-    const { account, messageId } = this.#message;
-    this.spans.push({
+    this.#add('publish', {
       traceId: producer.traceId,
-      spanId: spanIdOf(account, messageId, 'publish'),
       parentSpanId: producer.spanId,
       isParentRemote: true,
       name: `publish ${this.#destination}`,
@@ -225,32 +221,28 @@ class Delivery {
       startMs: at,
       endMs: at,
       isError: false,
-      common: this.#common,
       attributes: PUBLISH,
-      links: [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }],
+      links: [this.#link],
     });
   }
 
   /** Adds a span to the trace of the workflow run, which has all its steps in parallel. */
   #addStep(startMs: number, endMs: number): void {
-    const { account, messageId, workflowRunId, end } = this.#message;
+    const { account, workflowRunId, end } = this.#message;
     if (workflowRunId === undefined) return;
     const { maxOpenMs } = this.#frame;
     const failed = this.#frame.failedRun(workflowRunId);
-    const links: SpanLink[] = [{ traceId: this.#traceId, spanId: this.#spanId, sampled: true }];
+    const links: SpanLink[] = [this.#link];
     if (failed !== undefined) {
       const spanOfRun = spanIdOf(account, failed, 'run');
       links.push({ traceId: workflowTraceIdOf(account, failed), spanId: spanOfRun, sampled: true });
     }
-    this.spans.push({
+    this.#add('step', {
       traceId: workflowTraceIdOf(account, workflowRunId),
-      spanId: spanIdOf(account, messageId, 'step'),
       name: `step ${this.#destination}`,
-      kind: 'internal',
       startMs: beginning(startMs, endMs, maxOpenMs),
       endMs,
       isError: end?.outcome === 'failed',
-      common: this.#common,
       attributes: [this.#outcome(), this.#attempts(), this.#error(), wholeTime(startMs, endMs, maxOpenMs)],
       links,
     });
@@ -277,11 +269,7 @@ class Delivery {
     return Math.min(...times, activeSince, end?.at ?? Infinity);
   }
 
-  #addChild(
-    part: string,
-    content: Pick<Span, 'name' | 'startMs' | 'endMs' | 'isError' | 'attributes'> & { readonly kind?: Span['kind'] },
-  ): void {
-    const { account, messageId } = this.#message;
+  #addChild(part: string, content: Omit<SpanContent, 'traceId'>): void {
     // A span must not start before its parent.
     const isSane = content.startMs >= EARLIEST_MS;
     if (isSane && content.endMs < this.#rootMs) {
@@ -289,21 +277,18 @@ class Delivery {
       return;
     }
     const startMs = isSane ? Math.max(content.startMs, this.#rootMs) : content.startMs;
-    this.spans.push({
-      traceId: this.#traceId,
-      spanId: spanIdOf(account, messageId, part),
-      parentSpanId: this.#spanId,
-      name: content.name,
-      kind: content.kind ?? 'internal',
-      startMs,
-      endMs: content.endMs,
-      isError: content.isError,
-      common: this.#common,
-      attributes: content.attributes,
-      links: NO_LINKS,
-    });
+    this.#add(part, { ...content, traceId: this.#traceId, parentSpanId: this.#spanId, startMs });
+  }
+
+  #add(part: string, content: SpanContent): void {
+    const { account, messageId } = this.#message;
+    const spanId = part === 'deliver' ? this.#spanId : spanIdOf(account, messageId, part);
+    this.spans.push({ kind: 'internal', links: NO_LINKS, ...content, spanId, common: this.#common });
   }
 }
+
+/** Span without what all spans of a message share. Default: an internal span without links. */
+type SpanContent = Omit<Span, 'spanId' | 'common' | 'kind' | 'links'> & Partial<Pick<Span, 'kind' | 'links'>>;
 
 /** Returns the start of a span. A span never ends before it starts, and is never longer than receivers accept. */
 function beginning(fromMs: number, endMs: number, longestMs: number): number {

@@ -3,10 +3,11 @@
  * them are new, so the same commit gives the same result. A sampled message is sent piece by piece. Any other message
  * is sent only when it becomes slow or fails, with all earlier spans.
  */
+import type { SpanRef } from '#foundation/domain/span-ref.ts';
 import type { MessageProgress } from '../aggregation/message-trace.ts';
 import type { Telling } from './delivery-spans.ts';
 import type { TraceSettings } from './settings.ts';
-import { isSampled, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
+import { isSampled, spanIdOf, traceIdOf, workflowTraceIdOf } from './trace-ids.ts';
 
 export type SamplingSettings = Pick<TraceSettings, 'sampleRatio' | 'slow'>;
 
@@ -46,4 +47,20 @@ function knewSlow({ attempts, news }: MessageProgress, slow: (at: number) => boo
 /** Returns true if the message is slow, measured from its due time. */
 export function isSlow({ createdAt, dueAt = createdAt }: MessageProgress, at: number, slowMs: number): boolean {
   return dueAt !== undefined && at - dueAt > slowMs;
+}
+
+/**
+ * Returns the span that an exemplar of a delivery refers to: the span that was or will be sent for it, if any.
+ *
+ * @returns undefined if the message is not sampled, or if the trace is the producer's, whose id is unknown
+ */
+export function deliverySpanOf(
+  { producer, sampleRatio }: TraceSettings,
+  account: string,
+  messageId: string,
+): SpanRef | undefined {
+  if (producer === 'parent') return undefined;
+  const traceId = traceIdOf(account, messageId);
+  if (!isSampled(traceId, sampleRatio)) return undefined;
+  return { traceId, spanId: spanIdOf(account, messageId, 'deliver') };
 }

@@ -6,6 +6,7 @@
  * Account names have no line breaks and the message id comes last, so no two inputs are equal.
  */
 import { hash } from 'node:crypto';
+import type { SpanLink } from './span.ts';
 
 /**
  * Returns 32 hex digits: the first 16 bytes of SHA-256 over `msgsvc-opsd/trace/v1`, account and message id, one per
@@ -44,4 +45,19 @@ export function isSampled(traceId: string, ratio: number): boolean {
 function hexOf(text: string, bytes: number): string {
   const hex = hash('sha256', text, 'hex').slice(0, 2 * bytes);
   return /^0+$/.test(hex) ? `${hex.slice(0, -1)}1` : hex;
+}
+
+const FORMAT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/**
+ * Parses the W3C `traceparent` header strictly: `00-<32 hex>-<16 hex>-<2 hex>` in lower case. A later version may
+ * continue after another hyphen. Version ff, ids of all zeros and text after version 00's four fields are invalid.
+ */
+export function parseTraceparent(header: string): SpanLink | undefined {
+  const match = FORMAT.exec(header);
+  if (match === null) return undefined;
+  const [, version, traceId, spanId, flags, more] = match;
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined;
+  if (/^0+$/.test(traceId!) || /^0+$/.test(spanId!)) return undefined;
+  return { traceId: traceId!, spanId: spanId!, sampled: (Number.parseInt(flags!, 16) & 1) === 1 };
 }
