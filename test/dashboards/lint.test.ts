@@ -52,6 +52,28 @@ function sample(more: Partial<Dashboard> = {}): Dashboard {
 }
 
 const of = (...panels: Panel[]): Dashboard => sample({ panels });
+/** A dashboard of one panel. */
+const one = (more: Parameters<typeof panel>[0]): Dashboard => of(panel(more));
+const withVariables = (...more: object[]): Dashboard =>
+  sample({ templating: { list: [...VARIABLES, ...(more as typeof VARIABLES)] } });
+const annotated = (annotation: object): Dashboard =>
+  sample({ annotations: { list: [{ name: 'Actions', expr: GOOD, datasource, ...annotation }] } });
+type Properties = readonly { readonly id: string; readonly value: unknown }[];
+
+/** Fields in messages a second, with more settings, and overrides of one column or of all. */
+const fields = (defaults: object, properties?: Properties, column?: string) => ({
+  fieldConfig: {
+    defaults: { unit: 'mps', ...defaults },
+    ...(properties && { overrides: [{ matcher: column === undefined ? {} : { options: column }, properties }] }),
+  },
+});
+/** A table whose column of values has a name. */
+const table = (properties: Properties, names: object = {}): Dashboard =>
+  one({
+    type: 'table',
+    transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts', ...names } } }],
+    ...fields({}, properties, 'Attempts'),
+  });
 const uids = ['opsd-sample', 'opsd-dlq'];
 
 const UNKNOWN = { type: 'special', options: { match: 'null+nan', result: { color: 'text' } } };
@@ -60,68 +82,48 @@ const ENDLESS = { type: 'range', options: { from: 1e300, to: null, result: { tex
 /** Samples that each rule must find. A rule without a sample fails the test below. */
 const BAD: Readonly<Record<keyof typeof RULES, readonly Dashboard[]>> = {
   'a panel has a title, and no other has it': [
-    of(panel({ title: ' ' })),
+    one({ title: ' ' }),
     of(panel(), panel({ id: 2, gridPos: { x: 12, y: 0, w: 12, h: 8 } })),
   ],
-  'a panel has a description': [of(panel({ description: 'Attempts.' }))],
-  'a panel has a unit': [of(panel({ fieldConfig: { defaults: {} } }))],
+  'a panel has a description': [one({ description: 'Attempts.' })],
+  'a panel has a unit': [one({ fieldConfig: { defaults: {} } })],
   'units are those of the catalogue, where one metric decides': [
-    of(panel({ fieldConfig: { defaults: { unit: 'short' } } })),
-    of(panel({ expr: `msgsvc_account_day_bandwidth_bytes{${MATCHERS}}`, legend: '' })),
+    one({ fieldConfig: { defaults: { unit: 'short' } } }),
+    one({ expr: `msgsvc_account_day_bandwidth_bytes{${MATCHERS}}`, legend: '' }),
     of(panel({ expr: `time() - msgsvc_messages_oldest_due_timestamp_seconds{${MATCHERS}}`, legend: '' })),
-    of(
-      panel({
-        type: 'table',
-        transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts' } } }],
-        fieldConfig: {
-          defaults: { unit: 'mps' },
-          overrides: [
-            {
-              matcher: { options: 'Attempts' },
-              properties: [
-                { id: 'unit', value: 's' },
-                { id: 'noValue', value: '–' },
-              ],
-            },
-          ],
-        },
-      }),
-    ),
+    table([
+      { id: 'unit', value: 's' },
+      { id: 'noValue', value: '–' },
+    ]),
   ],
   'the datasource is a variable everywhere': [
-    of(panel({ datasource: { uid: 'P1809' } })),
-    of(panel({ targets: [{ refId: 'A', expr: GOOD, legendFormat: '' }] })),
-    sample({ annotations: { list: [{ name: 'Actions', expr: GOOD, datasource: { uid: 'P1809' } }] } }),
-    sample({ templating: { list: [...VARIABLES, { ...variable('version', ''), datasource: { uid: 'P1809' } }] } }),
+    one({ datasource: { uid: 'P1809' } }),
+    one({ targets: [{ refId: 'A', expr: GOOD, legendFormat: '' }] }),
+    annotated({ datasource: { uid: 'P1809' } }),
+    withVariables({ ...variable('version', ''), datasource: { uid: 'P1809' } }),
   ],
   'the first variables are the same in every dashboard': [
     sample({ templating: { list: [VARIABLES[0]!, VARIABLES[2]!, VARIABLES[1]!, VARIABLES[3]!] } }),
   ],
-  'all of a variable is .+': [
-    sample({ templating: { list: [...VARIABLES, { ...variable('version', ''), allValue: '.*' }] } }),
-  ],
+  'all of a variable is .+': [withVariables({ ...variable('version', ''), allValue: '.*' })],
   'queries parse, and take known series and labels': [
     of(panel({ expr: 'sum(', legend: '' })),
     of(panel({ expr: GOOD.replace('attempts_total', 'tries_total') })),
     of(panel({ expr: GOOD.replace('by (destination)', 'by (target)'), legend: '' })),
     of(panel({ expr: GOOD.replace('job=~"$job"', 'job=~"$job",code="503"') })),
-    sample({ annotations: { list: [{ name: 'Actions', expr: 'nothing', datasource }] } }),
-    sample({
-      templating: { list: [...VARIABLES, variable('key', `label_values(msgsvc_up{${MATCHERS}}, flow_control_key)`)] },
-    }),
+    annotated({ expr: 'nothing' }),
+    withVariables(variable('key', `label_values(msgsvc_up{${MATCHERS}}, flow_control_key)`)),
   ],
   'selectors heed account and job, and the instance if they are about a process': [
     of(panel({ expr: GOOD.replace(',job=~"$job"', '') })),
     of(panel({ expr: GOOD.replace('account=~"$account",', '') })),
     of(panel({ expr: GOOD.replace('job=~"$job"', 'job=~"$job",instance=~"$instance"') })),
-    of(
-      panel({
-        expr: 'sum(rate(opsd_notification_requests_total{job=~"$job"}[$__rate_interval]))',
-        legend: '',
-        fieldConfig: { defaults: { unit: 'reqps' } },
-      }),
-    ),
-    sample({ templating: { list: [...VARIABLES, variable('api', 'label_values(msgsvc_up, api)')] } }),
+    one({
+      expr: 'sum(rate(opsd_notification_requests_total{job=~"$job"}[$__rate_interval]))',
+      legend: '',
+      fieldConfig: { defaults: { unit: 'reqps' } },
+    }),
+    withVariables(variable('api', 'label_values(msgsvc_up, api)')),
   ],
   'variables of labels are matched as regular expressions': [
     of(panel({ expr: GOOD.replace('job=~', 'job=') })),
@@ -142,17 +144,15 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly Dashboard[]>> = {
     of(panel({ expr: GOOD.replace('rate(', 'increase(').replace('$__rate_interval', '90s'), fieldConfig: COUNT })),
     of(panel({ expr: GOOD.replace('rate(', 'increase('), fieldConfig: COUNT })),
   ],
-  'a legend names labels of the result': [of(panel({ legend: '{{code}}' })), of(panel({ legend: '{{account}}' }))],
+  'a legend names labels of the result': [one({ legend: '{{code}}' }), one({ legend: '{{account}}' })],
   'several queries of a panel have their own names': [
-    of(
-      panel({
-        targets: ['A', 'B'].map((refId) => ({ refId, expr: GOOD, legendFormat: '{{destination}}', datasource })),
-      }),
-    ),
+    one({
+      targets: ['A', 'B'].map((refId) => ({ refId, expr: GOOD, legendFormat: '{{destination}}', datasource })),
+    }),
   ],
   'ids are unique': [of(panel(), panel({ title: 'More', gridPos: { x: 12, y: 0, w: 12, h: 8 } }))],
   'panels stand within 24 columns and apart': [
-    of(panel({ gridPos: { x: 13, y: 0, w: 12, h: 8 } })),
+    one({ gridPos: { x: 13, y: 0, w: 12, h: 8 } }),
     of(panel(), panel({ id: 2, title: 'More', gridPos: { x: 11, y: 7, w: 12, h: 8 } })),
   ],
   'an eye can take it in': [
@@ -162,72 +162,40 @@ const BAD: Readonly<Record<keyof typeof RULES, readonly Dashboard[]>> = {
       ),
     ),
   ],
-  'panels are of types that Grafana 10 has': [of(panel({ type: 'graph' })), sample({ schemaVersion: 42 })],
+  'panels are of types that Grafana 10 has': [one({ type: 'graph' }), sample({ schemaVersion: 42 })],
   'a panel says for which Grafana it is, so that none of its options is taken for an old one': [
-    of(panel({ pluginVersion: '' })),
+    one({ pluginVersion: '' }),
   ],
   'links lead to dashboards that exist, with variables and time': [
-    of(panel({ links: [{ title: 'DLQ', url: `/d/opsd-dead-letters?${CARRIED}&\${__url_time_range}` }] })),
-    of(panel({ links: [{ title: 'DLQ', url: `/d/opsd-dlq?${CARRIED}` }] })),
-    of(panel({ links: [{ title: 'DLQ', url: '/d/opsd-dlq?${__url_time_range}&${account:queryparam}' }] })),
-    of(panel({ fieldConfig: { defaults: { unit: 'mps', links: [{ title: 'DLQ', url: '/d/opsd-dlq' }] } } })),
-    of(
-      panel({
-        fieldConfig: {
-          defaults: { unit: 'mps' },
-          overrides: [{ matcher: {}, properties: [{ id: 'links', value: [{ title: 'DLQ', url: '/d/opsd-dlq' }] }] }],
-        },
-      }),
-    ),
+    one({ links: [{ title: 'DLQ', url: `/d/opsd-dead-letters?${CARRIED}&\${__url_time_range}` }] }),
+    one({ links: [{ title: 'DLQ', url: `/d/opsd-dlq?${CARRIED}` }] }),
+    one({ links: [{ title: 'DLQ', url: '/d/opsd-dlq?${__url_time_range}&${account:queryparam}' }] }),
+    one({ fieldConfig: { defaults: { unit: 'mps', links: [{ title: 'DLQ', url: '/d/opsd-dlq' }] } } }),
+    one(fields({}, [{ id: 'links', value: [{ title: 'DLQ', url: '/d/opsd-dlq' }] }])),
     sample({ links: [{ title: 'All', type: 'dashboards', includeVars: true }] }),
   ],
   'what is not known has no colour of a value': [
-    of(panel({ type: 'stat', expr: ATTEMPTS, legend: '', fieldConfig: COUNT })),
-    of(
-      panel({
-        type: 'bargauge',
-        expr: ATTEMPTS,
-        legend: '',
-        fieldConfig: { defaults: { unit: 'short', mappings: [{ type: 'value', options: {} }] } },
-      }),
-    ),
+    one({ type: 'stat', expr: ATTEMPTS, legend: '', fieldConfig: COUNT }),
+    one({
+      type: 'bargauge',
+      expr: ATTEMPTS,
+      legend: '',
+      fieldConfig: { defaults: { unit: 'short', mappings: [{ type: 'value', options: {} }] } },
+    }),
   ],
   'a number of just now is of as long ago whatever is shown': [
-    of(panel({ type: 'stat', fieldConfig: { defaults: { unit: 'mps', mappings: [UNKNOWN] } } })),
+    one({ type: 'stat', ...fields({ mappings: [UNKNOWN] }) }),
   ],
-  'an empty cell is no empty table': [
-    of(
-      panel({
-        type: 'table',
-        transformations: [{ id: 'organize', options: { renameByName: { Value: 'Attempts', destination: 'To' } } }],
-        fieldConfig: {
-          defaults: { unit: 'mps' },
-          overrides: [{ matcher: { options: 'Attempts' }, properties: [{ id: 'noValue', value: '–' }] }],
-        },
-      }),
-    ),
-  ],
+  'an empty cell is no empty table': [table([{ id: 'noValue', value: '–' }], { destination: 'To' })],
   'a range of a mapping has both ends': [
-    of(panel({ fieldConfig: { defaults: { unit: 'mps', mappings: [ENDLESS] } } })),
-    of(
-      panel({
-        fieldConfig: {
-          defaults: { unit: 'mps' },
-          overrides: [{ matcher: {}, properties: [{ id: 'mappings', value: [ENDLESS] }] }],
-        },
-      }),
-    ),
+    one(fields({ mappings: [ENDLESS] })),
+    one(fields({}, [{ id: 'mappings', value: [ENDLESS] }])),
   ],
   'states of a timeline are those of its mappings': [
-    of(
-      panel({
-        type: 'state-timeline',
-        fieldConfig: { defaults: { unit: 'mps', color: { mode: 'thresholds' }, mappings: [UNKNOWN] } },
-      }),
-    ),
-    of(panel({ type: 'state-timeline', fieldConfig: { defaults: { unit: 'mps', color: { mode: 'fixed' } } } })),
+    one({ type: 'state-timeline', ...fields({ color: { mode: 'thresholds' }, mappings: [UNKNOWN] }) }),
+    one({ type: 'state-timeline', ...fields({ color: { mode: 'fixed' } }) }),
   ],
-  'no line leaves its axis': [of(panel({ fieldConfig: { defaults: { unit: 'mps', max: 1 } } }))],
+  'no line leaves its axis': [one(fields({ max: 1 }))],
 };
 
 describe('the linter of dashboards', () => {
@@ -257,6 +225,6 @@ describe('the linter of dashboards', () => {
     ],
   ])('passes %s', (_what, expr) => {
     const fieldConfig = expr.includes('increase') ? COUNT : { defaults: { unit: 'cps' } };
-    expect(lint(of(panel({ expr, fieldConfig })), { uids })).toEqual([]);
+    expect(lint(one({ expr, fieldConfig }), { uids })).toEqual([]);
   });
 });

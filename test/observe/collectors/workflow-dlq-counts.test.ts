@@ -15,9 +15,7 @@ function sum(counts: Record<string, number>): number {
 
 describe('entered runs', () => {
   test('are counted once, by workflow and reason, but not those from before the start', async () => {
-    const w = new World();
-    w.enter();
-    await w.run();
+    const w = await World.listed(1);
     expect(w.in).toEqual({});
     w.enter({ responseStatus: 503 });
     w.enter({ responseText: 'getaddrinfo ENOTFOUND w.example' });
@@ -50,9 +48,7 @@ describe('entered runs', () => {
   });
 
   test("from the daemon's downtime are counted when it is back", async () => {
-    const w = new World();
-    w.enter();
-    await w.run();
+    const w = await World.listed(1);
     w.enter();
     await w.clock.advance(5 * HOUR);
     w.restart();
@@ -90,17 +86,14 @@ describe('departed runs', () => {
   });
 
   test('that departed by age are other where the retention is unknown', async () => {
-    const w = await World.entered();
-    const { dlqId } = w.enter();
-    await w.run();
-    w.held.delete(dlqId);
+    const w = await World.entered({});
+    w.held.clear();
     await w.run(400 * HOUR);
     expect(w.out).toEqual({ other: 1 });
   });
 
   test('that departed during an outage, by age or by others, are unknown', async () => {
-    const w = new World(24 * HOUR);
-    await w.run();
+    const w = await World.listed(0, 24 * HOUR);
     w.enter();
     await w.run();
     await w.clock.advance(30 * HOUR);
@@ -110,10 +103,7 @@ describe('departed runs', () => {
   });
 
   test('are not derived from an incremental reading, nor from a listing with dropped rows', async () => {
-    const w = await World.entered();
-    w.enter();
-    w.enter();
-    await w.run();
+    const w = await World.entered({}, {});
     w.held.delete('d1');
     await w.run(MINUTE);
     w.dropped = 1;
@@ -249,10 +239,9 @@ describe('departed runs', () => {
   );
 
   test('and reappearances are counted neither as entered nor as departed again', async () => {
-    const w = await World.entered();
-    const entry = w.enter();
-    await w.run();
-    w.held.delete(entry.dlqId);
+    const w = await World.entered({});
+    const entry = w.held.get('d1')!;
+    w.held.clear();
     await w.wholeRun();
     w.held.set(entry.dlqId, entry);
     await w.wholeRun();
@@ -277,16 +266,11 @@ describe('departed runs', () => {
 
 describe('a run that the daemon resumed or deleted', () => {
   async function acted(): Promise<World> {
-    const w = await World.entered();
-    for (let i = 0; i < 3; i++) w.enter();
-    await w.run();
-    for (const [dlqId, cause] of [
-      ['d1', 'resumed'],
-      ['d2', 'deleted'],
-    ] as const) {
-      w.held.delete(dlqId);
-      w.act(dlqId, cause);
-    }
+    const w = await World.entered({}, {}, {});
+    w.held.delete('d1');
+    w.act('d1', 'resumed');
+    w.held.delete('d2');
+    w.act('d2', 'deleted');
     return w;
   }
 
@@ -305,9 +289,7 @@ describe('a run that the daemon resumed or deleted', () => {
   test.each(['unknown', 'rejected', 'confirmed_not_applied', 'unverified', 'unresolvable'])(
     'stays where it is only known to be %s',
     async (outcome) => {
-      const w = new World();
-      w.enter();
-      await w.run();
+      const w = await World.listed(1);
       w.act('d1', 'resumed', outcome);
       await w.clock.advance(1_000);
       expect([w.shown, w.out]).toEqual([['d1'], {}]);
@@ -315,9 +297,7 @@ describe('a run that the daemon resumed or deleted', () => {
   );
 
   test('is not shown again by a reading that began before, or by one soon after', async () => {
-    const w = new World();
-    w.enter();
-    await w.run();
+    const w = await World.listed(1);
     await w.clock.advance(MINUTE);
     w.enter();
     w.onQuery = () => {
@@ -336,9 +316,7 @@ describe('a run that the daemon resumed or deleted', () => {
   });
 
   test('is excluded from a reading that ends after it left', async () => {
-    const w = new World();
-    w.enter();
-    await w.run();
+    const w = await World.listed(1);
     await w.clock.advance(15 * MINUTE);
     w.onQuery = () => {
       w.onQuery = () => undefined;
@@ -349,9 +327,7 @@ describe('a run that the daemon resumed or deleted', () => {
   });
 
   test('is shown as long as the service lists it well after', async () => {
-    const w = new World();
-    w.enter();
-    await w.run();
+    const w = await World.listed(1);
     w.act('d1', 'resumed');
     await w.wholeRun();
     expect(w.shown).toEqual(['d1']);

@@ -63,6 +63,14 @@ export class WorkflowDlqWorld {
     return w;
   }
 
+  /** Returns a world whose first reading had so many entries. */
+  static async listed(entries: number, retentionMs?: number): Promise<WorkflowDlqWorld> {
+    const w = new WorkflowDlqWorld(retentionMs);
+    for (let n = 0; n < entries; n++) w.enter();
+    await w.run();
+    return w;
+  }
+
   #newBoard(): ObservationBoard {
     const board = new ObservationBoard(this.clock);
     const times = { schedule: 'every 1m', intervalMs: MINUTE, maxStalenessMs: HOUR };

@@ -89,7 +89,9 @@ function world() {
         board.publish({ account: 'production', collector: 'workflowDlq', at: clock.now(), rows, dropped: 0 }, 1);
         await watch.settled();
       },
-      review: async (): Promise<void> => {
+      /** Reviews the incidents, after these facts have changed. */
+      review: async (changed: Partial<Facts> = {}): Promise<void> => {
+        Object.assign(facts, changed);
         watch.refresh();
         await watch.settled();
       },
@@ -220,22 +222,15 @@ describe('reports', () => {
 });
 
 describe('states', () => {
+  const resume = { dlqId: 'a', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
+
   test('recovering while resumed runs are not verified, then resolved', async () => {
     const { facts, publish, review, watch } = await started();
     await publish([run({ dlqId: 'a' })]);
-    facts.openResumes = [
-      {
-        dlqId: 'a',
-        workflowUrl: 'https://shop.example/flows/checkout',
-        failedAt: START,
-        status: 503,
-        campaign: 'resume-billing/1',
-      },
-    ];
+    facts.openResumes = [{ ...resume, campaign: 'resume-billing/1' }];
     await publish([]);
     expect(watch.all()[0]).toMatchObject({ state: 'recovering', campaigns: ['resume-billing/1'] });
-    facts.openResumes = [];
-    await review();
+    await review({ openResumes: [] });
     expect(watch.all()[0]!.state).toBe('resolved');
     expect(watch.counts().get('production')).toEqual({ open: 0, acknowledged: 0, recovering: 0, resolved: 1 });
   });
@@ -247,7 +242,6 @@ describe('states', () => {
   ])('a resume of %s does not concern it', async (_what, other) => {
     const { facts, publish, watch } = await started();
     await publish([run({ dlqId: 'a' })]);
-    const resume = { dlqId: 'x', workflowUrl: 'https://shop.example/flows/checkout', failedAt: START, status: 503 };
     facts.openResumes = [{ ...resume, ...other }];
     await publish([]);
     expect(watch.all()[0]!.state).toBe('resolved');
@@ -267,12 +261,10 @@ describe('sources', () => {
   };
 
   test('an outage and the dead letters of its destination are one incident', async () => {
-    const { facts, review, watch, events } = await started();
-    facts.outages = [outage];
-    await review();
+    const { review, watch, events } = await started();
+    await review({ outages: [outage] });
     expect(watch.all()).toMatchObject([{ kind: 'destination', place: 'crm.vendor.example', reason: 'HTTP 500' }]);
-    facts.deadLetters = [deadLetter({ dlqId: 'm1', learnedAt: START + MINUTE })];
-    await review();
+    await review({ deadLetters: [deadLetter({ dlqId: 'm1', learnedAt: START + MINUTE })] });
     expect(watch.all()[0]!.ever).toBe(0);
     events.emit({ type: 'callback.received', account: 'production', kind: 'failure_callback', codeClass: '5xx' });
     await review();
@@ -280,51 +272,45 @@ describe('sources', () => {
   });
 
   test('an outage that may be older than the known attempts is so as an incident, later too', async () => {
-    const { facts, review, conditions } = await started();
-    facts.outages = [{ ...outage, isSinceKnown: false }];
-    await review();
-    facts.outages = [{ ...outage, failed: 90, since: START + MINUTE, lastAt: START + MINUTE }];
-    await review();
+    const { review, conditions } = await started();
+    await review({ outages: [{ ...outage, isSinceKnown: false }] });
+    await review({ outages: [{ ...outage, failed: 90, since: START + MINUTE, lastAt: START + MINUTE }] });
     expect(conditions.active()).toMatchObject([{ detail: expect.stringMatching(/^since \S+ \S+Z or earlier; /) }]);
   });
 
   test('unknown attempts resolve nothing', async () => {
-    const { facts, review, watch } = await started();
-    facts.outages = [outage];
-    await review();
-    facts.outages = undefined;
-    await review();
+    const { review, watch } = await started();
+    await review({ outages: [outage] });
+    await review({ outages: undefined });
     expect(watch.all()[0]!.state).toBe('open');
-    facts.outages = [];
-    facts.destination = { state: 'unknown', delivered: 1, all: 3, since: START };
-    facts.attempts = { delivered: 1, all: 3 };
-    await review();
+    await review({
+      outages: [],
+      destination: { state: 'unknown', delivered: 1, all: 3, since: START },
+      attempts: { delivered: 1, all: 3 },
+    });
     expect(watch.all()[0]!.state).toBe('open');
-    facts.attempts = { delivered: 0, all: 0 };
-    await review();
+    await review({ attempts: { delivered: 0, all: 0 } });
     expect(watch.all()[0]!.state).toBe('resolved');
   });
 
   test('recovering from the first delivery until the destination is healthy, also after a restart', async () => {
-    const { start, facts } = world();
+    const { start } = world();
     const { review, watch } = await start();
-    facts.outages = [outage];
-    await review();
-    facts.outages = [];
-    facts.destination = { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE };
-    await review();
+    await review({ outages: [outage] });
+    await review({
+      outages: [],
+      destination: { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE },
+    });
     expect(watch.all()).toMatchObject([
       { state: 'recovering', deliveries: { isFailing: false, recoveringSince: START + 9 * MINUTE } },
     ]);
     await watch[Symbol.asyncDispose]();
     const again = await start();
-    facts.destination = { state: 'degraded', delivered: 5, all: 9, since: START + 12 * MINUTE };
-    await again.review();
+    await again.review({ destination: { state: 'degraded', delivered: 5, all: 9, since: START + 12 * MINUTE } });
     expect(again.watch.all()).toMatchObject([
       { state: 'recovering', deliveries: { recoveringSince: START + 9 * MINUTE } },
     ]);
-    facts.destination = { state: 'healthy', delivered: 9, all: 9, since: START + 12 * MINUTE };
-    await again.review();
+    await again.review({ destination: { state: 'healthy', delivered: 9, all: 9, since: START + 12 * MINUTE } });
     expect(again.watch.all()[0]!.state).toBe('resolved');
     expect(again.watch.all()[0]!.deliveries).toEqual({
       failed: 50,
@@ -337,29 +323,25 @@ describe('sources', () => {
   });
 
   test('the counts of a destination that fails again are added, and never fall', async () => {
-    const { facts, review, watch } = await started();
-    facts.outages = [outage];
-    await review();
-    facts.outages = [{ ...outage, failed: 10, since: START + MINUTE }];
-    await review();
+    const { review, watch } = await started();
+    await review({ outages: [outage] });
+    await review({ outages: [{ ...outage, failed: 10, since: START + MINUTE }] });
     expect(watch.all()).toMatchObject([{ deliveries: { failed: 50, lost: 4, since: START } }]);
-    facts.outages = [];
-    facts.destination = { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE };
-    await review();
+    await review({
+      outages: [],
+      destination: { state: 'recovering', delivered: 1, all: 1, since: START + 9 * MINUTE },
+    });
     const later = { since: START + 20 * MINUTE, lastAt: START + 21 * MINUTE };
-    facts.outages = [{ ...outage, ...later, failed: 10, lost: 2 }];
-    await review();
-    facts.outages = [{ ...outage, ...later, failed: 12, lost: 2 }];
-    await review();
+    await review({ outages: [{ ...outage, ...later, failed: 10, lost: 2 }] });
+    await review({ outages: [{ ...outage, ...later, failed: 12, lost: 2 }] });
     expect(watch.all()).toMatchObject([
       { state: 'open', deliveries: { failed: 62, lost: 6, since: START, isFailing: true } },
     ]);
   });
 
   test('a dead letter expires without an event', async () => {
-    const { facts, clock, review, watch } = await started();
-    facts.deadLetters = [deadLetter({ dlqId: 'm1' })];
-    await review();
+    const { clock, review, watch } = await started();
+    await review({ deadLetters: [deadLetter({ dlqId: 'm1' })] });
     expect(watch.firstExpiresAt(watch.all()[0]!)).toBe(START + DAY);
     await clock.advance(DAY);
     await review();
