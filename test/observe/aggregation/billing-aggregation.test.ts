@@ -13,7 +13,7 @@ function stats(month: number, amounts: readonly number[], total = amounts.reduce
   return { dailyBillings, monthBillingUsd: total };
 }
 
-function counted(answers: readonly (readonly [at: number, stats: AccountStats])[]) {
+function counted(...answers: readonly (readonly [at: number, stats: AccountStats])[]) {
   const sums = new Map<string, number>();
   let record: string | undefined;
   for (const [at, answer] of answers) {
@@ -22,10 +22,7 @@ function counted(answers: readonly (readonly [at: number, stats: AccountStats])[
     record = aggregated.record;
     for (const { metric, by } of aggregated.increments) sums.set(metric, (sums.get(metric) ?? 0) + by);
   }
-  return {
-    dollars: sums.get('msgsvc_account_billing_dollars_total'),
-    corrections: sums.get('opsd_stats_corrections_total'),
-  };
+  return ['msgsvc_account_billing_dollars_total', 'opsd_stats_corrections_total'].map((metric) => sums.get(metric));
 }
 
 describe('billing', () => {
@@ -37,61 +34,45 @@ describe('billing', () => {
     expect(second.increments).toContainEqual({ metric: 'msgsvc_account_billing_dollars_total', labels: [], by: 2 });
   });
 
+  const end = NOVEMBER + 20 * DAY;
+
   test('is 0 with the first response, and grows across days', () => {
-    const end = NOVEMBER + 20 * DAY;
-    expect(counted([[end, stats(NOVEMBER, [5])]])).toEqual({ dollars: 0, corrections: 0 });
-    expect(
-      counted([
-        [end, stats(NOVEMBER, [5, 1])],
-        [end + DAY, stats(NOVEMBER, [5, 3, 2])],
-      ]),
-    ).toEqual({ dollars: 4, corrections: 0 });
+    expect(counted([end, stats(NOVEMBER, [5])])).toEqual([0, 0]);
+    expect(counted([end, stats(NOVEMBER, [5, 1])], [end + DAY, stats(NOVEMBER, [5, 3, 2])])).toEqual([4, 0]);
   });
 
   test('continues over the turn of the month, though the new total is higher than the old one', () => {
-    expect(
-      counted([
-        [DECEMBER - HOUR, stats(NOVEMBER, [1])],
-        [DECEMBER - 60_000, stats(NOVEMBER, [1.5])],
-        [DECEMBER + HOUR, stats(DECEMBER, [4])],
-        [DECEMBER + 2 * HOUR, stats(DECEMBER, [6])],
-      ]),
-    ).toEqual({ dollars: 0.5 + 6, corrections: 0 });
+    const sums = counted(
+      [DECEMBER - HOUR, stats(NOVEMBER, [1])],
+      [DECEMBER - 60_000, stats(NOVEMBER, [1.5])],
+      [DECEMBER + HOUR, stats(DECEMBER, [4])],
+      [DECEMBER + 2 * HOUR, stats(DECEMBER, [6])],
+    );
+    expect(sums).toEqual([0.5 + 6, 0]);
   });
 
   test('a total that lags behind its days belongs to the previous month', () => {
-    expect(
-      counted([
-        [DECEMBER - HOUR, stats(NOVEMBER, [100])],
-        [DECEMBER + 60_000, stats(DECEMBER, [0], 101)],
-        [DECEMBER + HOUR, stats(DECEMBER, [0.25], 102)],
-        [DECEMBER + 2 * HOUR, stats(DECEMBER, [0.5])],
-        [DECEMBER + 3 * HOUR, stats(DECEMBER, [0.75])],
-      ]),
-    ).toEqual({ dollars: 2 + 0.75, corrections: 0 });
+    const sums = counted(
+      [DECEMBER - HOUR, stats(NOVEMBER, [100])],
+      [DECEMBER + 60_000, stats(DECEMBER, [0], 101)],
+      [DECEMBER + HOUR, stats(DECEMBER, [0.25], 102)],
+      [DECEMBER + 2 * HOUR, stats(DECEMBER, [0.5])],
+      [DECEMBER + 3 * HOUR, stats(DECEMBER, [0.75])],
+    );
+    expect(sums).toEqual([2 + 0.75, 0]);
   });
 
   test('a credit is a correction', () => {
-    const end = NOVEMBER + 20 * DAY;
-    expect(
-      counted([
-        [end, stats(NOVEMBER, [50])],
-        [end + HOUR, stats(NOVEMBER, [40])],
-        [end + 2 * HOUR, stats(NOVEMBER, [55])],
-      ]),
-    ).toEqual({ dollars: 5, corrections: 1 });
+    const totals = [50, 40, 55].map((total, hours) => [end + hours * HOUR, stats(NOVEMBER, [total])] as const);
+    expect(counted(...totals)).toEqual([5, 1]);
   });
 
   test('is the sum of the days when there is no total, and absent when there is neither', () => {
-    const end = NOVEMBER + 20 * DAY;
-    const { dailyBillings } = stats(NOVEMBER, [5]);
-    const { dailyBillings: later } = stats(NOVEMBER, [5, 2]);
-    expect(
-      counted([
-        [end, { dailyBillings: dailyBillings! }],
-        [end + HOUR, { dailyBillings: later! }],
-      ]),
-    ).toMatchObject({ dollars: 2 });
+    const days = [[5], [5, 2]].map((amounts, hours) => {
+      const { dailyBillings } = stats(NOVEMBER, amounts);
+      return [end + hours * HOUR, { dailyBillings: dailyBillings! }] as const;
+    });
+    expect(counted(...days)[0]).toBe(2);
     expect(aggregateBilling(undefined, { dlqMessages: 1 }, end)).toBeUndefined();
     expect(aggregateBilling(undefined, { monthBillingUsd: -1 }, end)).toBeUndefined();
   });

@@ -1,5 +1,6 @@
 /** Collectors that need one request, or one request per name. */
 import { describe, expect, test } from 'vitest';
+import type { MessageApi } from '#service/api.ts';
 import { collectors } from '#observe/collectors/index.ts';
 import { COLLECTOR_NAMES } from '#foundation/domain/observation.ts';
 import { context, target } from './fake-context.ts';
@@ -49,65 +50,52 @@ describe('a collector is off', () => {
 describe('flow control', () => {
   const watched = target({ flowControlKeys: ['a', 'gone', 'b'] });
   const key = (flowControlKey: string) => answer({ flowControlKey, waitListSize: 1 }, 0);
+  const read = (getFlowControl: MessageApi['getFlowControl'], more: { readonly signal?: AbortSignal } = {}) =>
+    collectors.flowControl.collect(clientOf({ message: { getFlowControl } }), context({ target: watched, ...more }));
+  const aborted = (signal: AbortSignal) => new Promise((resolve) => signal.addEventListener('abort', resolve));
 
   test('reads all keys at the same time', async () => {
     const asked: string[] = [];
     const all = Promise.withResolvers<void>();
-    const client = clientOf({
-      message: {
-        getFlowControl: async (name) => {
-          asked.push(name);
-          if (asked.length === 3) all.resolve();
-          await all.promise;
-          return key(name);
-        },
-      },
+    const { rows } = await read(async (name) => {
+      asked.push(name);
+      if (asked.length === 3) all.resolve();
+      await all.promise;
+      return key(name);
     });
-    const { rows } = await collectors.flowControl.collect(client, context({ target: watched }));
     expect(rows.map(({ flowControlKey }) => flowControlKey)).toEqual(['a', 'gone', 'b']);
   });
 
   test('a key that does not exist is skipped and counted', async () => {
-    const client = clientOf({
-      message: {
-        getFlowControl: (name) =>
-          name === 'gone' ? Promise.reject(new FakeServiceError('not_found')) : Promise.resolve(key(name)),
-      },
+    const { rows, dropped } = await read(async (name) => {
+      if (name === 'gone') throw new FakeServiceError('not_found');
+      return key(name);
     });
-    const { rows, dropped } = await collectors.flowControl.collect(client, context({ target: watched }));
     expect(rows.map(({ flowControlKey }) => flowControlKey)).toEqual(['a', 'b']);
     expect(dropped).toBe(1);
   });
 
   test('any other failure fails the batch, and ends the other reads first', async () => {
     const ended: string[] = [];
-    const client = clientOf({
-      message: {
-        getFlowControl: async (name, { signal }) => {
-          if (name === 'gone') throw new FakeServiceError('server_error');
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
-          ended.push(name);
-          throw signal.reason;
-        },
-      },
+    const failed = read(async (name, { signal }) => {
+      if (name === 'gone') throw new FakeServiceError('server_error');
+      await aborted(signal);
+      ended.push(name);
+      throw signal.reason;
     });
-    await expect(collectors.flowControl.collect(client, context({ target: watched }))).rejects.toMatchObject({
-      code: 'server_error',
-    });
+    await expect(failed).rejects.toMatchObject({ code: 'server_error' });
     expect(ended).toEqual(['a', 'b']);
   });
 
   test('an abort ends all reads with its reason', async () => {
     const stop = new AbortController();
-    const client = clientOf({
-      message: {
-        getFlowControl: async (_name, { signal }) => {
-          await new Promise((resolve) => signal.addEventListener('abort', resolve));
-          throw new FakeServiceError('aborted');
-        },
+    const run = read(
+      async (_name, { signal }) => {
+        await aborted(signal);
+        throw new FakeServiceError('aborted');
       },
-    });
-    const run = collectors.flowControl.collect(client, context({ target: watched, signal: stop.signal }));
+      { signal: stop.signal },
+    );
     const reason = new Error('enough');
     stop.abort(reason);
     await expect(run).rejects.toBe(reason);

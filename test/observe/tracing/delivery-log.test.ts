@@ -37,6 +37,9 @@ async function world(options: { readonly mostLines?: number } = {}) {
   const made = await outboxOf(store, options.mostLines);
   return {
     ...made,
+    file: join(folder, 'lines.jsonl'),
+    /** Resolves when the file has all stored lines. */
+    written: () => until({ what: 'lines' }, () => made.outbox.queued === 0),
     folder,
     store,
     heard,
@@ -51,13 +54,12 @@ async function world(options: { readonly mostLines?: number } = {}) {
 describe('lines in a file', () => {
   test('are appended after each commit, and settled', async () => {
     const w = await world();
-    const file = join(w.folder, 'lines.jsonl');
     await w.add('{"n":1}');
-    w.logTo(file);
-    await until({ what: 'lines' }, () => w.outbox.queued === 0);
+    w.logTo(w.file);
+    await w.written();
     await w.add('{"n":2}', '{"n":3}');
-    await until({ what: 'lines' }, () => w.outbox.queued === 0);
-    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
+    await w.written();
+    expect(readFileSync(w.file, 'utf8')).toBe('{"n":1}\n{"n":2}\n{"n":3}\n');
     expect(w.heard).toEqual([
       { type: 'deliveries.written', count: 1 },
       { type: 'deliveries.written', count: 2 },
@@ -66,45 +68,42 @@ describe('lines in a file', () => {
 
   test('are written again when it is not known that they were, and after a restart', async () => {
     const w = await world();
-    const file = join(w.folder, 'lines.jsonl');
     await w.add('{"n":1}');
     // The process ends between the write and its record.
     const dying = { ...w.outbox, settle: async () => expect.unreachable('dead') };
-    const log = w.logTo(file, { ...dying, next: async () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
+    const log = w.logTo(w.file, { ...dying, next: async () => (w.heard.length > 0 ? undefined : w.outbox.next()) });
     await until({ what: 'lines' }, () => w.heard.length > 0);
     await log[Symbol.asyncDispose]();
     const again = await outboxOf(w.store);
     expect(again.outbox.queued).toBe(1);
-    w.logTo(file, again.outbox);
+    w.logTo(w.file, again.outbox);
     await until({ what: 'lines' }, () => again.outbox.queued === 0);
-    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n{"n":1}\n');
+    expect(readFileSync(w.file, 'utf8')).toBe('{"n":1}\n{"n":1}\n');
   });
 
   test('that are stored while the outbox is read are written too', async () => {
     const w = await world();
-    const file = join(w.folder, 'lines.jsonl');
     const { port, waiting, release } = heldBack(w.outbox, 'next');
-    w.logTo(file, port);
+    w.logTo(w.file, port);
     const first = waiting.shift()!;
     // The reading is empty, although lines are stored before its caller knows it.
     await w.add('{"n":1}');
     vi.spyOn(w.outbox, 'next').mockResolvedValueOnce(undefined);
     first.proceed();
     release();
-    await until({ what: 'lines' }, () => w.outbox.queued === 0);
-    expect(readFileSync(file, 'utf8')).toBe('{"n":1}\n');
+    await w.written();
+    expect(readFileSync(w.file, 'utf8')).toBe('{"n":1}\n');
   });
 
   test('go to a new one after the old one was renamed', async () => {
     const w = await world();
-    const file = join(w.folder, 'lines.jsonl');
-    w.logTo(file);
+    w.logTo(w.file);
     await w.add('{"n":1}');
-    await until({ what: 'lines' }, () => w.outbox.queued === 0);
-    renameSync(file, `${file}.1`);
+    await w.written();
+    renameSync(w.file, `${w.file}.1`);
     await w.add('{"n":2}');
-    await until({ what: 'lines' }, () => w.outbox.queued === 0);
-    expect(readFileSync(file, 'utf8')).toBe('{"n":2}\n');
+    await w.written();
+    expect(readFileSync(w.file, 'utf8')).toBe('{"n":2}\n');
   });
 
   test('wait while it cannot be written, which is reported', async () => {

@@ -28,7 +28,19 @@ async function sinkWorld(options: SpanWorldOptions = {}) {
     await world.send(...progress);
     await world.flush();
   };
-  return { ...world, sink, deliver };
+  /** Sets the status of further responses, and their headers. */
+  const answer = (status: number, headers: Record<string, string> = {}): void =>
+    sink.answerWith((_request, response) => void response.writeHead(status, headers).end());
+  /** Lets the sender wait so many seconds, one after the other, each after another request. */
+  async function waits(seconds: readonly number[], check: () => void = () => undefined): Promise<void> {
+    for (const [index, wait] of seconds.entries()) {
+      await expect.poll(() => sink.requests.length).toBe(index + 1);
+      await expect.poll(() => world.clock.nextIn).toBe(wait * 1_000);
+      check();
+      await world.clock.advance(wait * 1_000);
+    }
+  }
+  return { ...world, sink, deliver, answer, waits };
 }
 
 async function sent(progress: readonly MessageProgress[], options: SpanWorldOptions = {}, committing: Committing = {}) {
@@ -250,17 +262,15 @@ describe('content of spans', () => {
 
 describe('the producer', () => {
   const delivery = { traceId: traceIdOf('prod', 'msg_1'), spanId: spanIdOf('prod', 'msg_1', 'deliver') };
+  const producer = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', parentSpanId: '00f067aa0ba902b7' };
   const quick = { attempts: [{ endedAt: AT }] };
 
   test('is linked, and finds the delivery from its own trace', async () => {
     const [root, publish, attempt] = await sent([message({ ...quick, traceparent: PARENT })]);
     expect(root).toMatchObject({ ...delivery, parentSpanId: '' });
-    expect(root!.links).toEqual([
-      { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7', flags: 0x301 },
-    ]);
+    expect(root!.links).toEqual([{ traceId: producer.traceId, spanId: producer.parentSpanId, flags: 0x301 }]);
     expect(publish).toMatchObject({
-      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-      parentSpanId: '00f067aa0ba902b7',
+      ...producer,
       name: 'publish hooks.example:8443',
       kind: 'producer',
       startMs: AT,
@@ -277,15 +287,9 @@ describe('the producer', () => {
   });
 
   test('is the parent when configured', async () => {
-    const [root, attempt] = await sent([message({ ...quick, traceparent: PARENT })], {
-      traces: { producer: 'parent' },
-    });
-    expect(root).toMatchObject({
-      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
-      spanId: delivery.spanId,
-      parentSpanId: '00f067aa0ba902b7',
-      links: [],
-    });
+    const options = { traces: { producer: 'parent' } };
+    const [root, attempt] = await sent([message({ ...quick, traceparent: PARENT })], options);
+    expect(root).toMatchObject({ ...producer, spanId: delivery.spanId, links: [] });
     expect(attempt).toMatchObject({ traceId: root!.traceId, parentSpanId: root!.spanId });
   });
 
@@ -293,8 +297,8 @@ describe('the producer', () => {
     ['none is asked for', PARENT, 'none'],
     ['its header is malformed', 'ff-nonsense', 'parent'],
     ['its header is malformed', 'ff-nonsense', 'link'],
-  ])('stays out when %s', async (_why, traceparent, producer) => {
-    const spans = await sent([message({ ...quick, traceparent })], { traces: { producer } });
+  ])('stays out when %s', async (_why, traceparent, relation) => {
+    const spans = await sent([message({ ...quick, traceparent })], { traces: { producer: relation } });
     expect(spans).toHaveLength(2);
     expect(spans[0]).toMatchObject({ ...delivery, parentSpanId: '', links: [] });
   });
@@ -416,9 +420,8 @@ describe('when spans are sent', () => {
   });
 
   test('spans that began too long ago are dropped and counted, when they are made and when they are sent', async () => {
-    const sink = await otlpSink();
-    sink.answerWith((_request, response) => void response.writeHead(503).end());
-    const { send, events, flush, clock } = await spanWorld(sink, { traces: { maxAge: '1m' } });
+    const { sink, send, events, flush, clock, answer } = await sinkWorld({ traces: { maxAge: '1m' } });
+    answer(503);
     const long = message({ createdAt: AT - 60_000, attempts: [{ startedAt: AT, endedAt: AT + 10 }] });
     await send([long, numbered(2, { attempts: [{ startedAt: AT + 30_000, endedAt: AT + 30_010 }] })]);
     expect(events).toEqual([dropped(2, 'too_old')]);
@@ -444,8 +447,8 @@ test('gzip and headers come from the environment', async () => {
 
 describe('a faulty receiver', () => {
   test.each([400, 401, 404, 413, 500])('that rejects with %i: the spans are dropped and counted', async (status) => {
-    const { sink, deliver, events } = await sinkWorld();
-    sink.answerWith((_request, response) => void response.writeHead(status).end('no'));
+    const { sink, deliver, events, answer } = await sinkWorld();
+    answer(status);
     await deliver([message()]);
     sink.answerWith(sink.accept);
     await deliver([numbered(2)]);
@@ -471,8 +474,8 @@ describe('a faulty receiver', () => {
   test.each([429, 502, 503, 504])(
     'that is busy with %i gets the same bytes again, at the requested time',
     async (status) => {
-      const { sink, send, events, flush, clock } = await sinkWorld();
-      sink.answerWith((_request, response) => void response.writeHead(status, { 'retry-after': '7' }).end());
+      const { sink, send, events, flush, clock, answer } = await sinkWorld();
+      answer(status, { 'retry-after': '7' });
       await send([message()]);
       await expect.poll(() => sink.requests.length).toBe(1);
       sink.answerWith(sink.accept);
@@ -493,15 +496,10 @@ describe('a faulty receiver', () => {
   test.each(['0', '-1', '0.5', 'Mon, 04 May 2026 11:59:59 GMT', 'soon'])(
     'that requests no valid wait (%s) gets no more requests than without one',
     async (wait) => {
-      const { sink, send, clock } = await sinkWorld();
-      const date = new Date(clock.now()).toUTCString();
-      sink.answerWith((_request, response) => void response.writeHead(429, { date, 'retry-after': wait }).end());
+      const { send, clock, answer, waits } = await sinkWorld();
+      answer(429, { date: new Date(clock.now()).toUTCString(), 'retry-after': wait });
       await send([message()]);
-      for (const [index, seconds] of [1, 2, 4, 8, 16, 30, 30].entries()) {
-        await expect.poll(() => sink.requests.length).toBe(index + 1);
-        await expect.poll(() => clock.nextIn).toBe(seconds * 1_000);
-        await clock.advance(seconds * 1_000);
-      }
+      await waits([1, 2, 4, 8, 16, 30, 30]);
     },
   );
 
@@ -514,23 +512,16 @@ describe('a faulty receiver', () => {
       used.add(socket);
       return sink.accept(request, response);
     });
-    for (const n of [1, 2, 3]) {
-      await deliver([numbered(n)]);
-    }
+    for (const n of [1, 2, 3]) await deliver([numbered(n)]);
     expect(events).toEqual([exported(5), exported(5), exported(5)]);
   });
 
   test('that fails for a minute is a problem with host and cause, until it accepts spans', async () => {
-    const { sink, send, spans, flush, clock } = await sinkWorld();
-    sink.answerWith((_request, response) => void response.writeHead(503).end());
+    const { sink, send, spans, flush, clock, answer, waits } = await sinkWorld();
+    answer(503);
     await send([message()]);
     const flushed = flush();
-    for (const [index, seconds] of [1, 2, 4, 8, 16, 30].entries()) {
-      await expect.poll(() => sink.requests.length).toBe(index + 1);
-      await expect.poll(() => clock.nextIn).toBe(seconds * 1_000);
-      expect(spans.problem()).toBeUndefined();
-      await clock.advance(seconds * 1_000);
-    }
+    await waits([1, 2, 4, 8, 16, 30], () => expect(spans.problem()).toBeUndefined());
     await expect.poll(() => clock.nextIn).toBe(30_000);
     expect(spans.problem()).toEqual({ host: new URL(sink.url).host, cause: 'it answers 503' });
     sink.answerWith(sink.accept);
