@@ -7,6 +7,7 @@ import type { WorkflowDlqEntry } from '#foundation/domain/workflow-dlq.ts';
 import { ObservationBoard } from '#observe/observations/board.ts';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { event } from '../../support/events.ts';
 import { memoryStores, type MemoryStores } from '../../support/memory-aggregation-stores.ts';
 import { ACCOUNT, context, target } from './fake-context.ts';
 import { clientOf, FakeServiceError } from './fake-service.ts';
@@ -91,8 +92,7 @@ export class WorkflowDlqWorld {
   act(dlqId: string, cause: 'resumed' | 'deleted', outcome = 'accepted'): void {
     this.acted.set(dlqId, cause);
     const action = cause === 'resumed' ? 'workflow-dlq.resume' : 'workflow-dlq.delete';
-    const about = { policy: 'p', account: ACCOUNT, target: dlqId, items: 1, durationMs: 0 };
-    this.events.emit({ type: 'action.outcome', ...about, action, outcome });
+    this.events.emit(event('action.outcome', { account: ACCOUNT, target: dlqId, action, outcome }));
   }
 
   enter(more: Entry = {}): WorkflowDlqEntry {

@@ -3,19 +3,10 @@
  * elsewhere.
  */
 import { expect, test } from 'vitest';
+import { event } from '../../support/events.ts';
 import { seriesOf, world } from './world.ts';
 
-const REQUEST = {
-  type: 'api.request',
-  account: 'prod',
-  api: 'message',
-  operation: 'list-logs',
-  method: 'GET',
-  url: 'https://eu.example/v2/logs',
-  code: 200,
-  durationMs: 40,
-  bytes: 100,
-} as const;
+const REQUEST = event('api.request');
 
 const COUNTED = [
   'opsd_api_requests_total',

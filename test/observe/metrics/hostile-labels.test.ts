@@ -15,6 +15,7 @@ import { createWorkflowDlqStore } from '#storage/workflow-dlq-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { context, target } from '../collectors/fake-context.ts';
 import { answer, clientOf } from '../collectors/fake-service.ts';
+import { event } from '../../support/events.ts';
 import { memoryStores } from '../../support/memory-aggregation-stores.ts';
 import { storedCounters, storedHistograms } from '../../support/stored-totals.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -168,33 +169,9 @@ describe('hostile values', () => {
   test('in the daemon’s metrics about itself', async () => {
     const made = await world();
     for (const [text] of ALL) {
-      made.events.emit({
-        type: 'collector.finished',
-        account: 'prod',
-        collector: 'logs',
-        at: 0,
-        durationMs: 1,
-        failure: { reason: 'timeout', message: text },
-      });
-      made.events.emit({
-        type: 'api.invalid_rows',
-        account: 'prod',
-        operation: 'list-logs',
-        count: 1,
-        values: 0,
-        example: text,
-      });
-      made.events.emit({
-        type: 'action.outcome',
-        account: 'prod',
-        policy: 'p',
-        action: 'workflow-dlq.resume',
-        target: text,
-        outcome: 'unknown',
-        items: 1,
-        durationMs: 1,
-        detail: text,
-      });
+      made.events.emit(event('collector.finished', { failure: { reason: 'timeout', message: text } }));
+      made.events.emit(event('api.invalid_rows', { example: text }));
+      made.events.emit(event('action.outcome', { target: text, outcome: 'unknown', detail: text }));
       made.events.emit({ type: 'store.failed', operation: text, message: text });
     }
     expect(await leaks(made)).toEqual([]);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { event } from '../../support/events.ts';
 import { dlqRow, NOW, publishEverything, seriesOf, world } from './world.ts';
 
 const KEY = '{account="prod",flow_control_key="billing"}';
@@ -29,13 +30,7 @@ describe('gauges of a collector', () => {
     const runs = 'opsd_collector_runs_total{account="prod",collector="flowControl"}';
     const publishOne = (): void => {
       publish('flowControl', [{ flowControlKey: 'billing', waitListSize: 3 }]);
-      events.emit({
-        type: 'collector.finished',
-        account: 'prod',
-        collector: 'flowControl',
-        at: clock.now(),
-        durationMs: 1,
-      });
+      events.emit(event('collector.finished', { collector: 'flowControl' }));
     };
     expect((await scrape()).get(stale)).toBe(1);
     publishOne();
@@ -115,13 +110,8 @@ describe('gauges of a collector', () => {
 
 describe('a scrape', () => {
   test('survives a source that throws: its gauges are withheld and it is counted, the rest is served', async () => {
-    const { publish, scrape } = await world({
-      deps: {
-        policies: async () => {
-          throw new Error('policies are broken');
-        },
-      },
-    });
+    const policies = () => Promise.reject(new Error('policies are broken'));
+    const { publish, scrape } = await world({ deps: { policies } });
     publish('urlGroups', [{ name: 'g', endpoints: [] }]);
     publish('flowControl', [{ flowControlKey: 'billing', waitListSize: 3 }]);
     await scrape();
@@ -239,14 +229,8 @@ describe('the workflow DLQ', () => {
 
   test('includes rows that could not be parsed in its sums', async () => {
     const { board, clock, scrape } = await world();
-    const batch = {
-      account: 'prod',
-      collector: 'workflowDlq',
-      rows: [dlqRow('a')],
-      at: clock.now(),
-      dropped: 3,
-    } as const;
-    board.publish(batch, 25);
+    const rows = [dlqRow('a')];
+    board.publish({ account: 'prod', collector: 'workflowDlq', rows, at: clock.now(), dropped: 3 }, 25);
     const samples = await scrape();
     const sum = (metric: string) => Object.values(seriesOf(samples, metric)).reduce((a, b) => a + b, 0);
     expect([sum('msgsvc_workflow_dlq_runs'), sum('msgsvc_workflow_dlq_aged_runs')]).toEqual([4, 4]);

@@ -5,6 +5,7 @@ import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
 import { RETIRED, type HistogramIncrement, type Increment } from '#observe/aggregation/totals.ts';
 import { createTotals } from '#storage/totals.ts';
+import { event } from '../../support/events.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { NOW, seriesOf, world, type World } from './world.ts';
 
@@ -312,14 +313,7 @@ describe('a counter that appears while the daemon runs', () => {
   test('waits for counters of the daemon itself too', async () => {
     const { events, clock, scrape } = await world(zeroFor);
     const skipped = 'opsd_api_invalid_rows_total{account="prod",operation="list-logs"}';
-    events.emit({
-      type: 'api.invalid_rows',
-      account: 'prod',
-      operation: 'list-logs',
-      count: 3,
-      values: 0,
-      example: 'x',
-    });
+    events.emit(event('api.invalid_rows', { count: 3 }));
     events.emit({ type: 'deliveries.failing', reason: 'ENOSPC' });
     const before = await scrape();
     // The other counter existed from the start.

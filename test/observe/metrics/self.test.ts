@@ -4,22 +4,13 @@ import { RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { ACTION_OUTCOMES } from '#automate/ledger/intents.ts';
-import type { OpsEvent } from '#foundation/events/events.ts';
+import type { EventOf, OpsEvent } from '#foundation/events/events.ts';
+import { event } from '../../support/events.ts';
 import { until } from '../../support/until.ts';
 import { CALM, NOW, seriesOf, world } from './world.ts';
 
-const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent => ({
-  type: 'api.request',
-  account: 'prod',
-  api: 'message',
-  operation: 'list-logs',
-  method: 'GET',
-  url: 'https://eu.example/v2/logs',
-  code,
-  durationMs: 120,
-  bytes: 50,
-  ...(failure && { failure }),
-});
+const request = (code: number | 'error', failure?: ServiceErrorCode): OpsEvent =>
+  event('api.request', { code, ...(failure && { failure }) });
 
 describe('msgsvc_up', () => {
   const UP = 'msgsvc_up{account="prod",api="message"}';
@@ -90,14 +81,8 @@ describe('collectors', () => {
 
   test('that are off have no series', async () => {
     const { board, scrape } = await world({ collectors: [] });
-    board.register({
-      account: 'prod',
-      collector: 'logs',
-      schedule: '',
-      intervalMs: 1,
-      maxStalenessMs: 1,
-      off: 'no API',
-    });
+    const times = { schedule: '', intervalMs: 1, maxStalenessMs: 1 };
+    board.register({ account: 'prod', collector: 'logs', ...times, off: 'no API' });
     expect(seriesOf(await scrape(), 'opsd_collector_stale')).toEqual({});
   });
 
@@ -107,14 +92,7 @@ describe('collectors', () => {
     await clock.advance(1_000);
     const failure = { reason: 'budget', message: 'more pages than allowed' };
     board.fail('prod', 'workflowDlq', { ...failure, durationMs: 40 });
-    events.emit({
-      type: 'collector.finished',
-      account: 'prod',
-      collector: 'workflowDlq',
-      at: clock.now(),
-      durationMs: 40,
-      failure,
-    });
+    events.emit(event('collector.finished', { collector: 'workflowDlq', failure }));
     events.emit({ type: 'collector.skipped', account: 'prod', collector: 'workflowDlq', reason: 'overlap' });
     const samples = await scrape();
     const dlq = 'account="prod",collector="workflowDlq"';
@@ -157,14 +135,7 @@ describe('requests', () => {
     events.emit(request(200));
     events.emit({ type: 'api.throttled', account: 'prod', api: 'message', waitMs: 250 });
     events.emit({ type: 'api.rate_limit', account: 'prod', api: 'message', window: 'burst', remaining: 9 });
-    events.emit({
-      type: 'api.invalid_rows',
-      account: 'prod',
-      operation: 'list-logs',
-      count: 2,
-      values: 1,
-      example: 'x',
-    });
+    events.emit(event('api.invalid_rows', { count: 2, values: 1 }));
     const samples = await scrape();
     const operation = 'account="prod",api="message",operation="list-logs"';
     expect(samples.get(`opsd_api_requests_total{${operation},code="200"}`)).toBe(1);
@@ -195,26 +166,12 @@ describe('policies and actions', () => {
     effectiveMode: 'audit',
     nextRunAt: NOW + 5_000,
   };
-  const run = (more: Partial<Extract<OpsEvent, { type: 'policy.run' }>>): OpsEvent => ({
-    type: 'policy.run',
-    policy: 'resume',
-    account: 'prod',
-    at: NOW,
-    outcome: 'acted',
-    matched: 5,
-    acted: 3,
-    backlog: 2,
-    denials: [],
-    evaluationErrors: 0,
-    trigger: 'schedule',
-    ...more,
-  });
+  const run = (more: Partial<EventOf<'policy.run'>> = {}) => event('policy.run', { at: NOW, ...more });
   const labels = 'account="prod",policy="resume"';
 
   test('show mode and next run; every outcome exists from 0', async () => {
-    const samples = await (
-      await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } })
-    ).scrape();
+    const { scrape } = await world({ deps: { configuredPolicies: [policy], policies: async () => [policy] } });
+    const samples = await scrape();
     expect(samples.get(`opsd_policy_mode_info{${labels},owner="sre",mode="enforce",effective_mode="audit"}`)).toBe(1);
     expect(samples.get(`opsd_policy_next_run_timestamp_seconds{${labels}}`)).toBe(NOW / 1_000 + 5);
     expect(Object.values(seriesOf(samples, 'opsd_policy_runs_total'))).toEqual(RUN_OUTCOMES.map(() => 0));
@@ -246,7 +203,7 @@ describe('policies and actions', () => {
     let held: PolicyStatus['held'] = { guard: 'caps', reason: 'full', since: NOW - 60_000 };
     const w = await world({ deps: { policies: async () => [{ ...policy, ...(held && { held }) }] } });
     const shown = async (): Promise<Record<string, number>> => {
-      w.events.emit(run({}));
+      w.events.emit(run());
       return seriesOf(await w.scrape(), 'opsd_policy_held_since_timestamp_seconds');
     };
     expect(await shown()).toEqual({
@@ -265,7 +222,7 @@ describe('policies and actions', () => {
     const drain = `opsd_policy_drain_seconds{${labels}}`;
     events.emit(run({ drainMs: 90_000 }));
     expect((await scrape()).get(drain)).toBe(90);
-    events.emit(run({}));
+    events.emit(run());
     expect((await scrape()).has(drain)).toBe(false);
   });
 
@@ -316,11 +273,8 @@ describe('policies and actions', () => {
       isLeader: false,
     };
     const calm = { ...policy, name: 'calm' };
-    const samples = await (
-      await world({
-        deps: { configuredPolicies: [policy, calm], engine: async () => engine },
-      })
-    ).scrape();
+    const { scrape } = await world({ deps: { configuredPolicies: [policy, calm], engine: async () => engine } });
+    const samples = await scrape();
     expect(samples.get('opsd_unknown_outcomes')).toBe(2);
     expect(samples.get('opsd_oldest_intent_timestamp_seconds')).toBe(NOW / 1_000 - 5);
     expect(samples.get(`opsd_pending_plans{${labels}}`)).toBe(1);
@@ -347,7 +301,7 @@ describe('policies and actions', () => {
     expect([await shown(), reads]).toEqual([undefined, 0]);
     await w.metrics.readStore();
     expect([await shown(), await shown(), reads]).toEqual(['1', '1', 1]);
-    w.events.emit(run({}));
+    w.events.emit(run());
     await until({ what: 'the reading after the event' }, async () => (await shown()) === '2');
     isBroken = true;
     await w.metrics.readStore();
@@ -371,8 +325,8 @@ describe('policies and actions', () => {
     const read = w.metrics.readStore();
     await until({ what: 'reading 1' }, () => held.length === 1);
     unknownOutcomes = 2;
-    w.events.emit(run({}));
-    w.events.emit(run({}));
+    w.events.emit(run());
+    w.events.emit(run());
     held[0]!.resolve();
     await until({ what: 'reading 2' }, () => held.length === 2);
     held[1]!.resolve();
@@ -383,17 +337,8 @@ describe('policies and actions', () => {
 
   test('count an item once, and its outcome when it is known', async () => {
     const { events, scrape } = await world();
-    const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent => ({
-      type: 'action.outcome',
-      policy: 'resume',
-      account: 'prod',
-      action: 'workflow-dlq.resume',
-      target: 'dlq-1',
-      outcome: name,
-      items: 1,
-      durationMs,
-      ...more,
-    });
+    const outcome = (name: string, durationMs: number, more: object = {}): OpsEvent =>
+      event('action.outcome', { outcome: name, durationMs, ...more });
     events.emit(outcome('rejected', 80));
     events.emit(outcome('accepted', 80));
     events.emit(outcome('verified', 0));

@@ -6,8 +6,9 @@ import { otlpResources } from '#observe/tracing/otlp-resource.ts';
 import { createOtlpSender } from '#observe/tracing/otlp-sender.ts';
 import { traceSettings } from '#observe/tracing/settings.ts';
 import { spanIdOf, workflowTraceIdOf } from '#observe/tracing/trace-ids.ts';
-import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
+import { EventBus, type EventOf, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
+import { event } from '../../support/events.ts';
 import { otlpSink } from '../../support/otlp-sink.ts';
 
 const AT = Date.UTC(2026, 4, 4, 12);
@@ -41,30 +42,12 @@ async function world() {
   return { sink, own, bus, clock, events, spansOf };
 }
 
-const action = {
-  type: 'action.outcome',
-  policy: 'resume',
-  account: 'production',
-  action: 'workflow-dlq.resume',
-  target: 'dlq',
-  workflowRunId: 'wfr_9',
-  outcome: 'accepted',
-  items: 1,
-  durationMs: 30,
-} as const;
-
-const request = (more: Partial<Extract<OpsEvent, { type: 'api.request' }>> = {}): OpsEvent => ({
-  type: 'api.request',
-  account: 'production',
-  api: 'message',
-  operation: 'list-logs',
-  method: 'GET',
-  url: 'https://eu.example/v2/logs',
-  code: 200,
-  durationMs: 40,
-  bytes: 10,
-  ...more,
-});
+const request = (more: Partial<EventOf<'api.request'>> = {}): OpsEvent =>
+  event('api.request', { account: 'production', durationMs: 40, ...more });
+const acted = (more: Partial<EventOf<'action.outcome'>> = {}): OpsEvent =>
+  event('action.outcome', { account: 'production', workflowRunId: 'wfr_9', durationMs: 30, ...more });
+const ran = (more: Partial<EventOf<'policy.run'>>): OpsEvent =>
+  event('policy.run', { account: 'production', planId: '9f3c2a', matched: 3, acted: 2, backlog: 1, ...more });
 
 describe('an operation of the daemon', () => {
   test('is a span of the second resource, with its requests under it', async () => {
@@ -170,25 +153,12 @@ describe('an operation of the daemon', () => {
 
   test('a run of a policy reports its outcome, and links to all items that it acted on', async () => {
     const { sink, own, bus, spansOf } = await world();
-    const ended = {
-      type: 'policy.run',
-      policy: 'resume',
-      account: 'production',
-      at: AT,
-      trigger: 'schedule',
-      planId: '9f3c2a',
-      matched: 3,
-      acted: 2,
-      backlog: 1,
-      denials: [],
-      evaluationErrors: 0,
-    } as const;
     await spansOf(() => {
-      for (const workflowRunId of ['wfr_1', 'wfr_2']) bus.emit({ ...action, workflowRunId });
-      bus.emit({ ...ended, outcome: 'halted', stopped: { guard: 'caps', reason: 'full' } });
+      for (const workflowRunId of ['wfr_1', 'wfr_2']) bus.emit(acted({ workflowRunId }));
+      bus.emit(ran({ outcome: 'halted', stopped: { guard: 'caps', reason: 'full' } }));
     }, 'policy resume');
-    await spansOf(() => bus.emit({ ...ended, outcome: 'failed', error: 'a secret' }), 'policy resume');
-    bus.emit({ ...ended, outcome: 'nothing_to_do' });
+    await spansOf(() => bus.emit(ran({ outcome: 'failed', error: 'a secret' })), 'policy resume');
+    bus.emit(ran({ outcome: 'nothing_to_do' }));
     await own.flush();
     const [first, second] = sink.spans.filter(({ name }) => name === 'policy resume');
     expect(first).toMatchObject({
@@ -213,10 +183,10 @@ describe('an operation of the daemon', () => {
     const { sink, own, bus, clock, spansOf } = await world();
     await spansOf(() => {
       clock.jump(30);
-      bus.emit(action);
-      bus.emit({ ...action, outcome: 'unknown' });
+      bus.emit(acted());
+      bus.emit(acted({ outcome: 'unknown' }));
     });
-    bus.emit({ ...action, durationMs: 0, outcome: 'verified' });
+    bus.emit(acted({ durationMs: 0, outcome: 'verified' }));
     await own.flush();
     expect(sink.spans).toHaveLength(3);
     const [accepted, unknown, policy] = sink.spans;

@@ -496,10 +496,11 @@ describe('a faulty receiver', () => {
   test.each(['0', '-1', '0.5', 'Mon, 04 May 2026 11:59:59 GMT', 'soon'])(
     'that requests no valid wait (%s) gets no more requests than without one',
     async (wait) => {
-      const { send, clock, answer, waits } = await sinkWorld();
+      const { sink, send, clock, answer, waits } = await sinkWorld();
       answer(429, { date: new Date(clock.now()).toUTCString(), 'retry-after': wait });
       await send([message()]);
       await waits([1, 2, 4, 8, 16, 30, 30]);
+      expect(sink.spans).toEqual([]);
     },
   );
 
