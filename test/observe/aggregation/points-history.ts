@@ -149,54 +149,27 @@ interface History {
   readonly isExact: boolean;
 }
 
-const often = { settleMinutes: 2, late: 0, everyMinutes: 5 } as const;
+function history(options: Partial<HistoryOptions>, seeds = 6, isExact = true): History {
+  return { options: { settleMinutes: 2, late: 0, everyMinutes: 5, longestGap: 6, ...options }, seeds, isExact };
+}
+
+const DAYS = { longestGap: 25 * 1_440, everyMinutes: 30, lengthMinutes: 40_000, calmMinutes: 300 };
+const CALM = { late: 15, longestGap: 600, calmMinutes: 200 };
 
 /** Histories of the working model, and further ones. */
 export const HISTORIES: Readonly<Record<string, History>> = {
-  steady: { options: { ...often, longestGap: 6 }, seeds: 6, isExact: true },
-  'late within the settle delay': {
-    options: { settleMinutes: 6, late: 5, longestGap: 6, everyMinutes: 5 },
-    seeds: 6,
-    isExact: true,
-  },
-  'late beyond the settle delay': { options: { ...often, late: 15, longestGap: 6 }, seeds: 6, isExact: true },
-  'outages to 3 h': { options: { ...often, longestGap: 180 }, seeds: 6, isExact: true },
-  'outages to 20 h': { options: { ...often, longestGap: 1_200 }, seeds: 10, isExact: true },
-  'late points and outages, in the first hour too': {
-    options: { ...often, late: 15, longestGap: 600 },
-    seeds: 10,
-    isExact: false,
-  },
-  'late points and outages after a calm hour': {
-    options: { ...often, late: 15, longestGap: 1_200, calmMinutes: 200 },
-    seeds: 10,
-    isExact: true,
-  },
-  'late within the settle delay, and outages': {
-    options: { settleMinutes: 16, late: 15, longestGap: 600, everyMinutes: 5 },
-    seeds: 6,
-    isExact: true,
-  },
-  'late points that are not there at all': {
-    options: { ...often, late: 15, longestGap: 6, isAbsent: true },
-    seeds: 6,
-    isExact: true,
-  },
-  'absent points and outages': {
-    options: { ...often, late: 15, longestGap: 600, calmMinutes: 200, isAbsent: true },
-    seeds: 10,
-    isExact: true,
-  },
-  'outages of days': {
-    options: { ...often, longestGap: 25 * 1_440, everyMinutes: 30, lengthMinutes: 40_000, calmMinutes: 300 },
-    seeds: 1,
-    isExact: true,
-  },
-  'rates at the end of their interval': {
-    options: { ...often, late: 15, longestGap: 600, calmMinutes: 200, meaning: { value: 'rate', at: 'end' } },
-    seeds: 6,
-    isExact: true,
-  },
+  steady: history({}),
+  'late within the settle delay': history({ settleMinutes: 6, late: 5 }),
+  'late beyond the settle delay': history({ late: 15 }),
+  'outages to 3 h': history({ longestGap: 180 }),
+  'outages to 20 h': history({ longestGap: 1_200 }, 10),
+  'late points and outages, in the first hour too': history({ late: 15, longestGap: 600 }, 10, false),
+  'late points and outages after a calm hour': history({ ...CALM, longestGap: 1_200 }, 10),
+  'late within the settle delay, and outages': history({ settleMinutes: 16, late: 15, longestGap: 600 }),
+  'late points that are not there at all': history({ late: 15, isAbsent: true }),
+  'absent points and outages': history({ ...CALM, isAbsent: true }, 10),
+  'outages of days': history(DAYS, 1),
+  'rates at the end of their interval': history({ ...CALM, meaning: { value: 'rate', at: 'end' } }),
 };
 
 export function outcomeOf(options: HistoryOptions, seeds: number) {

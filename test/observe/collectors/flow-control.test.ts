@@ -38,7 +38,9 @@ function world(options: { readonly keys?: readonly string[]; readonly discover?:
     watched,
     stores: () => stores,
     restart: () => void (stores = stores.restarted()),
-    run: () => {
+    /** Runs the collector, after so many seconds. */
+    run: async (afterSeconds = 0) => {
+      if (afterSeconds > 0) await clock.advance(afterSeconds * SECOND);
       asked.push([]);
       return flowControl.collect(client, context<'flowControl'>({ target: watched, clock, stores }));
     },
@@ -67,13 +69,10 @@ describe('the time that messages wait', () => {
     w.live.set('a', { waitListSize: 4, ...row });
     await w.run();
     expect(w.saturated()).toEqual({ 'a other': 0, 'a parallelism': 0, 'a paused': 0, 'a rate': 0 });
-    await w.clock.advance(15 * SECOND);
-    await w.run();
-    await w.clock.advance(20 * SECOND);
-    await w.run();
+    await w.run(15);
+    await w.run(20);
     w.live.set('a', { ...row, waitListSize: 0 });
-    await w.clock.advance(15 * SECOND);
-    await w.run();
+    await w.run(15);
     expect(w.saturated()).toMatchObject({ [`a ${constraint}`]: 35 });
     expect(Object.values(w.saturated()).reduce((a, b) => a + b)).toBe(35);
   });
@@ -83,8 +82,7 @@ describe('the time that messages wait', () => {
     w.live.set('a', { waitListSize: 1, isPaused: true });
     await w.run();
     w.live.set('a', { waitListSize: 1, rateMax: 1, rateCount: 1 });
-    await w.clock.advance(15 * SECOND);
-    await w.run();
+    await w.run(15);
     expect(w.saturated()).toMatchObject({ 'a other': 15, 'a rate': 0, 'a paused': 0 });
   });
 
@@ -92,21 +90,16 @@ describe('the time that messages wait', () => {
     const w = world();
     w.live.set('a', { waitListSize: 1, isPaused: true });
     await w.run();
-    await w.clock.advance(3600 * SECOND);
-    await w.run();
+    await w.run(3600);
     expect(w.saturated()).toMatchObject({ 'a paused': 0 });
     w.live.set('a', { waitListSize: -1 });
-    await w.clock.advance(15 * SECOND);
-    await expect(w.run()).rejects.toMatchObject({ code: 'server_error' });
+    await expect(w.run(15)).rejects.toMatchObject({ code: 'server_error' });
     w.live.set('a', { waitListSize: 1, isPaused: true });
-    await w.clock.advance(15 * SECOND);
-    await w.run();
+    await w.run(15);
     expect(w.saturated()).toMatchObject({ 'a paused': 30 });
     w.restart();
-    await w.clock.advance(15 * SECOND);
-    await w.run();
-    await w.clock.advance(15 * SECOND);
-    await w.run();
+    await w.run(15);
+    await w.run(15);
     expect(w.saturated()).toMatchObject({ 'a paused': 45 });
   });
 
@@ -115,8 +108,7 @@ describe('the time that messages wait', () => {
     w.live.set('a', { waitListSize: 1 });
     await w.run();
     w.clock.jump(-7_200 * SECOND);
-    await w.clock.advance(15 * SECOND);
-    await w.run();
+    await w.run(15);
     expect(w.saturated()).toMatchObject({ 'a other': 15 });
   });
 

@@ -13,14 +13,14 @@ const row: FlowControlKey = { flowControlKey: 'billing', waitListSize: 3 };
 
 type Collect = Parameters<typeof collectorTask<'flowControl'>>[0]['collect'];
 
-function world(collect: Collect) {
+function world(collect: Collect, mayNot?: () => 'quota' | undefined) {
   const clock = new ManualClock(T0);
   const board = new ObservationBoard(clock);
   board.register({ account, collector, schedule: 'every 15s', intervalMs: 15_000, maxStalenessMs: 180_000 });
   const events = new EventBus();
   const heard: OpsEvent[] = [];
   events.subscribe((event) => heard.push(event));
-  const task = collectorTask({ account, collector, board, events, clock, collect });
+  const task = collectorTask({ account, collector, board, events, clock, collect, mayNot });
   return { clock, board, heard, task };
 }
 
@@ -160,15 +160,11 @@ describe('after a failure', () => {
 });
 
 test('a run without remaining requests for today is skipped, and reported as skipped', async () => {
-  const w = world(async () => ({ rows: [row], dropped: 0 }));
   let left = false;
-  const { clock, board } = w;
-  const events = new EventBus();
-  const heard: OpsEvent[] = [];
-  events.subscribe((event) => heard.push(event));
-  const collect = (): Promise<never> => Promise.reject(new CodedError('budget'));
-  const mayNot = () => (left ? undefined : ('quota' as const));
-  const task = collectorTask({ account, collector, board, events, clock, collect, mayNot });
+  const { task, heard, board } = world(
+    () => Promise.reject(new CodedError('budget')),
+    () => (left ? undefined : 'quota'),
+  );
   expect(await task.run(never)).toBeUndefined();
   expect(heard).toEqual([{ type: 'collector.skipped', account, collector, reason: 'quota' }]);
   expect(board.statuses()).toMatchObject([{ runs: 0, failures: 0 }]);

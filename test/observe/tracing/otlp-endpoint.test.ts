@@ -10,6 +10,12 @@ function endpoint(env: Env, otlp?: Record<string, unknown>) {
   return otlpEndpoint(traceSettings.parse(otlp === undefined ? {} : { otlp }), env);
 }
 
+/** An environment with an endpoint, and variables without their prefix. */
+const withEndpoint = (variables: Env, url = BASE): Env =>
+  Object.fromEntries(
+    Object.entries({ ENDPOINT: url, ...variables }).map(([name, value]) => [`OTEL_EXPORTER_OTLP_${name}`, value]),
+  );
+
 const BASE = 'http://collector:4318';
 
 test('without any endpoint there is none', () => {
@@ -42,15 +48,14 @@ test.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
 );
 
 test('headers, protocol, compression and timeout come from the environment, where the more specific variable applies', () => {
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: BASE,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
-    OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20abc, x-tenant=one',
-    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-tenant=two',
-    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
-    OTEL_EXPORTER_OTLP_TIMEOUT: '2500',
-  };
+  const env = withEndpoint({
+    PROTOCOL: 'http/protobuf',
+    TRACES_PROTOCOL: 'http/json',
+    HEADERS: 'Authorization=Bearer%20abc, x-tenant=one',
+    TRACES_HEADERS: 'x-tenant=two',
+    COMPRESSION: 'gzip',
+    TIMEOUT: '2500',
+  });
   expect(endpoint(env)).toEqual({
     url: `${BASE}/v1/traces`,
     protocol: 'http/json',
@@ -102,17 +107,11 @@ test('certificates are read from files', async () => {
 
 describe('an invalid setting is named, without its value where that may be secret', () => {
   test.each([
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL'],
+    [withEndpoint({}, 'collector:4317'), 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL'],
+    [withEndpoint({ HEADERS: 'hush-hush' }), 'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs'],
+    [withEndpoint({ HEADERS: 'a=hush%0ahush' }), 'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs'],
     [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_HEADERS: 'hush-hush' },
-      'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs',
-    ],
-    [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_HEADERS: 'a=hush%0ahush' },
-      'OTEL_EXPORTER_OTLP_HEADERS must be key=value pairs',
-    ],
-    [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: BASE, OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem' },
+      withEndpoint({ CERTIFICATE: '/nowhere/ca.pem' }),
       'OTEL_EXPORTER_OTLP_CERTIFICATE: file /nowhere/ca.pem cannot be read',
     ],
   ])('%o', (env, message) => {
