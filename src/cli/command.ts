@@ -63,6 +63,15 @@ export interface OptionSpec {
   readonly names?: NameSource;
 }
 
+/** Option with a value. @param value its placeholder */
+export function valueOption(
+  value: string,
+  help: string,
+  more: Pick<OptionSpec, 'short' | 'multiple' | 'names'> = {},
+): OptionSpec {
+  return { type: 'string', value, help, ...more };
+}
+
 export type OptionValues = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
 export interface Call {

@@ -1,15 +1,22 @@
 /** Configuration of a command, with its problems. */
 import { existsSync } from 'node:fs';
 import type { Config } from '#config/config.ts';
-import { ReportedError, textOption, type Call, type CliIo, type OptionSpec, type OptionValues } from './command.ts';
+import {
+  ReportedError,
+  textOption,
+  valueOption,
+  type Call,
+  type CliIo,
+  type OptionSpec,
+  type OptionValues,
+} from './command.ts';
 import { usesColor } from './output.ts';
 
-export const CONFIG_OPTION: OptionSpec = {
-  type: 'string',
-  short: 'c',
-  value: 'FILE',
-  help: 'Configuration; default: $OPSD_CONFIG, else ./config.yaml.',
-};
+export const CONFIG_OPTION: OptionSpec = valueOption(
+  'FILE',
+  'Configuration; default: $OPSD_CONFIG, else ./config.yaml.',
+  { short: 'c' },
+);
 
 export function configPath(values: OptionValues, env: CliIo['env']): string {
   return textOption(values, 'config') ?? (env['OPSD_CONFIG'] || 'config.yaml');

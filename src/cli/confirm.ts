@@ -1,5 +1,5 @@
 /** Confirmation before a write: on a terminal by an answer or a typed name, elsewhere by --yes or --confirm. */
-import { CommandError, UsageError, textOption, type Call, type OptionSpec } from './command.ts';
+import { CommandError, UsageError, textOption, valueOption, type Call, type OptionSpec } from './command.ts';
 
 export const YES_OPTION: OptionSpec = { type: 'boolean', short: 'y', help: 'Do not ask for confirmation.' };
 
@@ -15,13 +15,9 @@ export async function confirm({ io, values }: Call, question: string): Promise<v
 }
 
 /** Option of writes that need a typed name. `--yes` does not replace it. */
-export const CONFIRM_OPTION: OptionSpec = {
-  type: 'string',
-  value: 'NAME',
-  help: 'Confirm with this name, for use without a terminal.',
-};
+export const CONFIRM_OPTION: OptionSpec = valueOption('NAME', 'Confirm with this name, for use without a terminal.');
 
-export const REASON_OPTION: OptionSpec = { type: 'string', value: 'TEXT', help: 'Reason, recorded in the audit log.' };
+export const REASON_OPTION: OptionSpec = valueOption('TEXT', 'Reason, recorded in the audit log.');
 
 /** @param why question that the reason answers, for the error */
 export function neededReason({ values }: Call, why: string): string {

@@ -6,6 +6,7 @@ import {
   ReportedError,
   textOption,
   UsageError,
+  valueOption,
   type Call,
   type DirectNeeds,
   type OptionSpec,
@@ -16,46 +17,21 @@ import { clientCertificate, type ClientCertificate } from './client-certificate.
 import { CONFIG_OPTION, configPath, readConfig } from './config-file.ts';
 import type { DaemonCall } from './daemon-exchange.ts';
 
-export const SOCKET_OPTION: OptionSpec = {
-  type: 'string',
-  value: 'PATH',
-  help: 'Socket of the daemon; default: the one next to its store.',
-};
+export const SOCKET_OPTION: OptionSpec = valueOption(
+  'PATH',
+  'Socket of the daemon; default: the one next to its store.',
+);
 
 /** Options of every command that sends requests to the daemon. */
 export const DAEMON_OPTIONS = {
   config: CONFIG_OPTION,
   socket: SOCKET_OPTION,
-  url: {
-    type: 'string',
-    value: 'URL',
-    help: 'Address of the daemon, instead of its socket; default: $OPSD_URL.',
-  },
-  'token-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'File with the token for that address; default: the token in $OPSD_TOKEN.',
-  },
-  'user-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'File with user:password instead of a token; default: $OPSD_USER.',
-  },
-  'ca-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'File with the CA of the daemon’s certificate; default: $OPSD_CA_FILE.',
-  },
-  'cert-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'File with a client certificate; default: $OPSD_CERT_FILE.',
-  },
-  'key-file': {
-    type: 'string',
-    value: 'FILE',
-    help: 'File with the key of the client certificate; default: $OPSD_KEY_FILE.',
-  },
+  url: valueOption('URL', 'Address of the daemon, instead of its socket; default: $OPSD_URL.'),
+  'token-file': valueOption('FILE', 'File with the token for that address; default: the token in $OPSD_TOKEN.'),
+  'user-file': valueOption('FILE', 'File with user:password instead of a token; default: $OPSD_USER.'),
+  'ca-file': valueOption('FILE', 'File with the CA of the daemon’s certificate; default: $OPSD_CA_FILE.'),
+  'cert-file': valueOption('FILE', 'File with a client certificate; default: $OPSD_CERT_FILE.'),
+  'key-file': valueOption('FILE', 'File with the key of the client certificate; default: $OPSD_KEY_FILE.'),
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 /** Formats commands for the daemon of this call. */

@@ -1,22 +1,15 @@
 /** Options that lists share. */
 import { PAST_TIME_FORM, pastTime } from '#foundation/domain/past-time.ts';
-import { textOption, UsageError, type OptionSpec, type OptionValues } from './command.ts';
+import { textOption, UsageError, valueOption, type OptionSpec, type OptionValues } from './command.ts';
 import { DAEMON_OPTIONS } from './daemon-option.ts';
 import { LIST_OUTPUT_OPTION } from './output.ts';
 import { WATCH_OPTION } from './watch.ts';
 
-export const ACCOUNT_OPTION: OptionSpec = {
-  type: 'string',
-  value: 'NAME',
+export const ACCOUNT_OPTION: OptionSpec = valueOption('NAME', 'Account; required if there are several.', {
   names: 'account',
-  help: 'Account; required if there are several.',
-};
+});
 
-export const SINCE_OPTION: OptionSpec = {
-  type: 'string',
-  value: 'TIME',
-  help: 'Only since this time: 24h, or 2026-11-21T10:00:00Z.',
-};
+export const SINCE_OPTION: OptionSpec = valueOption('TIME', 'Only since this time: 24h, or 2026-11-21T10:00:00Z.');
 
 export const UNTIL_OPTION: OptionSpec = { ...SINCE_OPTION, help: 'Only until this time: 1h, or 2026-11-21T11:00:00Z.' };
 
@@ -46,14 +39,10 @@ export function filtersOf(values: OptionValues): Readonly<Record<string, string 
 }
 
 /** Option of a filter of the service, whose values are alternatives. */
-export const filterOption = (help: string, value = 'VALUE'): OptionSpec => ({
-  type: 'string',
-  value,
-  multiple: true,
-  help: `${help} May be repeated.`,
-});
+export const filterOption = (help: string, value = 'VALUE'): OptionSpec =>
+  valueOption(value, `${help} May be repeated.`, { multiple: true });
 
-const LIMIT_OPTION: OptionSpec = { type: 'string', value: 'N', help: 'Maximum number of rows; default: 50.' };
+const LIMIT_OPTION: OptionSpec = valueOption('N', 'Maximum number of rows; default: 50.');
 const STANDARD_LIMIT = 50;
 const MAX_LIMIT = 1_000_000;
 

@@ -194,15 +194,6 @@ describe('emulator', () => {
     expect(await ended).toBe(0);
   });
 
-  test.each([
-    ['--time=virtual', /--time virtual requires --control/],
-    ['--time=slow', /--time must be real or virtual/],
-  ])('refuses %s alone', async (option, reason) => {
-    const { code, stderr } = await opsd(['emulator', option]);
-    expect(code).toBe(64);
-    expect(stderr).toMatch(reason);
-  });
-
   test('has an account whose id is a UUID unless another is given', async () => {
     const world = terminal();
     const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--issuer=acme'], world.io, world.programs);
@@ -267,12 +258,6 @@ describe('emulator', () => {
     expect([answer.status, answer.headers.get('ratelimit-limit')]).toEqual([status, ofDay]);
     world.stop();
     expect(await ended).toBe(0);
-  });
-
-  test('an unknown plan is a usage error', async () => {
-    const { code, stderr } = await opsd(['emulator', '--plan=huge']);
-    expect(code).toBe(64);
-    expect(stderr).toContain('--plan must be one of free, paid');
   });
 });
 

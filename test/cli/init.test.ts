@@ -189,18 +189,6 @@ test('a secret file that others can read gets a warning', async () => {
   expect([code, stderr]).toEqual([0, `warning: other users can read ${token}; restrict it with chmod 600 ${token}\n`]);
 });
 
-test.each([
-  [[], '--message-url or --management-url is required: which API?'],
-  [['--message-url', 'http://x'], '--token-file is required, or MSGSVC_TOKEN in the environment'],
-  [['--management-url', 'http://x'], '--account-id is required'],
-  [['--username', 'x'], '--username requires --management-url'],
-  [['--token-file', '-', '--password-file', '-'], '--token-file - and --password-file - both read stdin'],
-])('without a terminal, %j is incomplete', async (args, said) => {
-  const { code, stderr } = await init(args);
-  expect(code).toBe(64);
-  expect(stderr).toContain(said);
-});
-
 test('the management API alone is enough, and a missing folder is created', async () => {
   const { url } = await testEmulator();
   const folder = join(tempDir(), 'new');

@@ -87,8 +87,7 @@ test('json is the response of the API, and an empty list says what would fill it
   });
 });
 
-test('bad options and an unreachable service are errors with their reason', async () => {
-  expect(await run(LOG, ['list', '--since', '1h', '--from-date', '1h'])).toMatchObject({ code: 64, queries: [] });
+test('a bad filter and an unreachable service are errors with their reason', async () => {
   expect((await run(LOG, ['list', '--state', 'FAILED'])).stderr).toContain('state must be one of CREATED');
   const down = new ServiceError('list-logs: connection refused', {
     code: 'connection',

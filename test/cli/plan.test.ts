@@ -150,20 +150,6 @@ To apply it, keep it: opsd plan resume-billing --keep --socket ${socket}   One e
   });
 
   test.each([
-    [['p', '--set', 'limits.maxPerHour=1'], 'they need --once'],
-    [['p', '--reason', 'x'], 'they need --once'],
-    [['p', '--once', '--reason', 'x'], '--once requires --set LIMIT=VALUE'],
-    [['p', '--once', '--set', 'limits.maxPerHour=1'], '--once requires --reason TEXT'],
-    [['--once', '--set', 'limits.maxPerHour=1', '--reason', 'x'], '--once requires exactly one policy'],
-    [['p', '--once', '--set', 'limits.maxPerHour', '--reason', 'x'], '--set must be LIMIT=VALUE'],
-    [['p', '--once', '--set', 'a=1', '--set', 'a=2', '--reason', 'x'], '--set a is given twice'],
-  ])('rejects %j', async (args, message) => {
-    const { code, stderr } = await opsd(['plan', ...args, '--socket', 'nowhere']);
-    expect(code).toBe(64);
-    expect(stderr).toContain(message);
-  });
-
-  test.each([
     ['nothing_to_do', NOTHING, 0],
     ['changes', {}, 2],
     ['held', HELD, 3],

@@ -67,25 +67,6 @@ test('shows the progress on one line of a terminal, and erases it', async () => 
   expect(stderr).not.toContain('\n');
 });
 
-const URL_TEXT = 'postgres://opsd:hunter2@db.example:5432/opsd';
-
-test.each([
-  [['--to', 'postgres:url'], '--from must be sqlite:PATH or postgres:FILE'],
-  [['--from', 'sqlite:opsd.db'], '--to must be sqlite:PATH or postgres:FILE'],
-  [['--from', 'opsd.db', '--to', 'postgres:url'], '--from must be sqlite:PATH or postgres:FILE'],
-  [['--from', 'sqlite:', '--to', 'postgres:url'], '--from must be sqlite:PATH or postgres:FILE'],
-  [['--from', 'sqlite:opsd.db', '--to', 'sqlite:other.db'], 'one of --from and --to must be sqlite:PATH'],
-  [['--from', 'sqlite:opsd.db', '--to', URL_TEXT], '--to must not have a URL'],
-  [['--from', 'sqlite:opsd.db', '--to', `postgres:${URL_TEXT}`], '--to must not have a URL'],
-  [['--from', URL_TEXT.replace('postgres', 'postgresql'), '--to', 'sqlite:opsd.db'], '--from must not have a URL'],
-  [['--undo', '--from', 'sqlite:opsd.db', '--to', 'postgres:url'], '--undo takes only --from'],
-])('%j is wrong usage', async (args, message) => {
-  const result = await opsd(['state', 'copy', ...args]);
-  expect(result).toMatchObject({ code: 64, stdout: '' });
-  expect(result.stderr).toContain(message);
-  expect(result.stderr).not.toContain('hunter2');
-});
-
 test('a file without a usable URL is named, and its content is not', async () => {
   const { path } = await world();
   const urlFile = join(tempDir(), 'url');

@@ -159,18 +159,10 @@ describe('opsd audit', () => {
     expect(traced).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(`${config}:1:1:`) as string });
   });
 
-  test.each([
-    [['audit', '--since', 'yesterday'], 64, "a duration before now such as 2h, not 'yesterday'"],
-    [['audit', '--since', '1763800000'], 64, '--since must be epoch milliseconds (13 digits), ISO 8601, or'],
-    [['audit', '--since', '2026-02-30'], 64, "not '2026-02-30'"],
-    [['audit', 'verfy'], 64, "the operand of audit must be verify or absent, not 'verfy'"],
-    [['audit', 'verify', '--head', '12'], 64, '--head must be the number of a record and its hash'],
-    [['audit', '-o', 'xml'], 64, '--output must be one of table, json, yaml'],
-    [['audit'], 1, 'cannot be read (ENOENT): the daemon creates it at its start'],
-  ])('%j is refused', async (argv, code, message) => {
-    const result = await opsd([...argv, ...installed().args]);
-    expect(result.stderr).toContain(message);
-    expect(result).toMatchObject({ code, stdout: '' });
+  test('a log that does not exist is reported', async () => {
+    const result = await opsd(['audit', ...installed().args]);
+    expect(result).toMatchObject({ code: 1, stdout: '' });
+    expect(result.stderr).toContain('cannot be read (ENOENT): the daemon creates it at its start');
   });
 });
 
@@ -346,27 +338,5 @@ describe('opsd state', () => {
     expect(result).toMatchObject({ code: 1, stderr: expect.stringContaining('not a usable store') as string });
     expect(readFileSync(path)).toEqual(before);
     expect((await opsd(['state', 'restore', join(folder, 'none'), ...args])).stderr).toContain('does not exist');
-  });
-
-  test.each([
-    [['state'], 'state needs backup FILE | restore FILE | adopt | reset-counter METRIC'],
-    [
-      ['state', 'bakcup', 'x'],
-      "the operands of state must be backup FILE, restore FILE, adopt or reset-counter METRIC, not 'bakcup'",
-    ],
-    [['state', 'backup'], 'state backup needs FILE'],
-    [['state', 'adopt'], '--reason is required: why may this store act?'],
-    [['state', 'adopt', 'x', '--reason', 'y'], "state adopt does not take 'x'"],
-    [['state', 'reset-counter', 'a_total', '--reason', 'y'], 'state reset-counter needs METRIC and --account NAME'],
-    [['state', 'reset-counter', 'a_total', '--account', 'prod'], '--reason is required: why is the counter wrong?'],
-    [
-      ['state', 'reset-counter', 'a_total', '--account', 'a', '--label', 'b', '--reason', 'c'],
-      '--label must be NAME=VALUE',
-    ],
-    [['state', 'restore', 'x', '--socket', 's'], 'state restore works on the file, not on a daemon; remove --socket'],
-  ])('%j is refused', async (argv, message) => {
-    const { code, stderr } = await opsd(argv);
-    expect(stderr).toContain(message);
-    expect(code).toBe(64);
   });
 });

@@ -175,11 +175,4 @@ workflow run: trace 6043134f7ae24cd16525f9c1b4cffec1
       stderr: expect.stringContaining('no message in its log and no failed workflow run msg_2') as string,
     });
   });
-
-  test.each([[['trace', 'x', 'y']], [['trace', 'show']], [['trace', 'show', 'm', '--workflow']]])(
-    '%j is a usage error',
-    async (args) => {
-      expect(await opsd(args)).toMatchObject({ code: 64, stdout: '' });
-    },
-  );
 });

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { nearest } from '#foundation/domain/suggest.ts';
 import { OPERATIONS, operationNamed, type Operation } from '#service/operations.ts';
-import { EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { EXIT, textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import { CONFIRM_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
@@ -13,7 +13,7 @@ export const apiCommand: Command = {
   summary: 'Send one operation of the service, by the interface’s name.',
   operands: { usage: '[OPERATION [KEY=VALUE…]]', min: 0, max: Infinity },
   options: {
-    body: { type: 'string', value: 'FILE', help: 'Body of a message: a file, or - for stdin.' },
+    body: valueOption('FILE', 'Body of a message: a file, or - for stdin.'),
     account: ACCOUNT_OPTION,
     yes: YES_OPTION,
     confirm: CONFIRM_OPTION,

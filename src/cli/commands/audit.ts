@@ -1,7 +1,7 @@
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import type { AuditReader } from '#automate/ledger/audit-reading.ts';
 import { findAudit, unreadable } from './audit-source.ts';
-import { EXIT, textOption, UsageError, type Call, type Command, type OptionValues } from '../command.ts';
+import { EXIT, textOption, UsageError, valueOption, type Call, type Command, type OptionValues } from '../command.ts';
 import { CONFIG_OPTION } from '../config-file.ts';
 import { OUTPUT_OPTION, outputFormat, textTable, writeData } from '../output.ts';
 import { SOCKET_OPTION } from '../daemon-option.ts';
@@ -12,20 +12,12 @@ export const auditCommand: Command = {
   summary: 'Show the audit log, or check it for changes and gaps.',
   operands: { usage: '[verify]', min: 0, max: 1, names: ['verify'] },
   options: {
-    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only records of this policy.' },
+    policy: valueOption('NAME', 'Only records of this policy.', { names: 'policy' }),
     since: SINCE_OPTION,
-    id: { type: 'string', value: 'ID', help: 'Records that name this entry, run, plan, campaign or intent.' },
-    head: {
-      type: 'string',
-      value: 'N:HASH',
-      help: 'verify: an earlier head, as in the log of the daemon.',
-    },
-    after: {
-      type: 'string',
-      value: 'N:HASH',
-      help: 'verify: the last record of the segments that were moved away.',
-    },
-    file: { type: 'string', value: 'FILE', help: 'The audit log; default: the one next to the store.' },
+    id: valueOption('ID', 'Records that name this entry, run, plan, campaign or intent.'),
+    head: valueOption('N:HASH', 'verify: an earlier head, as in the log of the daemon.'),
+    after: valueOption('N:HASH', 'verify: the last record of the segments that were moved away.'),
+    file: valueOption('FILE', 'The audit log; default: the one next to the store.'),
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
     output: { ...OUTPUT_OPTION, value: 'table|json|yaml|jsonl' },

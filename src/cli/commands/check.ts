@@ -2,7 +2,7 @@ import type { Config } from '#config/config.ts';
 import { counted } from '#foundation/domain/counted.ts';
 import type { Overview } from '#config/overview.ts';
 import type { Tried } from './check-connect.ts';
-import { EXIT, textOption, UsageError, type Command, type CliIo, type OptionValues } from '../command.ts';
+import { EXIT, textOption, UsageError, valueOption, type Command, type CliIo, type OptionValues } from '../command.ts';
 import { OUTPUT_OPTION, outputFormat, painter, printable, textTable, usesColor, writeData } from '../output.ts';
 
 export const checkCommand: Command = {
@@ -15,8 +15,8 @@ export const checkCommand: Command = {
       help: 'Check addresses and credentials: one GET for each credential, never a write.',
     },
     'no-secrets': { type: 'boolean', help: 'Do not read the files of secrets, for CI.' },
-    messages: { type: 'string', value: 'N', help: 'Messages a day of each account, for the estimate; default: 10000.' },
-    'failed-runs': { type: 'string', value: 'N', help: 'Runs in its workflow DLQ, for the estimate; default: 100.' },
+    messages: valueOption('N', 'Messages a day of each account, for the estimate; default: 10000.'),
+    'failed-runs': valueOption('N', 'Runs in its workflow DLQ, for the estimate; default: 100.'),
     output: OUTPUT_OPTION,
   },
   details:

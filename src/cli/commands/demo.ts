@@ -1,4 +1,4 @@
-import { textOption, UsageError, type Command } from '../command.ts';
+import { textOption, UsageError, valueOption, type Command } from '../command.ts';
 import { listenAddress } from './listen-option.ts';
 
 const MAX_SEED = 4_294_967_295;
@@ -7,8 +7,8 @@ export const demoCommand: Command = {
   name: 'demo',
   summary: 'Run the daemon over the embedded service with sample traffic.',
   options: {
-    listen: { type: 'string', value: 'ADDRESS', help: 'Address of metrics and pages; default: 127.0.0.1:10777.' },
-    seed: { type: 'string', value: 'NUMBER', help: 'Makes the sample traffic repeatable.' },
+    listen: valueOption('ADDRESS', 'Address of metrics and pages; default: 127.0.0.1:10777.'),
+    seed: valueOption('NUMBER', 'Makes the sample traffic repeatable.'),
   },
   details: 'Needs no account, no network and no configuration. The state is in a temporary folder.',
   examples: ['opsd demo', 'opsd demo --listen 127.0.0.1:8080 --seed 7'],

@@ -1,5 +1,5 @@
 import { formatCount } from '#foundation/domain/counted.ts';
-import { textOption, UsageError, type Command, type OptionValues } from '../command.ts';
+import { textOption, UsageError, valueOption, type Command, type OptionValues } from '../command.ts';
 import type { DeadLetterList, DeadLetterView } from '#operate/contract/dead-letters.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { ageText } from '#operate/show/text-times.ts';
@@ -20,8 +20,8 @@ export const dlqListCommand: Command = {
   name: 'dlq list',
   summary: 'List the dead letters of both queues, newest first.',
   options: {
-    queue: { type: 'string', value: 'QUEUE', help: 'Only this queue: workflow or message.' },
-    incident: { type: 'string', value: 'ID', help: 'Only members of this incident.' },
+    queue: valueOption('QUEUE', 'Only this queue: workflow or message.'),
+    incident: valueOption('ID', 'Only members of this incident.'),
     label: filterOption('Only with this label.'),
     'workflow-url': filterOption('Only runs of this workflow.', 'URL'),
     'workflow-run-id': filterOption('Only this run.'),

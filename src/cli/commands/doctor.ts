@@ -2,7 +2,7 @@ import type { Config } from '#config/config.ts';
 import { counted } from '#foundation/domain/counted.ts';
 import { type Cell, faint, state } from '#operate/show/cell.ts';
 import { lineText } from '#operate/show/text.ts';
-import { EXIT, textOption, type Call, type CliIo } from '../command.ts';
+import { EXIT, textOption, valueOption, type Call, type CliIo } from '../command.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { textStyle, type TextStyle } from '../output.ts';
 import type { Check } from './doctor-check.ts';
@@ -12,7 +12,7 @@ export const doctorCommand = daemonCommand({
   name: 'doctor',
   summary: 'Check addresses, credentials, clock, names, webhooks, Prometheus and the store, each with its fix.',
   options: {
-    prometheus: { type: 'string', value: 'URL', help: 'Also check that this Prometheus scrapes the daemon.' },
+    prometheus: valueOption('URL', 'Also check that this Prometheus scrapes the daemon.'),
   },
   details:
     'Works with and without a running daemon; with --url it checks only that daemon. It sends GET and HEAD requests, and\n' +

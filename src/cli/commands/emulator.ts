@@ -1,4 +1,12 @@
-import { CommandError, EXIT, textOption, UsageError, type Command, type OptionValues } from '../command.ts';
+import {
+  CommandError,
+  EXIT,
+  textOption,
+  UsageError,
+  valueOption,
+  type Command,
+  type OptionValues,
+} from '../command.ts';
 import { HEADER_PREFIX, PRODUCT } from '#foundation/domain/wire-names.ts';
 import type { PlanName } from '#emulator/state/account.ts';
 import { listenAddress } from './listen-option.ts';
@@ -18,10 +26,9 @@ type Name = keyof typeof DEFAULTS;
 
 const SPELLINGS: Partial<Record<Name, typeof PRODUCT>> = { 'header-prefix': HEADER_PREFIX, product: PRODUCT };
 
-const option = (name: Name, value: string, help: string) =>
-  ({ type: 'string', value, help: `${help}; default: ${DEFAULTS[name]}.` }) as const;
+const option = (name: Name, value: string, help: string) => valueOption(value, `${help}; default: ${DEFAULTS[name]}.`);
 
-const keyOption = (help: string) => ({ type: 'string', value: 'KEY', help: `${help}; default: random.` }) as const;
+const keyOption = (help: string) => valueOption('KEY', `${help}; default: random.`);
 
 export const emulatorCommand: Command = {
   name: 'emulator',
@@ -35,21 +42,17 @@ export const emulatorCommand: Command = {
     product: option('product', 'NAME', 'Name in management paths, fields and plans'),
     plan: option('plan', 'NAME', 'Plan: free, paid, fixed_1m, fixed_10m, fixed_100m, fixed, enterprise'),
     'no-limits': { type: 'boolean', help: 'Do not enforce the limits of the plan.' },
-    data: {
-      type: 'string',
-      value: 'DIR',
-      help: 'Store the state in this folder and restore it at the next start; default: memory.',
-    },
+    data: valueOption('DIR', 'Store the state in this folder and restore it at the next start; default: memory.'),
     'signing-key': keyOption('Key for signing deliveries'),
     'next-signing-key': keyOption('Next key for signing deliveries'),
     'failure-function': {
       type: 'boolean',
       help: 'Call the failure function of a workflow whose run fails permanently.',
     },
-    issuer: { type: 'string', value: 'NAME', help: 'Issuer in the signatures of deliveries; default: the product.' },
+    issuer: valueOption('NAME', 'Issuer in the signatures of deliveries; default: the product.'),
     'refuse-private': { type: 'boolean', help: 'Reject destinations on this machine and in private networks.' },
     control: { type: 'boolean', help: 'Serve the control path /-/emulator/, which needs no credentials.' },
-    time: { type: 'string', value: 'MODE', help: 'real or virtual (requires --control to advance it); default: real.' },
+    time: valueOption('MODE', 'real or virtual (requires --control to advance it); default: real.'),
     openapi: { type: 'boolean', help: 'Print the OpenAPI document of both APIs and exit.' },
   },
   details:

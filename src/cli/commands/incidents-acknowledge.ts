@@ -1,4 +1,4 @@
-import { textOption, UsageError } from '../command.ts';
+import { textOption, UsageError, valueOption } from '../command.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
 import { printable } from '../output.ts';
@@ -8,7 +8,7 @@ export const incidentsAcknowledgeCommand = daemonCommand({
   summary: 'Acknowledge an incident: others see who knows of it, and the note.',
   operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
   options: {
-    note: { type: 'string', value: 'TEXT', help: 'Note for others, recorded in the audit log; required.' },
+    note: valueOption('TEXT', 'Note for others, recorded in the audit log; required.'),
   },
   details:
     'Changes nothing at the service. The incident is resolved when no dead letter is left, or when nothing new has\n' +

@@ -1,7 +1,7 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
-import { textOption, type Command, type OptionSpec } from '../command.ts';
+import { textOption, valueOption, type Command, type OptionSpec } from '../command.ts';
 import { ageText } from '#operate/show/text-times.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
@@ -9,12 +9,11 @@ import { isQueueUnread, queueNote } from './queue-note.ts';
 
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
 
-const STATE_OPTION: OptionSpec = {
-  type: 'string',
-  value: 'STATE',
-  multiple: true,
-  help: 'Only this state: open, acknowledged, recovering, or resolved; may be repeated.',
-};
+const STATE_OPTION: OptionSpec = valueOption(
+  'STATE',
+  'Only this state: open, acknowledged, recovering, or resolved; may be repeated.',
+  { multiple: true },
+);
 
 function command(name: string, examples: Command['examples']): Command {
   return {

@@ -1,30 +1,22 @@
 import { existsSync } from 'node:fs';
 import { ownCommand } from '#foundation/domain/own-command.ts';
-import { CommandError, EXIT, textOption, type Command } from '../command.ts';
+import { CommandError, EXIT, textOption, valueOption, type Command } from '../command.ts';
 import { printable } from '../output.ts';
 
 export const initCommand: Command = {
   name: 'init',
   summary: 'Write a configuration for an account: try its addresses and credentials, and find what works.',
   options: {
-    'message-url': { type: 'string', value: 'URL', help: 'Base URL of the message API.' },
-    'token-file': { type: 'string', value: 'FILE', help: 'File with its token, - for stdin; default: $MSGSVC_TOKEN.' },
-    'management-url': { type: 'string', value: 'URL', help: 'Base URL of the management API; absent without it.' },
-    'account-id': { type: 'string', value: 'ID', help: 'Id of the account in the management API.' },
-    username: { type: 'string', value: 'NAME', help: 'User of the management API.' },
-    'password-file': {
-      type: 'string',
-      value: 'FILE',
-      help: 'File with its password or API key, - for stdin; default: $MSGSVC_PASSWORD.',
-    },
-    'header-prefix': {
-      type: 'string',
-      value: 'NAME',
-      help: 'Prefix of the service’s headers; default: Svc, or as found.',
-    },
-    product: { type: 'string', value: 'NAME', help: 'Name in management paths; default: msgsvc, or as found.' },
-    account: { type: 'string', value: 'NAME', help: 'Name of the account in opsd; default: production.' },
-    output: { type: 'string', value: 'FILE', help: 'Configuration to write; default: config.yaml.' },
+    'message-url': valueOption('URL', 'Base URL of the message API.'),
+    'token-file': valueOption('FILE', 'File with its token, - for stdin; default: $MSGSVC_TOKEN.'),
+    'management-url': valueOption('URL', 'Base URL of the management API; absent without it.'),
+    'account-id': valueOption('ID', 'Id of the account in the management API.'),
+    username: valueOption('NAME', 'User of the management API.'),
+    'password-file': valueOption('FILE', 'File with its password or API key, - for stdin; default: $MSGSVC_PASSWORD.'),
+    'header-prefix': valueOption('NAME', 'Prefix of the service’s headers; default: Svc, or as found.'),
+    product: valueOption('NAME', 'Name in management paths; default: msgsvc, or as found.'),
+    account: valueOption('NAME', 'Name of the account in opsd; default: production.'),
+    output: valueOption('FILE', 'Configuration to write; default: config.yaml.'),
     force: { type: 'boolean', help: 'Replace existing files.' },
   },
   details:

@@ -1,6 +1,6 @@
 /** Options of the commands that make manual plans, and the selection that they state. */
 import type { ManualAction, Selection } from '#foundation/domain/selection.ts';
-import { textOption, UsageError, type Call, type OptionSpec, type OptionValues } from '../command.ts';
+import { textOption, UsageError, valueOption, type Call, type OptionSpec, type OptionValues } from '../command.ts';
 import { REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION, filterOption, filtersOf, timeOption, type FilterOption } from '../list-options.ts';
@@ -24,21 +24,18 @@ const MESSAGE_FILTER_OPTIONS = {
 } as const satisfies Partial<Record<FilterOption, OptionSpec>>;
 
 const TIME_OPTIONS = {
-  since: { type: 'string', value: 'TIME', help: 'Failed since this time: 2h, or 2026-11-21T10:00:00Z.' },
-  'from-date': { type: 'string', value: 'TIME', help: 'Same as --since.' },
-  'to-date': { type: 'string', value: 'TIME', help: 'Failed until this time: 2h, or 2026-11-21T10:00:00Z.' },
+  since: valueOption('TIME', 'Failed since this time: 2h, or 2026-11-21T10:00:00Z.'),
+  'from-date': valueOption('TIME', 'Same as --since.'),
+  'to-date': valueOption('TIME', 'Failed until this time: 2h, or 2026-11-21T10:00:00Z.'),
 } as const satisfies Record<string, OptionSpec>;
 
 const SHARED_OPTIONS = {
   ...TIME_OPTIONS,
   account: ACCOUNT_OPTION,
   reason: { ...REASON_OPTION, help: 'Reason for the plan, recorded in the audit log; required.' },
-  set: {
-    type: 'string',
-    value: 'LIMIT=VALUE',
+  set: valueOption('LIMIT=VALUE', 'Limit to overrule for this plan, such as limits.maxPerRun=50; may be repeated.', {
     multiple: true,
-    help: 'Limit to overrule for this plan, such as limits.maxPerRun=50; may be repeated.',
-  },
+  }),
   yes: YES_OPTION,
   wait: { type: 'boolean', help: 'Follow the progress until the plan is finished.' },
   watch: { type: 'boolean', short: 'w', help: 'Same as --wait.' },
@@ -47,13 +44,13 @@ const SHARED_OPTIONS = {
 } as const satisfies Record<string, OptionSpec>;
 
 export const RESUME_OPTIONS = {
-  incident: { type: 'string', value: 'ID', help: 'The failed runs of this incident, at most 1,000; instead of ids.' },
+  incident: valueOption('ID', 'The failed runs of this incident, at most 1,000; instead of ids.'),
   ...RUN_FILTER_OPTIONS,
   ...SHARED_OPTIONS,
 } as const satisfies Record<string, OptionSpec>;
 
 export const DELETE_OPTIONS = {
-  queue: { type: 'string', value: 'QUEUE', help: 'workflow or message: the DLQ, if ids and filters do not decide.' },
+  queue: valueOption('QUEUE', 'workflow or message: the DLQ, if ids and filters do not decide.'),
   ...RUN_FILTER_OPTIONS,
   ...MESSAGE_FILTER_OPTIONS,
   ...SHARED_OPTIONS,

@@ -1,30 +1,36 @@
 /** `opsd messages list` and `opsd messages show`: the message log, read through the daemon. */
-import { textOption, UsageError, type Call, type Command, type OptionSpec } from '../command.ts';
+import { textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import type { MessageRow, MessagesView } from '#operate/contract/messages.ts';
 import type { Query } from '../daemon-exchange.ts';
 import { request } from '../daemon-request.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { runList } from '../list.ts';
-import { ACCOUNT_OPTION, filtersOf, LIST_OPTIONS, SINCE_OPTION, timeOption, UNTIL_OPTION } from '../list-options.ts';
+import {
+  ACCOUNT_OPTION,
+  filterOption,
+  filtersOf,
+  LIST_OPTIONS,
+  SINCE_OPTION,
+  timeOption,
+  UNTIL_OPTION,
+} from '../list-options.ts';
 import { textStyle } from '../output.ts';
 import { WATCH_OPTION } from '../watch.ts';
 import { sheetText } from '#operate/show/text.ts';
 import { durationText } from '#operate/show/text-times.ts';
-
-const filter = (help: string, value = 'VALUE'): OptionSpec => ({ type: 'string', value, help });
 
 export const messagesListCommand: Command = {
   name: 'messages list',
   summary: 'Search the message log of the service: one row a message.',
   options: {
     account: ACCOUNT_OPTION,
-    state: filter('Entries in this state: CREATED, ACTIVE, ERROR, IN_PROGRESS, DELIVERED, …', 'STATE'),
-    label: { ...filter('Messages with this label. May be repeated.'), multiple: true },
-    destination: filter('Messages to this URL: the filter `url` of the service.', 'URL'),
-    'topic-name': filter('Messages of this URL Group.'),
-    'queue-name': filter('Messages of this queue.'),
-    'schedule-id': filter('Messages of this schedule.'),
-    'message-id': filter('This message; opsd messages show ID has its timeline.', 'ID'),
+    state: valueOption('STATE', 'Entries in this state: CREATED, ACTIVE, ERROR, IN_PROGRESS, DELIVERED, …'),
+    label: filterOption('Messages with this label.'),
+    destination: valueOption('URL', 'Messages to this URL: the filter `url` of the service.'),
+    'topic-name': valueOption('VALUE', 'Messages of this URL Group.'),
+    'queue-name': valueOption('VALUE', 'Messages of this queue.'),
+    'schedule-id': valueOption('VALUE', 'Messages of this schedule.'),
+    'message-id': valueOption('ID', 'This message; opsd messages show ID has its timeline.'),
     since: SINCE_OPTION,
     'from-date': { ...SINCE_OPTION, help: 'Same as --since.' },
     'to-date': UNTIL_OPTION,

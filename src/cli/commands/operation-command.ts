@@ -1,6 +1,14 @@
 /** Makes a command of an operation of the service: its required keys are operands, the others are options. */
 import type { Operation, OperationKey } from '#service/operations.ts';
-import { textOption, UsageError, type Call, type Command, type NameSource, type OptionSpec } from '../command.ts';
+import {
+  textOption,
+  UsageError,
+  valueOption,
+  type Call,
+  type Command,
+  type NameSource,
+  type OptionSpec,
+} from '../command.ts';
 import { CONFIRM_OPTION, YES_OPTION } from '../confirm.ts';
 import { DAEMON_OPTIONS } from '../daemon-option.ts';
 import { ACCOUNT_OPTION } from '../list-options.ts';
@@ -57,7 +65,7 @@ function kebab(key: string): string {
 }
 
 function optionOf({ in: place, kind, values, help }: OperationKey, keys: Operation['keys']): OptionSpec {
-  if (place === 'raw') return { type: 'string', value: 'FILE', help: 'Body of the message: a file, or - for stdin.' };
+  if (place === 'raw') return valueOption('FILE', 'Body of the message: a file, or - for stdin.');
   const text = helpOf(help, Object.keys(keys));
   if (kind === 'boolean') return { type: 'boolean', help: text };
   const value = values?.join('|') ?? VALUES[kind] ?? 'TEXT';

@@ -1,4 +1,4 @@
-import { textOption } from '../command.ts';
+import { textOption, valueOption } from '../command.ts';
 import { neededReason, REASON_OPTION } from '../confirm.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { request } from '../daemon-request.ts';
@@ -8,7 +8,7 @@ export const pauseCommand = daemonCommand({
   name: 'pause',
   summary: 'Pause all policies, or one: no more requests are sent.',
   options: {
-    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only this policy; default: all policies.' },
+    policy: valueOption('NAME', 'Only this policy; default: all policies.', { names: 'policy' }),
     reason: REASON_OPTION,
   },
   details:

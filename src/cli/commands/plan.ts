@@ -1,6 +1,6 @@
 import type { Plan } from '#foundation/domain/plan.ts';
 import type { PlanRequest } from '#automate/ledger/commands.ts';
-import { EXIT, textOption, UsageError, type Call } from '../command.ts';
+import { EXIT, textOption, UsageError, valueOption, type Call } from '../command.ts';
 import { REASON_OPTION } from '../confirm.ts';
 import { daemonCommand } from '../daemon-command.ts';
 import { PLAN_FIELDS, request } from '../daemon-request.ts';
@@ -14,12 +14,9 @@ export const planCommand = daemonCommand({
   options: {
     keep: { type: 'boolean', help: 'Store the plan for an hour, so that opsd apply or opsd approve can use it.' },
     once: { type: 'boolean', help: 'Overrule limits for this plan only; requires --set and --reason.' },
-    set: {
-      type: 'string',
-      value: 'LIMIT=VALUE',
+    set: valueOption('LIMIT=VALUE', 'Limit to overrule, such as limits.maxPerHour=6000; may be repeated.', {
       multiple: true,
-      help: 'Limit to overrule, such as limits.maxPerHour=6000; may be repeated.',
-    },
+    }),
     reason: { ...REASON_OPTION, help: 'Reason for overruling limits, recorded in the audit log.' },
   },
   details:

@@ -3,15 +3,24 @@ import { formatCount } from '#foundation/domain/counted.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import { Secret } from '#foundation/platform/secret.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
-import { CommandError, EXIT, textOption, UsageError, type Call, type CliIo, type Command } from '../command.ts';
+import {
+  CommandError,
+  EXIT,
+  textOption,
+  UsageError,
+  valueOption,
+  type Call,
+  type CliIo,
+  type Command,
+} from '../command.ts';
 import { OUTPUT_OPTION, outputFormat, printable, terminalColumns, textTable, writeData } from '../output.ts';
 
 export const stateCopyCommand: Command = {
   name: 'state copy',
   summary: 'Move a store between SQLite and PostgreSQL, or make a moved store usable again.',
   options: {
-    from: { type: 'string', value: 'STORE', help: 'Store to move: sqlite:PATH, or postgres:FILE with the URL.' },
-    to: { type: 'string', value: 'STORE', help: 'New place: a path without a store, or an empty database.' },
+    from: valueOption('STORE', 'Store to move: sqlite:PATH, or postgres:FILE with the URL.'),
+    to: valueOption('STORE', 'New place: a path without a store, or an empty database.'),
     undo: { type: 'boolean', help: 'Make the store of --from, which was moved, usable again.' },
     output: OUTPUT_OPTION,
   },

@@ -1,7 +1,7 @@
 import { request } from '../daemon-request.ts';
 import { formatCount } from '#foundation/domain/counted.ts';
 import { resolve } from 'node:path';
-import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { CommandError, EXIT, textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import { CONFIG_OPTION, neededConfig } from '../config-file.ts';
 import { neededReason } from '../confirm.ts';
 import { commandOf, findLocalDaemon, SOCKET_OPTION } from '../daemon-option.ts';
@@ -17,14 +17,11 @@ export const stateCommand: Command = {
     names: ['backup', 'restore', 'adopt', 'reset-counter'],
   },
   options: {
-    reason: { type: 'string', value: 'TEXT', help: 'adopt, reset-counter: reason, recorded in the audit log.' },
-    account: { type: 'string', value: 'NAME', names: 'account', help: 'reset-counter: account of the counter.' },
-    label: {
-      type: 'string',
-      value: 'NAME=VALUE',
+    reason: valueOption('TEXT', 'adopt, reset-counter: reason, recorded in the audit log.'),
+    account: valueOption('NAME', 'reset-counter: account of the counter.', { names: 'account' }),
+    label: valueOption('NAME=VALUE', 'reset-counter: only counters with this label; repeat it for several labels.', {
       multiple: true,
-      help: 'reset-counter: only counters with this label; repeat it for several labels.',
-    },
+    }),
     config: CONFIG_OPTION,
     socket: SOCKET_OPTION,
   },

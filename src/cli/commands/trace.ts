@@ -2,7 +2,7 @@ import type { Account, Config } from '#config/config.ts';
 import type { OwnCommand } from '#foundation/domain/own-command.ts';
 import type { LogTrace } from '#observe/tracing/log-trace.ts';
 import { attributesOf, type Span } from '#observe/tracing/span.ts';
-import { CommandError, EXIT, textOption, UsageError, type Call, type Command } from '../command.ts';
+import { CommandError, EXIT, textOption, UsageError, valueOption, type Call, type Command } from '../command.ts';
 import { CONFIG_OPTION, neededConfig } from '../config-file.ts';
 import { commandOf } from '../daemon-option.ts';
 import type { FailedRun } from '#service/failed-run.ts';
@@ -13,7 +13,7 @@ export const traceCommand: Command = {
   summary: 'Print the trace id of a message, or its trace.',
   operands: { usage: 'id|show ID', min: 2, max: 2, names: ['id', 'show'] },
   options: {
-    account: { type: 'string', value: 'NAME', help: 'Account of the id; default: the only one configured.' },
+    account: valueOption('NAME', 'Account of the id; default: the only one configured.'),
     workflow: { type: 'boolean', help: 'ID is a workflow run: print the trace id of its steps. Only with id.' },
     config: CONFIG_OPTION,
     output: OUTPUT_OPTION,

@@ -1,4 +1,4 @@
-import { EXIT, textOption, UsageError, type Call } from '../command.ts';
+import { EXIT, textOption, UsageError, valueOption, type Call } from '../command.ts';
 import { confirm, neededReason, REASON_OPTION, YES_OPTION } from '../confirm.ts';
 import type { Pause } from '#automate/ledger/pauses.ts';
 import type { AnswerOf } from '#operate/contract/route.ts';
@@ -11,8 +11,8 @@ export const unpauseCommand = daemonCommand({
   name: 'unpause',
   summary: 'Lift pauses, and the halts of groups.',
   options: {
-    policy: { type: 'string', value: 'NAME', names: 'policy', help: 'Only this policy; default: every pause.' },
-    group: { type: 'string', value: 'GROUP', help: 'Only this halted group of the policy.' },
+    policy: valueOption('NAME', 'Only this policy; default: every pause.', { names: 'policy' }),
+    group: valueOption('GROUP', 'Only this halted group of the policy.'),
     reason: REASON_OPTION,
     yes: YES_OPTION,
   },
