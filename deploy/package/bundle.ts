@@ -16,9 +16,6 @@ const LOADED_WHEN_USED = [
   { name: 'cron', test: /node_modules\/node-cron\// },
 ];
 
-/** Node's own modules that a start does not use, and that others do not load. */
-const OF_NODE_LOADED_WHEN_USED = ['dns/promises', 'fs/promises', 'worker_threads'];
-
 export interface Bundle {
   /** Absolute paths of the files of `node_modules` in the bundle. */
   readonly packageFiles: readonly string[];
@@ -97,9 +94,7 @@ function fixedVersion(): Plugin {
 
 /** Replaces `require`, at the beginning of a part, by a function, and each use of its result by a call. */
 function loadedWhenUsed(): Plugin {
-  const packages = LOADED_WHEN_USED.map(({ name }) => `require_${name}`);
-  const ofNode = OF_NODE_LOADED_WHEN_USED.map((name) => `node_${name.replace('/', '_')}`);
-  const names = [...packages, ...ofNode].join('|');
+  const names = LOADED_WHEN_USED.map(({ name }) => `require_${name}`).join('|');
   const required = new RegExp(`^(?:const|let) (${names}) = (require\\("[^"]+"\\));$`, 'gm');
   const used = new RegExp(`\\b(${names})\\.`, 'g');
   return {

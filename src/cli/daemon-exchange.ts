@@ -135,9 +135,6 @@ export async function exchangeText(call: DaemonCall, asked: Exchange): Promise<T
   });
 }
 
-/** Empty, because Node otherwise checks if the name is an IPv6 address. The pattern for it takes 3 ms to compile. */
-const NO_TLS_NAME = { servername: '' };
-
 /** Returns the user who runs the command, or who ran `sudo`. The daemon records the name as a claim. */
 export function unixUser(): string {
   const sudo = process.env['SUDO_USER'];
@@ -156,7 +153,7 @@ function open(request: typeof http.request, call: DaemonCall, { method, path }: 
   const options: RequestOptions = { method, signal: call.signal, agent: false, headers };
   if ('socketPath' in call) {
     headers[LOCAL_USER_HEADER] = unixUser();
-    return request({ ...options, ...NO_TLS_NAME, socketPath: call.socketPath, path });
+    return request({ ...options, socketPath: call.socketPath, path });
   }
   if (call.authorization !== undefined) headers['Authorization'] = call.authorization;
   const target = new URL(call.url.pathname.replace(/\/$/, '') + path, call.url);
