@@ -1,7 +1,7 @@
 /** Statements of the interface about every operation, tested for each: success, credentials, parameters. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
-import { manage, type Json } from './conformance-support.ts';
+import { manage } from './conformance-support.ts';
 import { OPERATIONS } from './interface-names.ts';
 import { ACCOUNT, TOKEN, world, type World } from './world.ts';
 
@@ -55,12 +55,6 @@ async function prepared() {
 }
 
 describe('every operation', () => {
-  test.each(NAMES)('%s answers a valid request with 200', async (name) => {
-    const { service, make } = await prepared();
-    expect((await make(name, isManagement(name) ? BASIC : BEARER)).status).toBe(200);
-    await service.drain();
-  });
-
   test.each(NAMES)('%s rejects missing, wrong and foreign credentials', async (name) => {
     const { service, make } = await prepared();
     const before = service.emulator.messages(ACCOUNT).length;
@@ -71,16 +65,6 @@ describe('every operation', () => {
     }
     expect(service.emulator.messages(ACCOUNT)).toHaveLength(before);
   });
-
-  // The rest of the path of a publish or trigger, query included, is part of the destination.
-  test.each(NAMES.filter((name) => name !== '4.1.publish' && name !== '4.1.trigger'))(
-    '%s rejects an unknown parameter and has no effect',
-    async (name) => {
-      const { make } = await prepared();
-      const { status, json } = await make(name, isManagement(name) ? BASIC : BEARER, '?colour=red');
-      expect([status, json]).toEqual([400, { error: expect.stringContaining('colour') }]);
-    },
-  );
 });
 
 test('an account state that the interface does not name is reported unchanged', async () => {
@@ -88,54 +72,4 @@ test('an account state that the interface does not name is reported unchanged', 
   service.emulator.accounts.setState(ACCOUNT, { state: 'archived', modifyingState: 'restoring' });
   const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
   expect(json).toMatchObject({ active: false, state: 'archived', modifying_state: 'restoring' });
-});
-
-describe('a failure callback', () => {
-  test('names the entry of the DLQ, and that id removes the entry', async () => {
-    const sink = await httpSink(
-      (request, response) => void response.writeHead(request.url === '/cb' ? 200 : 500).end(),
-    );
-    const service = await world();
-    const headers = { 'Svc-Retries': '0', 'Svc-Failure-Callback': `${sink.url}/cb` };
-    await service.call('POST', `/v2/publish/${sink.url}/bad`, { headers });
-    await service.drain();
-    const told = JSON.parse(sink.requests.at(-1)!.body.toString()) as { readonly dlqId: string };
-    expect((await service.call('DELETE', `/v2/dlq?dlqIds=${told.dlqId}`)).json).toEqual({ deleted: 1 });
-  });
-
-  test('named by a resume replaces that of the run', async () => {
-    const sink = await httpSink(
-      (request, response) => void response.writeHead(request.url === '/run' ? 500 : 200).end(),
-    );
-    const service = await world();
-    const headers = { 'Svc-Retries': '0', 'Svc-Failure-Callback': `${sink.url}/old` };
-    await service.call('POST', `/v2/trigger/${sink.url}/run`, { headers });
-    await service.drain();
-    const override = { headers: { 'Svc-Failure-Callback': `${sink.url}/new` } };
-    expect((await service.call('POST', '/v2/workflows/dlq/resume', override)).status).toBe(200);
-    await service.drain();
-    expect(sink.requests.map(({ url }) => url)).toEqual(['/run', '/old', '/run', '/new']);
-  });
-});
-
-test('dates of the DLQs compare with the time of the failure, which may be later than that of the run or message', async () => {
-  const sink = await httpSink((_request, response) => void response.writeHead(500).end());
-  const service = await world();
-  const began = service.clock.now();
-  const headers = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '5000' };
-  for (const operation of ['publish', 'trigger']) {
-    await service.call('POST', `/v2/${operation}/${sink.url}/`, { headers });
-  }
-  await service.drain();
-  const failed = began + 5_000;
-  for (const [from, to, found] of [
-    [began, failed - 1, 0],
-    [failed + 1, failed + 2, 0],
-    [failed, failed, 1],
-  ] as const) {
-    const window = `fromDate=${from}&toDate=${to}`;
-    const runs = await service.call<{ messages: Json[] }>('GET', `/v2/workflows/dlq?${window}`);
-    expect(runs.json.messages).toHaveLength(found);
-    expect((await service.call('DELETE', `/v2/dlq?${window}`)).json).toEqual({ deleted: found });
-  }
 });

@@ -81,44 +81,4 @@ describe('limits of the record are the enforced limits, in its units', () => {
     await service.clock.advance(1);
     expect(await held()).toBe(0);
   });
-
-  test.each(['fixed_1m', 'fixed_10m', 'fixed_100m'] as const)(
-    'the price of %s is the cost of the month',
-    async (plan) => {
-      const service = await world();
-      await manage(service, 'POST', `/v2/msgsvc/set-plan/${ACCOUNT}`, { plan_name: `msgsvc_${plan}` });
-      const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
-      expect(json['reserved_price']).toBeGreaterThan(0);
-      const stats = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`);
-      expect(stats.json['total_monthly_billing']).toBe(json['reserved_price']);
-    },
-  );
-});
-
-describe('periods', () => {
-  test.each([
-    ['', 60, 1],
-    ['?period=1h', 60, 1],
-    ['?period=3h', 60, 3],
-    ['?period=12h', 60, 12],
-    ['?period=1d', 60, 24],
-    ['?period=3d', 60, 72],
-    ['?period=7d', 60, 168],
-    ['?period=30d', 240, 180],
-  ])('statistics of %s have %d points %d minutes apart', async (query, points, minutes) => {
-    const service = await world();
-    const spaced = (list: unknown): void => {
-      const times = (list as { x: string }[]).map(({ x }) => Date.parse(`${x.slice(0, 19)}Z`));
-      expect(times).toHaveLength(points);
-      for (const [index, time] of times.slice(1).entries()) expect(time - times[index]!).toBe(minutes * 60_000);
-    };
-    const account = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}${query}`);
-    for (const name of ['daily_used', 'daily_used_workflow', 'daily_bandwidth_used']) spaced(account.json[name]);
-    for (const name of ['daily_msgsvc_messages', 'daily_workflow_messages']) {
-      for (const { data_points: list } of account.json[name] as { data_points: unknown }[]) spaced(list);
-    }
-    service.emulator.indexes.createVectorIndex('vec-1');
-    const vector = await manage(service, 'GET', `/v2/vector/index/vec-1/stats${query}`);
-    for (const name of ['query_throughput', 'query_latency_99', 'vector_count']) spaced(vector.json[name]);
-  });
 });

@@ -12,6 +12,7 @@ interface Parameter {
 
 interface Schema {
   readonly $ref?: string;
+  readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
   readonly enum?: readonly string[];
@@ -90,9 +91,13 @@ describe('the document and the list of names', () => {
     expect(sorted(body)).toEqual(sorted(listed.body ?? []));
   });
 
-  test.each(SCHEMAS)('have the same fields of %s', (record, schema, more) => {
-    const fields = Object.keys(DOCUMENT.components.schemas[schema]!.properties ?? {});
-    expect(sorted(fields)).toEqual(sorted([...Object.keys(RECORDS[record]), ...more]));
+  test.each(SCHEMAS)('have the same fields of %s, of the same kinds', (record, schema, more) => {
+    const { properties = {} } = DOCUMENT.components.schemas[schema]!;
+    expect(sorted(Object.keys(properties))).toEqual(sorted([...Object.keys(RECORDS[record]), ...more]));
+    for (const [name, kind] of Object.entries(RECORDS[record])) {
+      const type = /s$|array/.test(kind) ? 'array' : kind;
+      expect([name, resolved(properties[name]).type]).toEqual([name, type]);
+    }
   });
 
   test.each(Object.keys(VALUES))('have the same values of %s', (name) => {

@@ -1,8 +1,7 @@
 /** Schedules and queues: no operation creates them, but fields and filters refer to them (interface 2.3, 4.1, 6). */
 import { expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
-import { deviations, type Json } from './conformance-support.ts';
-import { RECORDS } from './interface-names.ts';
+import type { Json } from './conformance-support.ts';
 import { allLogs, world, type World } from './world.ts';
 
 /** Failed messages: of a schedule, of a queue, of both, of neither. */
@@ -40,7 +39,6 @@ test('log entries name schedule and queue, and filters find them', async () => {
 test('a callback names the schedule', async () => {
   const { bodies } = await failed();
   expect(bodies.map((body) => body['scheduleId'])).toEqual(['nightly', undefined, 'hourly', undefined]);
-  expect(deviations(bodies, RECORDS['6.body'], ['topicName', 'endpointName'])).toEqual([]);
 });
 
 test.each([

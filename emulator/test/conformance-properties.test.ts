@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
-import { manage, type Json } from './conformance-support.ts';
+import { manage } from './conformance-support.ts';
 import { ACCOUNT, allLogs, START, world, type World } from './world.ts';
 
 const SECOND = 1_000;
-const HOUR = 3_600_000;
 
 const limits = fc
   .record({
@@ -110,154 +109,6 @@ describe('flow control under random load', () => {
         },
       ),
       { numRuns: 12 },
-    );
-  });
-});
-
-/** Changes between two pages. */
-const between = fc.record({
-  added: fc.nat(3),
-  advanceMs: fc.oneof(fc.constant(0), fc.nat(2 * HOUR)),
-  removed: fc.array(fc.nat(20), { maxLength: 3 }),
-});
-
-const identity = (entry: { readonly messageId: string; readonly state?: string; readonly time: number }): string =>
-  `${entry.messageId} ${entry.state} ${entry.time}`;
-
-describe('listings that change under the reader', () => {
-  test.each(['newest', 'oldest'] as const)(
-    'logs, %s first: each entry that remains is returned exactly once',
-    async (logOrder) => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 1, max: 12 }),
-          fc.integer({ min: 1, max: 6 }),
-          fc.array(between, { minLength: 30, maxLength: 30 }),
-          async (initial, count, script) => {
-            const sink = await httpSink();
-            const service = await world({ switches: { logOrder }, logRetentionMs: 8 * HOUR });
-            await using _emulator = service.emulator;
-            const add = async (messages: number): Promise<void> => {
-              for (let done = 0; done < messages; done++) await service.call('POST', `/v2/publish/${sink.url}/`);
-              await service.emulator.idle();
-            };
-            for (let hour = 0; hour < 4; hour++) {
-              await add(Math.ceil(initial / 4));
-              await service.clock.advance(HOUR);
-            }
-            const before = (await allLogs(service)).map(identity);
-            const met: string[] = [];
-            let cursor: string | undefined = '';
-            for (const { added, advanceMs } of [...script, ...script, ...script]) {
-              const page: { json: { cursor?: string; logs: readonly Parameters<typeof identity>[0][] } } =
-                await service.call('GET', `/v2/logs?count=${count}&cursor=${cursor}`);
-              met.push(...page.json.logs.map(identity));
-              cursor = page.json.cursor;
-              if (cursor === undefined) break;
-              // The reader must be faster than the writer, or the oldest-first listing would never end.
-              await add(Math.min(added, Math.floor(count / 4)));
-              await service.clock.advance(Math.floor(advanceMs / 10));
-            }
-            expect(cursor).toBeUndefined();
-            expect(new Set(met).size).toBe(met.length);
-            const kept = new Set((await allLogs(service)).map(identity));
-            expect(before.filter((entry) => kept.has(entry) && !met.includes(entry))).toEqual([]);
-            const times = met.map((entry) => Number(entry.split(' ')[2]));
-            expect(times).toEqual(times.toSorted((a, b) => (logOrder === 'newest' ? b - a : a - b)));
-          },
-        ),
-        { numRuns: 12 },
-      );
-    },
-  );
-
-  /** Starts a service with failed runs at separate URLs, and collects the entries of a listing during changes. */
-  async function failing() {
-    const sink = await httpSink((_request, response) => void response.writeHead(500).end());
-    const service = await world({ dlqRetentionMs: 8 * HOUR });
-    const fail = async (operation: 'publish' | 'trigger', count: number): Promise<void> => {
-      for (let done = 0; done < count; done++) {
-        await service.call('POST', `/v2/${operation}/${sink.url}/`, { headers: { 'Svc-Retries': '0' } });
-      }
-      await service.emulator.idle();
-    };
-    return { service, fail };
-  }
-
-  test('failed runs: each entry that remains is returned exactly once', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 20 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.array(between, { minLength: 25, maxLength: 25 }),
-        async (initial, count, script) => {
-          const { service, fail } = await failing();
-          await using _emulator = service.emulator;
-          await fail('trigger', initial);
-          const ids = (): string[] => service.emulator.workflowDlq(ACCOUNT).map((run) => run.dlqId);
-          const before = ids();
-          const met: string[] = [];
-          let cursor: string | undefined = '';
-          for (const { added, advanceMs, removed } of script) {
-            const page: { json: { cursor?: string; messages: readonly Json[] } } = await service.call(
-              'GET',
-              `/v2/workflows/dlq?count=${count}&cursor=${cursor}`,
-            );
-            met.push(...page.json.messages.map((entry) => String(entry['dlqId'])));
-            cursor = page.json.cursor;
-            if (cursor === undefined) break;
-            const going = removed.map((index) => ids()[index]).filter((id) => id !== undefined);
-            if (going.length > 0) {
-              const half = going.slice(0, 1).join(',');
-              // The first half is resumed and fails again under new ids. The others are deleted.
-              await service.call('POST', `/v2/workflows/dlq/resume?dlqIds=${half}`);
-              await service.emulator.idle();
-              await service.call('DELETE', `/v2/workflows/dlq?dlqIds=${going.join(',')}`);
-            }
-            await fail('trigger', Math.min(added, count - 1));
-            await service.clock.advance(advanceMs);
-          }
-          expect(new Set(met).size).toBe(met.length);
-          const kept = new Set(ids());
-          if (cursor === undefined) expect(before.filter((id) => kept.has(id) && !met.includes(id))).toEqual([]);
-        },
-      ),
-      { numRuns: 15 },
-    );
-  });
-
-  test('deleting page by page deletes each message once, also while others fail', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: 20 }),
-        fc.integer({ min: 1, max: 6 }),
-        fc.array(fc.nat(2), { minLength: 30, maxLength: 30 }),
-        async (initial, count, added) => {
-          const { service, fail } = await failing();
-          await using _emulator = service.emulator;
-          await fail('publish', initial);
-          let deleted = 0;
-          let failed = initial;
-          let cursor: string | undefined = '';
-          for (const more of added) {
-            const page: { json: { cursor?: string; deleted: number } } = await service.call(
-              'DELETE',
-              `/v2/dlq?count=${count}&cursor=${cursor}`,
-            );
-            deleted += page.json.deleted;
-            cursor = page.json.cursor;
-            if (cursor === undefined) break;
-            const now = Math.min(more, count - 1);
-            await fail('publish', now);
-            failed += now;
-          }
-          expect(cursor).toBeUndefined();
-          expect(deleted).toBe(failed);
-          const { json } = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`);
-          expect(json['dlq_message_count']).toBe(0);
-        },
-      ),
-      { numRuns: 15 },
     );
   });
 });

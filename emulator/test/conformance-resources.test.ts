@@ -1,18 +1,13 @@
-/** Section 2 of the interface: compares every record on the wire with the list of names and kinds. */
+/** Section 2 of the interface: the values of records on the wire. The OpenAPI document has their names and kinds. */
 import { describe, expect, test } from 'vitest';
 import { httpSink } from '../../test/support/http-sink.ts';
-import { deviations, manage, type Json } from './conformance-support.ts';
-import { RECORDS } from './interface-names.ts';
+import { manage, type Json } from './conformance-support.ts';
 import { ACCOUNT, START, TOKEN, world, type World } from './world.ts';
-
-const BYTES = Buffer.from([0xff, 0xfe, 0x00]);
-const FLOW = { 'Svc-Flow-Control-Key': 'tenant-14', 'Svc-Flow-Control-Value': 'parallelism=5, rate=10, period=1m' };
 
 /** Starts a service with a group of two endpoints, one of which fails, and a callback for everything. */
 async function failing() {
   const sink = await httpSink((request, response) => {
     if (request.url === '/ok') response.end('fine');
-    else if (request.url === '/bytes') response.writeHead(500).end(BYTES);
     else response.writeHead(503, { 'X-Why': 'busy' }).end('try later');
   });
   return { sink, service: await world() };
@@ -24,27 +19,6 @@ async function logs(service: World, query: string): Promise<readonly Json[]> {
 }
 
 describe('message API', () => {
-  test('a URL Group and its endpoints have the fields of the interface', async () => {
-    const { service } = await failing();
-    const endpoints = [{ name: 'one', url: 'http://a.example/' }, { url: 'http://b.example/' }];
-    await service.call('POST', '/v2/topics/orders/endpoints', { body: JSON.stringify({ endpoints }) });
-    const { json } = await service.call<Json[]>('GET', '/v2/topics');
-    expect(deviations(json, RECORDS['2.1.group'])).toEqual([]);
-    expect(deviations(json[0]!['endpoints'] as Json[], RECORDS['2.1.endpoint'])).toEqual([]);
-    expect(json).toEqual([{ name: 'orders', createdAt: START, updatedAt: START, endpoints }]);
-  });
-
-  test('a publish result has the fields of the interface', async () => {
-    const { service, sink } = await failing();
-    const headers = { 'Svc-Deduplication-Id': 'd' };
-    const results = [
-      (await service.call('POST', `/v2/publish/${sink.url}/ok`, { headers })).json,
-      (await service.call('POST', `/v2/publish/${sink.url}/ok`, { headers })).json,
-    ];
-    expect(deviations(results, RECORDS['2.2.result'])).toEqual([]);
-    expect(results[1]).toEqual({ messageId: results[0]!['messageId'], deduplicated: true });
-  });
-
   test('a log entry has every requested setting and every result', async () => {
     const { service, sink } = await failing();
     const endpoints = [{ name: 'one', url: `${sink.url}/bad` }];
@@ -67,7 +41,6 @@ describe('message API', () => {
     });
     await service.drain();
     const entries = await logs(service, 'topicName=orders');
-    expect(deviations(entries, { ...RECORDS['2.3.log'], state: 'string' }, ['scheduleId', 'queueName'])).toEqual([]);
     const asked = {
       messageId: json[0]!['messageId'],
       header: { 'Content-Type': ['text/plain'], Order: ['17'] },
@@ -102,34 +75,6 @@ describe('message API', () => {
       { ...asked, ...answered, state: 'FAILED', time: START + 5_000 },
     ]);
   });
-
-  test('a failed run has the fields of the interface', async () => {
-    const { service, sink } = await failing();
-    const headers = { 'Svc-Retries': '0', 'Svc-Label': 'a, b', ...FLOW, 'Svc-Failure-Callback': `${sink.url}/ok` };
-    await service.call('POST', `/v2/trigger/${sink.url}/bad`, { headers, body: 'text' });
-    await service.call('POST', `/v2/trigger/${sink.url}/bytes`, { headers, body: BYTES });
-    await service.drain();
-    const { json } = await service.call<{ messages: Json[] }>('GET', '/v2/workflows/dlq');
-    expect(deviations(json.messages, RECORDS['2.4.run'])).toEqual([]);
-    const resumed = await service.call<{ workflowRuns: Json[] }>('POST', '/v2/workflows/dlq/resume');
-    expect(resumed.json.workflowRuns).toHaveLength(2);
-    expect(deviations(resumed.json.workflowRuns, RECORDS['2.5.reference'])).toEqual([]);
-    await service.drain();
-  });
-
-  test('a flow-control key has the fields of the interface, limits only when they are set', async () => {
-    const { service, sink } = await failing();
-    await service.call('POST', `/v2/publish/${sink.url}/ok`, { headers: FLOW });
-    const parallel = { 'Svc-Flow-Control-Key': 'p', 'Svc-Flow-Control-Value': 'parallelism=1' };
-    await service.call('POST', `/v2/publish/${sink.url}/ok`, { headers: parallel });
-    await service.drain();
-    const full = (await service.call('GET', '/v2/flowControl/tenant-14')).json;
-    expect(deviations([full], RECORDS['2.6.key'])).toEqual([]);
-    expect(full).toMatchObject({ parallelismMax: 5, rateMax: 10, ratePeriod: 60, ratePeriodStart: START / 1_000 });
-    const { json } = await service.call('GET', '/v2/flowControl/p');
-    expect(json).not.toHaveProperty('rateMax');
-    expect(json).toMatchObject({ parallelismMax: 1 });
-  });
 });
 
 describe('management API', () => {
@@ -139,10 +84,9 @@ describe('management API', () => {
     ['fixed_1m', { type: 'paid', reserved_type: 'msgsvc_fixed_1m' }],
     ['fixed_10m', { type: 'paid', reserved_type: 'msgsvc_fixed_10m' }],
     ['fixed_100m', { type: 'paid', reserved_type: 'msgsvc_fixed_100m' }],
-  ] as const)('the record of a %s account has the fields of the interface', async (plan, expected) => {
+  ] as const)('the record of a %s account has the values of its plan', async (plan, expected) => {
     const service = await world({ accounts: [{ id: ACCOUNT, token: TOKEN, plan, budgetUsd: 50 }] });
     const { json } = await manage(service, 'POST', `/v2/msgsvc/rotate-token/${ACCOUNT}`);
-    expect(deviations([json], RECORDS['2.7.account'], ['modifying_state', 'enterprise'])).toEqual([]);
     expect(json).toMatchObject({
       ...expected,
       id: ACCOUNT,
@@ -165,18 +109,9 @@ describe('management API', () => {
   ])('the record of a %s index in %s has the fields of the interface', async (type, region) => {
     const service = await world();
     const { json } = await manage(service, 'POST', '/v2/search', { name: 'goods', region, type });
-    expect(deviations([json], RECORDS['2.8.index'])).toEqual([]);
     expect(json).toMatchObject({ name: 'goods', region, type, integration_email: '', creation_time: START / 1_000 });
     expect(json['endpoint']).toMatch(/^https:\/\/goods-/);
     expect(json['throughput_vector']).toHaveLength(60);
-  });
-
-  test('vector statistics have the fields of the interface', async () => {
-    const service = await world();
-    const index = await manage(service, 'POST', '/v2/search', { name: 'x', region: 'eu-west-1', type: 'payg' });
-    const { json } = await manage(service, 'GET', `/v2/vector/index/${String(index.json['id'])}/stats`);
-    expect(deviations([json], RECORDS['2.10.vector'])).toEqual([]);
-    expect(json['days']).toContain('Friday');
   });
 
   test('account statistics have the fields of the interface; daily arrays cover the month', async () => {
@@ -185,7 +120,6 @@ describe('management API', () => {
     await service.call('POST', `/v2/trigger/${sink.url}/ok`);
     await service.drain();
     const { json } = await manage(service, 'GET', `/v2/msgsvc/stats/${ACCOUNT}`);
-    expect(deviations([json], RECORDS['2.11.stats'])).toEqual([]);
     expect(json['days']).toEqual(Array.from({ length: 30 }, (_, day) => `2026-11-${String(day + 1).padStart(2, '0')}`));
     const minutely = ['daily_used', 'daily_used_workflow', 'daily_bandwidth_used'];
     for (const name of minutely) expect(json[name]).toHaveLength(60);

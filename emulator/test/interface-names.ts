@@ -35,7 +35,8 @@ export const RECORDS = {
   '2.2.result': fields({ string: 'messageId', boolean: 'deduplicated' }),
   '2.3.page': fields({ string: 'cursor', array: 'logs' }),
   '2.3.log': fields({
-    integer: 'time nextDeliveryTime responseStatus timeout maxRetries',
+    integer: 'time nextDeliveryTime responseStatus maxRetries',
+    number: 'timeout',
     string: `
       messageId body error url topicName endpointName scheduleId queueName responseBody method callback
       failureCallback retryDelayExpression label

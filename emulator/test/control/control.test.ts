@@ -409,22 +409,6 @@ describe('the whole service over the control API', () => {
 });
 
 describe('switches at run time', () => {
-  test('are read, set one by one, and apply at once', async () => {
-    const sink = await httpSink();
-    const service = await controlled();
-    const id = await publish(service, `${sink.url}/a`);
-    await service.emulator.idle();
-    expect((await control(service, 'POST /switches', { logState: 'absent' })).json).toMatchObject({
-      logState: 'absent',
-      endCursor: 'absent',
-    });
-    expect(await statesOf(service, id)).toEqual([undefined, undefined, undefined]);
-    await control(service, 'POST /switches', { logState: 'present', logEntries: 'latest' });
-    expect(await statesOf(service, id)).toEqual(['DELIVERED']);
-    expect(await allLogs(service, 'state=CREATED')).toEqual([]);
-    expect((await control(service, 'GET /switches')).json).toMatchObject({ logEntries: 'latest' });
-  });
-
   test('the log has each message once: its present state at the time of its creation', async () => {
     const sink = await httpSink((request, response) => void response.writeHead(request.url === '/a' ? 200 : 500).end());
     const service = await controlled();
@@ -440,20 +424,5 @@ describe('switches at run time', () => {
     expect(entries[0]).toMatchObject({ responseStatus: 500, error: 'destination answered 500' });
     expect(await allLogs(service, 'state=DELIVERED')).toMatchObject([{ messageId: good }]);
     expect(await allLogs(service, 'state=CREATED')).toEqual([]);
-  });
-
-  test('points have the configured number of fraction digits', async () => {
-    const service = await controlled();
-    service.emulator.indexes.createVectorIndex('v');
-    const first = async (path: string, pick: (json: never) => { x: string }[]): Promise<string> =>
-      pick((await service.call(`GET`, path, { headers: MANAGEMENT })).json as never)[0]!.x;
-    for (const [digits, x] of [
-      [0, /:00 \+0000 UTC$/],
-      [6, /:00\.000000 \+0000 UTC$/],
-    ] as const) {
-      await control(service, 'POST /switches', { pointFractionDigits: digits });
-      expect(await first(`/v2/msgsvc/stats/${ACCOUNT}`, (json: AccountStatsJson) => [...json.daily_used])).toMatch(x);
-      expect(await first('/v2/vector/index/v/stats', (json: { vector_count: [] }) => json.vector_count)).toMatch(x);
-    }
   });
 });

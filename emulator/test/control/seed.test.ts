@@ -74,19 +74,7 @@ test('the log has every attempt, in the order of time', async () => {
     failedRuns: [{ url: URL_OF_RUN, agoMs: 2_000 }],
   });
   const [run, dead] = service.emulator.messages(ACCOUNT);
-  const attempts = [
-    'ACTIVE',
-    'ERROR',
-    'RETRY',
-    'ACTIVE',
-    'ERROR',
-    'RETRY',
-    'ACTIVE',
-    'ERROR',
-    'RETRY',
-    'ACTIVE',
-    'ERROR',
-  ];
+  const attempts = [...Array.from({ length: 3 }, () => ['ACTIVE', 'ERROR', 'RETRY']).flat(), 'ACTIVE', 'ERROR'];
   expect(await statesOf(service, dead!.id)).toEqual(['CREATED', ...attempts, 'FAILED']);
   expect([run!.attempts, dead!.lastStatus]).toEqual([4, 503]);
   const times = (await allLogs(service)).map(({ time }) => time);

@@ -3,12 +3,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  messageDlqFilter,
-  selectForBulk,
-  selectPage,
-  workflowDlqFilter,
-} from '#emulator/http/dead-letter-selection.ts';
+import { messageDlqFilter, selectPage, workflowDlqFilter } from '#emulator/http/dead-letter-selection.ts';
 import { DeadLetterQueue } from '#emulator/state/dlq.ts';
 import type { DeadLetter, Message } from '#emulator/state/message.ts';
 import type { Filter, Window } from '#emulator/state/search.ts';
@@ -256,64 +251,5 @@ describe('a queue', () => {
     expect(queue.remove('1-70')).toBe(true);
     expect(found(queue, {}, { after: 3 })).toEqual([5_000_000, 9_000_000]);
     expect(found(queue, {}, { order: 'newest', after: 9_000_000 })).toEqual([5_000_000, 3]);
-  });
-
-  test('removes the oldest ones of too many, and expired ones', () => {
-    const queue = queueOf({ dlqRetentionMs: 100, dlqSize: 50 });
-    for (let n = 0; n < 5_000; n++) queue.add(message(n), n);
-    expect([...queue.deadLetters()].map(({ sequence }) => sequence)).toEqual(
-      Array.from({ length: 50 }, (_, index) => 4_950 + index),
-    );
-    queue.trim(1e6);
-    expect(queue.size).toBe(0);
-  });
-
-  test('finds a dead letter by the present schedule and queue of its message', () => {
-    const queue = queueOf();
-    const named = message(1, { scheduleId: 'old' });
-    queue.add(message(0), 1);
-    named.dlqId = queue.add(named, 1).dlqId;
-    Object.assign(named, { scheduleId: 'new', queueName: 'q' });
-    const by = (field: 'scheduleId' | 'queueName', value: string) => found(queue, { [field]: new Set([value]) });
-    expect([by('scheduleId', 'old'), by('scheduleId', 'new'), by('queueName', 'q')]).toEqual([[], [1], [1]]);
-  });
-
-  test('finds a dead letter by the state of its failure function', () => {
-    const queue = queueOf();
-    const notice = { state: 'ACTIVE' } as Message;
-    const called = message(1);
-    for (const one of [message(0), called]) one.dlqId = queue.add(one, 1).dlqId;
-    const by = (...states: string[]) => found(queue, { state: new Set(states) });
-    expect(by('CALLBACK_INPROGRESS')).toEqual([]);
-    called.failureNotice = notice;
-    expect(by('CALLBACK_INPROGRESS')).toEqual([1]);
-    notice.state = 'RETRY';
-    expect(by('CALLBACK_INPROGRESS', 'CALLBACK_FAIL')).toEqual([1]);
-    notice.state = 'DELIVERED';
-    expect([by('CALLBACK_INPROGRESS'), by('CALLBACK_SUCCESS')]).toEqual([[], [1]]);
-  });
-
-  test('ids make a bulk operation ignore every other filter', () => {
-    const queue = queueOf();
-    const deadLetters = [1, 2, 3].map((n) => queue.add(message(n), n));
-    const query = new Query(
-      new URLSearchParams({
-        dlqIds: `${deadLetters[2]!.dlqId},unknown,${deadLetters[0]!.dlqId}`,
-        label: 'none',
-        fromDate: '99',
-      }),
-      QUERY_PARAMETERS['delete-dlq'],
-      DEFAULT_SWITCHES,
-    );
-    const options = {
-      listing: 'dlq',
-      filter: messageDlqFilter(query),
-      window: { ...query.window(), order: 'oldest' },
-      count: query.pageSize(),
-    } as const;
-    expect(selectForBulk(queue, query, options)).toEqual({
-      deadLetters: [deadLetters[2], deadLetters[0]],
-      byIds: true,
-    });
   });
 });

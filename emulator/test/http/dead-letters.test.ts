@@ -388,18 +388,4 @@ describe('deleting messages', () => {
     expect((await service.call('DELETE', '/v2/dlq?count=101')).status).toBe(400);
     expect(runs(await list(service))).toHaveLength(1);
   });
-
-  test.each([
-    ['messages', 4],
-    ['all', 7],
-  ] as const)('the statistics count %s: %d', async (dlqMessageCount, expected) => {
-    const { service, sink } = await failedRuns({ switches: { dlqMessageCount } });
-    for (let count = 0; count < 4; count++) {
-      await service.call('POST', `/v2/publish/${sink.url}/`, { headers: { 'Svc-Retries': '0' } });
-    }
-    await service.drain();
-    const headers = { Authorization: `Basic ${btoa('ops@example.com:pass:word')}` };
-    const stats = await service.call('GET', `/v2/msgsvc/stats/${ACCOUNT}`, { headers });
-    expect(stats.json).toMatchObject({ dlq_message_count: expected });
-  });
 });

@@ -1,6 +1,4 @@
 /** The management API, tested through its handlers without HTTP. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { AccountBook } from '#emulator/state/account-book.ts';
 import { createIndexes } from '#emulator/statistics/indexes.ts';
@@ -12,15 +10,6 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 10, 30, 15);
-
-/** Optional fields of a response: they describe a temporary state, or accounts of another type. */
-const OPTIONAL_FIELDS = ['modifying_state', 'enterprise'];
-
-function fixture(operation: string): unknown {
-  return JSON.parse(
-    readFileSync(join(import.meta.dirname, '../../../test/fixtures/wire', `${operation}.json`), 'utf8'),
-  );
-}
 
 function world(product = 'msgsvc') {
   const clock = new ManualClock(NOW);
@@ -68,44 +57,6 @@ function world(product = 'msgsvc') {
 type Json = Readonly<Record<string, unknown>>;
 
 const newIndex = { name: 'products', region: 'eu-west-1', type: 'payg' };
-
-describe('answers have the fields of the interface', () => {
-  const { call, routes } = world();
-
-  /** Returns the shape of a value: keys, and types at the leaves. An array has the shape of its first element. */
-  function shape(value: unknown): unknown {
-    if (Array.isArray(value)) return value.length === 0 ? [] : [shape(value[0])];
-    if (typeof value !== 'object' || value === null) return typeof value;
-    const entries = Object.entries(value).filter(([key]) => !OPTIONAL_FIELDS.includes(key));
-    return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, child]) => [key, shape(child)]));
-  }
-
-  const requests: Readonly<Record<string, Parameters<typeof call>[1]>> = {
-    'move-to-team': { body: { msgsvc_id: 'acc-1', target_team_id: 'team-9' } },
-    'set-plan': { id: 'acc-1', body: { plan_name: 'msgsvc_fixed_1m' } },
-    'rotate-token': { id: 'acc-1' },
-    'update-budget': { id: 'acc-1', body: { budget: 120 } },
-    'get-account-stats': { id: 'acc-1' },
-    'create-index': { body: newIndex },
-    'get-index': { id: 'idx-1' },
-    'rename-index': { id: 'idx-1', body: { name: 'goods' } },
-    'transfer-index': { id: 'idx-1', body: { target_account: 'team-9' } },
-    'get-vector-stats': { id: 'idx-1' },
-  };
-
-  test('every operation exists', () => {
-    expect(routes.map((route) => route.operation).sort()).toEqual(Object.keys(requests).sort());
-    expect(routes.every((route) => route.api === 'management')).toBe(true);
-  });
-
-  test.each(Object.keys(requests))('%s', async (operation) => {
-    const { call, indexes } = world();
-    indexes.create({ ...newIndex, id: 'idx-1', region: 'eu-west-1', type: 'payg', customerId: 'ops@example.com' });
-    const answer = await call(operation, requests[operation]);
-    expect(answer.status).toBe(200);
-    expect(shape(JSON.parse(JSON.stringify(answer.json)))).toEqual(shape(fixture(operation)));
-  });
-});
 
 describe('accounts', () => {
   test('moving to a team changes the owner, not the creator', async () => {

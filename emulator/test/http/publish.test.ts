@@ -187,16 +187,6 @@ test('a destination may be percent-encoded as a whole', async () => {
   expect(sink.requests.map((request) => request.url)).toEqual(['/a?b=c&d=%20']);
 });
 
-test("a timeout shortens the plan's and never extends it", async () => {
-  const service = await world({ accounts: [{ id: ACCOUNT, token: 'token-1', plan: 'free' }] });
-  for (const timeout of ['1h', '10m', '30']) {
-    const headers = { 'Svc-Timeout': timeout, 'Svc-Delay': '1h' };
-    expect((await service.call('POST', '/v2/publish/http://a.example/', { headers })).status).toBe(200);
-  }
-  const entries = (await allLogs(service)) as readonly { timeout?: number }[];
-  expect(entries.map((entry) => entry.timeout)).toEqual([30, 600, 900]);
-});
-
 describe('URL Groups', () => {
   const addEndpoints = (service: World, group: string, endpoints: unknown) =>
     service.call('POST', `/v2/topics/${group}/endpoints`, { body: JSON.stringify({ endpoints }) });

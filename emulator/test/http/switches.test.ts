@@ -141,13 +141,18 @@ const PROBES: { readonly [K in Names]: Probe<Switches[K]> } = {
     },
   ],
   pointFractionDigits: [
-    async (of) => ((await stats(of)) as { daily_used: { x: string }[] }).daily_used.at(-1)!.x,
+    async (of) => {
+      of.service.emulator.indexes.createVectorIndex('v');
+      const vectors = (await manage(of.service, 'GET', '/v2/vector/index/v/stats')).json['vector_count'];
+      const all = [(await stats(of))['daily_used'], vectors] as { readonly x: string }[][];
+      return [...new Set(all.map((points) => points.at(-1)!.x))];
+    },
     Object.fromEntries(
       SWITCH_VALUES.pointFractionDigits.map((digits) => [
         digits,
-        `2026-11-20 12:00:00${digits === 0 ? '' : '.'}${'0'.repeat(digits)} +0000 UTC`,
+        [`2026-11-20 12:00:00${digits === 0 ? '' : '.'}${'0'.repeat(digits)} +0000 UTC`],
       ]),
-    ) as Record<Switches['pointFractionDigits'], string>,
+    ) as unknown as Record<Switches['pointFractionDigits'], readonly string[]>,
   ],
   groupPublish: [
     async (of) => {
@@ -240,11 +245,11 @@ const CASES = (Object.keys(SWITCH_VALUES) as Names[]).flatMap((name) =>
 describe('switches', () => {
   test.each(CASES)('%s: %s', async (name, value) => {
     const of = await scene();
-    const set = await fetch(`${of.service.emulator.url}/-/emulator/switches`, {
-      method: 'POST',
-      body: JSON.stringify({ failureFunction: 'off', [name]: value }),
-    });
-    expect(set.status).toBe(200);
+    const path = `${of.service.emulator.url}/-/emulator/switches`;
+    const body = JSON.stringify({ failureFunction: 'off', [name]: value });
+    const set: unknown = await (await fetch(path, { method: 'POST', body })).json();
+    expect(set).toMatchObject({ [name]: value });
+    expect(await (await fetch(path)).json()).toEqual(set);
     const [see, expected] = PROBES[name] as Probe<string | number>;
     expect(await see(of)).toEqual(expected[value]);
   });

@@ -127,42 +127,4 @@ describe('filters of the log', () => {
       { numRuns: 60 },
     );
   });
-
-  test('a text that left the log matches nothing', () => {
-    const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 512, onDropped: () => undefined });
-    const page = (filter: LogFilter) =>
-      log.page({ from: -Infinity, to: Infinity, order: 'newest' }, filter, 10_000).rows;
-    const url = (n: number) => new Set([`http://${n}`]);
-    for (let index = 0; index < 3_000; index++) {
-      const part = Math.floor(index / 512);
-      const message = {
-        id: `m${index}`,
-        url: `http://${part}`,
-        delivery: { labels: [`l${part}`, 'all'] },
-      } as unknown as Message;
-      log.append({ time: index, state: 'ACTIVE', message, nextDeliveryTime: undefined, outcome: undefined });
-    }
-    expect(page({ url: url(0) })).toEqual([]);
-    expect(page({ label: new Set(['l0', 'l1']) })).toEqual([]);
-    expect(page({ url: url(5) })).toHaveLength(3_000 - 5 * 512);
-    expect(page({ url: url(5), label: new Set(['l5']) })).toHaveLength(3_000 - 5 * 512);
-    expect(page({ label: new Set(['all']) })).toHaveLength(log.size);
-  });
-});
-
-test('entries are found by the present schedule and queue of their message', () => {
-  const log = new MessageLog({ retentionMs: () => 1e12, maxEntries: 1e9, onDropped: () => undefined });
-  const made = (id: string) =>
-    ({ id, url: 'http://a', scheduleId: 'old', delivery: { labels: [] } }) as unknown as Message;
-  const [one, other] = [made('one'), made('other')];
-  for (let time = 0; time < 1_500; time++) {
-    const message = time % 3 === 0 ? one : other;
-    log.append({ time, state: 'ACTIVE', message, nextDeliveryTime: undefined, outcome: undefined });
-  }
-  Object.assign(one, { scheduleId: 'new', queueName: 'q' });
-  const found = (filter: LogFilter) => log.page({ from: 0, to: 1e9, order: 'oldest' }, filter, 10_000).rows.length;
-  expect(found({ scheduleId: new Set(['new']) })).toBe(500);
-  expect(found({ queueName: new Set(['q']), scheduleId: new Set(['new']) })).toBe(500);
-  expect(found({ scheduleId: new Set(['old']) })).toBe(1_000);
-  expect(found({ queueName: new Set(['q']), scheduleId: new Set(['old']) })).toBe(0);
 });

@@ -147,28 +147,6 @@ describe('statistics', () => {
     );
   });
 
-  test('errors are retries and failures, and used messages are delivered or errors', () => {
-    fc.assert(
-      fc.property(fc.array(factBefore(NOW), { maxLength: 200 }), (facts) => {
-        const statistics = createStatistics();
-        for (const fact of facts) statistics.record('acc', fact);
-        const stats = statistics.accountStats('acc', '30d', NOW, 0);
-        for (const [list, used] of [
-          [stats.daily_msgsvc_messages, stats.daily_used],
-          [stats.daily_workflow_messages, stats.daily_used_workflow],
-        ] as const) {
-          const at = (id: string, index: number): number =>
-            list.find((series) => series.id === id)!.data_points[index]!.y;
-          for (const index of used.keys()) {
-            expect(at('error', index)).toBe(at('retry', index) + at('failed', index));
-            expect(used[index]!.y).toBe(at('delivered', index) + at('error', index));
-          }
-        }
-      }),
-      { numRuns: 30 },
-    );
-  });
-
   test.each(STATS_PERIOD_NAMES)('period %s has evenly spaced points, and the newest is incomplete', (period) => {
     const points = createStatistics().accountStats('acc', period, NOW, 0).daily_used;
     const times = points.map((point) => timeOf(point.x));
@@ -198,15 +176,6 @@ describe('statistics', () => {
     }
     expect(pairs.length).toBeGreaterThan(100);
     expect(pairs.filter(([fine, coarse]) => fine !== coarse)).toEqual([]);
-  });
-
-  test('the border of a minute belongs to the later point', () => {
-    const statistics = createStatistics();
-    const border = Math.floor(NOW / MINUTE) * MINUTE;
-    statistics.record('acc', attempt(border, 'delivered'));
-    statistics.record('acc', attempt(border - 1, 'delivered'));
-    statistics.record('acc', attempt(border - 1, 'delivered'));
-    expect(ys(statistics.accountStats('acc', '1h', NOW, 0).daily_used).slice(-2)).toEqual([2, 1]);
   });
 
   test('daily arrays cover the whole month, future days as zero', () => {
@@ -297,11 +266,5 @@ describe('times of points', () => {
     [9, '2026-11-20 10:30:15.250000000 +0000 UTC'],
   ] as const)('have %i fraction digits when asked for', (digits, text) => {
     expect(formatPointTime(NOW, digits)).toBe(text);
-  });
-
-  test('have as many digits in a response as the installation sends', () => {
-    const stats = createStatistics({ fractionDigits: () => 0 }).accountStats('acc', '1h', NOW, 0);
-    expect(stats.daily_used.at(-1)!.x).toBe('2026-11-20 10:30:00 +0000 UTC');
-    expect(stats.daily_billings[0]!.x).toBe('2026-11-01 00:00:00 +0000 UTC');
   });
 });
