@@ -1,7 +1,6 @@
 /** Outcomes of a message by the destination's behavior, as seen by the destination, the log and the records. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type AddressInfo } from 'node:net';
-import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { httpSink } from '../../../test/support/http-sink.ts';
 import { ACCOUNT, allLogs, START, statesOf, world, type World } from '../world.ts';
@@ -249,80 +248,6 @@ describe('cancelling', () => {
     expect(await statesOf(service, order[0]!)).toEqual(['CREATED', 'ACTIVE', 'CANCEL_REQUESTED', 'DELIVERED']);
     expect(await statesOf(service, order[1]!)).toEqual(['CREATED', 'ACTIVE', 'CANCEL_REQUESTED', 'ERROR', 'CANCELED']);
     expect(await allLogs(service, 'state=CANCELLED')).toHaveLength(1);
-  });
-});
-
-describe('whatever destinations do', () => {
-  const script = fc.record({
-    retries: fc.nat(3),
-    workflow: fc.boolean(),
-    delay: fc.constantFrom('0s', '5s', '1m'),
-    key: fc.option(fc.constantFrom('a', 'b'), { nil: undefined }),
-    answers: fc.array(fc.constantFrom(200, 204, 302, 404, 489, 500, 503, 'reset' as const), {
-      minLength: 1,
-      maxLength: 4,
-    }),
-    cancelAfterMs: fc.option(fc.nat(60_000), { nil: undefined, freq: 4 }),
-  });
-
-  test('a message ends once, errors are retries and failures, and nothing follows a 2xx', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 8 }), async (scripts) => {
-        const sink = await httpSink((request, response) => {
-          const { answers } = scripts[Number(request.url.slice(1))]!;
-          const answer = answers[Number(request.headers['svc-retried']) % answers.length]!;
-          if (answer === 'reset') response.destroy();
-          else response.writeHead(answer, answer === 489 ? { 'Svc-NonRetryable-Error': 'true' } : {}).end();
-        });
-        const service = await world();
-        await using _emulator = service.emulator;
-        for (const [index, { retries, workflow, delay, key, cancelAfterMs }] of scripts.entries()) {
-          const answer = await service.call('POST', `/v2/${workflow ? 'trigger' : 'publish'}/${sink.url}/${index}`, {
-            headers: {
-              'Svc-Retries': String(retries),
-              'Svc-Delay': delay,
-              'Svc-Retry-Delay': '3000 * (1 + retried)',
-              ...(key !== undefined && {
-                'Svc-Flow-Control-Key': key,
-                'Svc-Flow-Control-Value': 'parallelism=1, rate=2, period=10',
-              }),
-            },
-          });
-          expect(answer.status).toBe(200);
-          const { id } = service.emulator.messages(ACCOUNT).at(-1)!;
-          if (cancelAfterMs !== undefined) {
-            service.clock.after(cancelAfterMs, () => void service.emulator.cancelMessage(ACCOUNT, id));
-          }
-        }
-        await service.drain();
-
-        const entries = (await allLogs(service)).toReversed();
-        const terminal = new Set(['DELIVERED', 'FAILED', 'CANCELLED']);
-        for (const message of service.emulator.messages(ACCOUNT)) {
-          const index = Number(new URL(message.url).pathname.slice(1));
-          const mine = entries.filter((entry) => entry.messageId === message.id).map((entry) => entry.state!);
-          expect(mine.filter((state) => terminal.has(state))).toEqual([message.state]);
-          expect(mine.at(-1)).toBe(message.state);
-          expect(mine.filter((state) => state === 'ACTIVE')).toHaveLength(message.attempts);
-          const sent = sink.requests.filter((request) => request.url === `/${index}`);
-          expect(sent).toHaveLength(message.attempts);
-          expect(message.attempts).toBeLessThanOrEqual(1 + scripts[index]!.retries);
-          const { answers } = scripts[index]!;
-          const statuses = sent.map((_, attempt) => answers[attempt % answers.length]);
-          const accepted = statuses.findIndex((status) => status === 200 || status === 204);
-          if (accepted !== -1) expect([accepted, message.state]).toEqual([sent.length - 1, 'DELIVERED']);
-        }
-        const count = (wanted: string): number => outcomes(service).filter((outcome) => outcome === wanted).length;
-        const of = (state: string): number => entries.filter((entry) => entry.state === state).length;
-        expect(of('ERROR')).toBe(count('retry') + count('failed'));
-        expect(of('DELIVERED')).toBe(count('delivered'));
-        expect(of('FAILED')).toBe(count('failed'));
-        expect(of('CREATED')).toBe(scripts.length);
-        expect(of('DELIVERED') + of('FAILED') + of('CANCELLED')).toBe(scripts.length);
-        expect(service.clock.timers).toBe(0);
-      }),
-      { numRuns: 25 },
-    );
   });
 });
 

@@ -1,13 +1,10 @@
 /** The failure function of a workflow: a message to the workflow's own URL, and its state in the DLQ. */
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Switches } from '#emulator/state/switches.ts';
-import { readSteps } from '#emulator/control/scripted-steps.ts';
 import type { Step } from '#emulator/types/public.ts';
-import { ACCOUNT, allLogs, START, world, type World } from '../world.ts';
+import { ACCOUNT, START, world, type World } from '../world.ts';
 
 const URL_OF_FLOW = 'https://flows.example/order';
-const END_STATES = ['CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED'];
 
 interface DeadRun {
   readonly dlqId: string;
@@ -132,27 +129,9 @@ describe('its state', () => {
     await service.drain();
     expect(await stateOf(service)).toEqual(['CALLBACK_CANCELED']);
   });
-
-  test('in its other form', async () => {
-    const service = await failing([500, 200], { failureFunction: 'on', failureState: 'info' });
-    await trigger(service);
-    await service.drain();
-    const [run] = await deadRuns(service);
-    expect(run).toMatchObject({ failureCallbackInfo: { state: 'CALLBACK_SUCCESS' } });
-    expect(run).not.toHaveProperty('failureFunctionState');
-  });
 });
 
 describe('is not called', () => {
-  test('when the setting is off; no state exists then', async () => {
-    const service = await failing([500], {});
-    await trigger(service);
-    await service.drain();
-    expect(calls(service)).toEqual([]);
-    const [run] = await deadRuns(service);
-    expect(run).not.toHaveProperty('failureFunctionState');
-  });
-
   test('when a failure callback is set: that one is called', async () => {
     const service = await failing([500]);
     await service.emulator.destinations.script('told.example', [200]);
@@ -198,59 +177,4 @@ test('a resumed run that fails again has another call', async () => {
     first!.dlqId,
     again!.dlqId,
   ]);
-});
-
-test('each call ends in exactly one state, that of its message, in any sequence of events', async () => {
-  const step = fc.constantFrom<Step>(200, 500, 489, 'refuse', 'reset', 'cut', 'hang', {
-    status: 489,
-    nonRetryable: true,
-  });
-  const run = fc.record({
-    retries: fc.nat(2),
-    steps: fc.array(step, { minLength: 1, maxLength: 6 }),
-    callback: fc.boolean(),
-    cancelAfterMs: fc.option(fc.nat(20_000), { nil: undefined }),
-  });
-  await fc.assert(
-    fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 5 }), async (runs) => {
-      const service = await world({ switches: { failureFunction: 'on' } });
-      await using emulator = service.emulator;
-      const { destinations } = emulator;
-      for (const [index, { retries, steps, callback, cancelAfterMs }] of runs.entries()) {
-        await destinations.script(`flow-${index}.example`, readSteps(steps));
-        await service.call('POST', `/v2/trigger/http://flow-${index}.example/`, {
-          headers: {
-            'Svc-Retries': String(retries),
-            'Svc-Retry-Delay': '3000',
-            'Svc-Workflow-RunId': `run-${index}`,
-            ...(callback && { 'Svc-Failure-Callback': `http://flow-${index}.example/told` }),
-          },
-        });
-        if (cancelAfterMs === undefined) continue;
-        service.clock.after(cancelAfterMs, () => {
-          for (const { id, url, workflowRunId } of emulator.messages(ACCOUNT)) {
-            if (workflowRunId === undefined && url.includes(`flow-${index}.`)) emulator.cancelMessage(ACCOUNT, id);
-          }
-        });
-      }
-      await service.drain();
-
-      const dead = await deadRuns(service);
-      const messages = emulator.messages(ACCOUNT);
-      const isRun = ({ workflowRunId }: (typeof messages)[number]): boolean => workflowRunId !== undefined;
-      expect(dead).toHaveLength(messages.filter((message) => isRun(message) && message.state === 'FAILED').length);
-      expect(messages.filter((message) => !isRun(message))).toHaveLength(dead.length);
-      const endOf = { DELIVERED: 'CALLBACK_SUCCESS', FAILED: 'CALLBACK_FAIL', CANCELLED: 'CALLBACK_CANCELED' };
-      for (const { workflowRunId, failureFunctionState } of dead) {
-        const host = `flow-${workflowRunId.slice(4)}.`;
-        const [call, ...others] = messages.filter((message) => !isRun(message) && message.url.includes(host));
-        expect(others).toEqual([]);
-        expect(failureFunctionState).toBe(endOf[call!.state as keyof typeof endOf]);
-        expect(END_STATES).toContain(failureFunctionState);
-        const states = (await allLogs(service, `messageId=${call!.id}`)).map(({ state }) => state!);
-        expect(states.filter((state) => Object.hasOwn(endOf, state))).toEqual([call!.state]);
-      }
-    }),
-    { numRuns: 20 },
-  );
 });

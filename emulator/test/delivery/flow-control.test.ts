@@ -91,18 +91,6 @@ describe('flow control', () => {
     );
   });
 
-  test('a long waiting list delays no other key', () => {
-    const clock = new ManualClock(START);
-    const order: string[] = [];
-    const dispatcher = new Dispatcher<string>({ clock, workers: 1, start: (item) => void order.push(item) });
-    const [long, short] = [new FlowLane<string>(clock), new FlowLane<string>(clock)];
-    for (const item of ['a1', 'a2', 'a3', 'a4']) dispatcher.offer(item, long);
-    dispatcher.offer('b1', short);
-    dispatcher.done('a1', long);
-    dispatcher.done('a2', long);
-    expect(order).toEqual(['a1', 'a2', 'b1']);
-  });
-
   test('among many keys every one has its turn: no list gets more than one item ahead of another that waits', () => {
     const lists = fc.array(fc.oneof(fc.integer({ min: 1, max: 5 }), fc.constant(300)), {
       minLength: 2,
@@ -241,32 +229,6 @@ describe('flow control', () => {
     await service.emulator.idle();
     expect(sink.requests).toHaveLength(5);
     expect((await service.call('GET', path)).json).toMatchObject({ rateCount: 2, ratePeriodStart: periodStart + 60 });
-  });
-
-  test('a long waiting list of a key delays no message of another key', async () => {
-    const held: (() => void)[] = [];
-    const sink = await httpSink((request, response) => {
-      if (request.url === '/long') held.push(() => void response.end());
-      else response.end();
-    });
-    const service = await world({ maxDeliveries: 2 });
-    const publish = async (path: string): Promise<void> => {
-      const headers = { 'Svc-Flow-Control-Key': path, 'Svc-Flow-Control-Value': 'parallelism=1' };
-      expect((await service.call('POST', `/v2/publish/${sink.url}/${path}`, { headers })).status).toBe(200);
-    };
-    for (let count = 0; count < 50; count++) await publish('long');
-    await publish('short');
-    await expect.poll(() => sink.requests.map(({ url }) => url)).toEqual(['/long', '/short']);
-    expect((await service.call('GET', '/v2/flowControl/long')).json).toMatchObject({ waitListSize: 49 });
-    expect((await service.call('GET', '/v2/flowControl/short')).json).toMatchObject({ waitListSize: 0 });
-    for (const end of held) end();
-  });
-
-  test('an unknown key is not found', async () => {
-    const service = await world();
-    const answer = await service.call('GET', '/v2/flowControl/none');
-    expect(answer.status).toBe(404);
-    expect(answer.json).toEqual({ error: expect.stringContaining('none') });
   });
 
   test('pinned limits override those of messages until they are removed, and a paused key starts nothing', () => {
