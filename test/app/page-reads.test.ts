@@ -2,16 +2,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { startApp } from '#app/daemon.ts';
 import type { Daemon } from '#app/options.ts';
-import { formatProblems, loadConfig } from '#config/load.ts';
-import { createLogger } from '#foundation/platform/logger.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
 import { ROUTES } from '#operate/routes.ts';
 import { cuttingProxy } from '../support/postgres/cutting-proxy.ts';
 import { SERVERS } from '../support/postgres/servers.ts';
 import { emptyDatabase } from '../support/postgres/test-databases.ts';
+import { daemonOf } from '../support/process-daemon.ts';
 import { TEST_TOKEN } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -42,18 +39,8 @@ ${ACCOUNTS.map(
 ).join('\n')}
 `,
   );
-  const loaded = loadConfig(path, { env: {} });
-  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const clock = new ManualClock(Date.UTC(2026, 10, 18, 10, 30));
-  const daemon = await startApp(loaded.config, {
-    clock,
-    random: seededRandom(3),
-    env: {},
-    logger: createLogger({ level: 'error', destination: { write: () => undefined } }),
-    onSpans: () => undefined,
-    logLines: new Map(),
-    version: '0',
-  });
+  const daemon = await daemonOf(path, { clock });
   onTestFinished(async () => {
     proxy.delayMs = 0;
     proxy.release();

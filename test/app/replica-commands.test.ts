@@ -2,18 +2,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { startApp } from '#app/daemon.ts';
 import type { Daemon } from '#app/options.ts';
-import { loadConfig } from '#config/load.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { createLogger } from '#foundation/platform/logger.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
 import { all, run } from '#storage/database.ts';
 import type { PostgresDatabase } from '#storage/postgres/postgres-database.ts';
 import { opsd } from '../cli/terminal.ts';
 import { SERVERS, urlOf } from '../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../support/postgres/test-databases.ts';
+import { daemonOf } from '../support/process-daemon.ts';
 import { failedRuns, trigger, TEST_TOKEN, type Service } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { testEmulator } from '../support/test-emulator.ts';
@@ -105,20 +102,8 @@ policies:${policy('approved', 'mode: approve\n    every: 1s')}${policy('alerted'
 }
 
 async function startDaemon(path: string, folder: string): Promise<Daemon> {
-  const loaded = loadConfig(path, { env: {} });
-  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
   // The sockets of two replicas on one machine.
-  const config = { ...loaded.config, localPath: join(folder, 'opsd.db') };
-  const daemon = await startApp(config, {
-    clock: systemClock,
-    random: seededRandom(3),
-    env: {},
-    logger: createLogger({ level: 'error', destination: { write: () => undefined } }),
-    onSpans: () => undefined,
-    logLines: new Map(),
-    version: '0',
-    settleMs: 1_000,
-  });
+  const daemon = await daemonOf(path, { settings: { localPath: join(folder, 'opsd.db') }, settleMs: 1_000 });
   onTestFinished(() => daemon[Symbol.asyncDispose]());
   return daemon;
 }

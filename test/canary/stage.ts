@@ -5,15 +5,13 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startApp } from '#app/daemon.ts';
 import type { Daemon } from '#app/options.ts';
-import { formatProblems, loadConfig } from '#config/load.ts';
 import type { CanaryVerdict, CanaryVia } from '#foundation/domain/canary.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { createLogger } from '#foundation/platform/logger.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
 import { startEmulator, type Emulator } from '#emulator/emulator.ts';
 import type { Switches } from '#emulator/state/switches.ts';
+import { daemonOf } from '../support/process-daemon.ts';
 import { openRoad, type Road } from './road.ts';
 
 export const ACCOUNT_ID = 'acc-1';
@@ -91,8 +89,6 @@ export async function openStage(options: StageOptions): Promise<Stage> {
 
   const path = join(folder, 'opsd.yaml');
   writeFileSync(path, configuration(options, { toService, toReceiver }));
-  const loaded = loadConfig(path, { env: {} });
-  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   let jumped = 0;
   const daemonClock: Clock = {
     now: () => clock.now() + jumped,
@@ -102,22 +98,13 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const log: string[] = [];
   const verdicts: Verdict[] = [];
   const daemon = parts.use(
-    await startApp(loaded.config, {
+    await daemonOf(path, {
       clock: daemonClock,
       random: seededRandom(seed + 1),
-      env: {},
-      logger: createLogger({
-        level: 'debug',
-        destination: {
-          write(line) {
-            log.push(line);
-            if (line.includes('"canary verdict')) verdicts.push(JSON.parse(line) as Verdict);
-          },
-        },
-      }),
-      onSpans: () => undefined,
-      logLines: new Map(),
-      version: '0',
+      write(line) {
+        log.push(line);
+        if (line.includes('"canary verdict')) verdicts.push(JSON.parse(line) as Verdict);
+      },
     }),
   );
   toReceiver.lead(daemon.hooks!);

@@ -1,11 +1,11 @@
 /** Hostile requests to the hooks: the right status, a short response without quotes of the input, and a count. */
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { Secret } from '#foundation/platform/secret.ts';
 import { until } from '../../support/until.ts';
+import { raw } from '../http/world.ts';
 import {
   alert,
   AM_TOKEN,
@@ -21,6 +21,8 @@ import {
 } from './hook-world.ts';
 
 const RULES = join(import.meta.dirname, '../../../deploy/prometheus/opsd-alerts-core.yaml');
+/** A request that says it has 100 bytes. */
+const BEGINNING = `POST /hooks/alertmanager/opsd HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${AM_TOKEN}\r\nContent-Length: 100\r\n\r\n`;
 const deep = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 
 describe('rejected bodies', () => {
@@ -109,11 +111,7 @@ describe('rejected bodies', () => {
 
   test('a body that ends early', async () => {
     const { address, said } = await hookWorld();
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(address).port) });
-    onTestFinished(() => void socket.destroy());
-    const head = `POST /hooks/alertmanager/opsd HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${AM_TOKEN}\r\n`;
-    socket.write(`${head}Content-Length: 100\r\n\r\n{"version"`);
-    socket.end();
+    raw(address, `${BEGINNING}{"version"`).end();
     await until({ what: 'it is counted' }, () => said.some((event) => event.type === 'hook.answered'));
     expect(said).toMatchObject([{ code: 400, refused: 'malformed' }]);
   });
@@ -155,13 +153,10 @@ describe('rejected callers', () => {
 
   test('before a byte of their body is read', async () => {
     const { address } = await hookWorld();
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(address).port) });
-    onTestFinished(() => void socket.destroy());
-    let received = '';
-    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-    socket.write('POST /hooks/callbacks/production HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n');
-    await until({ what: 'the answer' }, () => received.includes('\r\n\r\n'));
-    expect(received).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close/i);
+    const head = 'POST /hooks/callbacks/production HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n';
+    const socket = raw(address, head);
+    await until({ what: 'the answer' }, () => socket.received.includes('\r\n\r\n'));
+    expect(socket.received).toMatch(/^HTTP\/1\.1 401 [^]*Connection: close/i);
   });
 
   test.each([
@@ -195,14 +190,7 @@ describe('rejected callers', () => {
 
   test('when too many send at the same time', async () => {
     const { address, notify, said } = await hookWorld();
-    const head = `POST /hooks/alertmanager/opsd HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${AM_TOKEN}\r\n`;
-    const port = Number(new URL(address).port);
-    const slow = Array.from({ length: 16 }, () => {
-      const socket = connect({ host: '127.0.0.1', port });
-      socket.write(`${head}Content-Length: 100\r\n\r\n{`);
-      onTestFinished(() => void socket.destroy());
-      return socket;
-    });
+    const slow = Array.from({ length: 16 }, () => raw(address, `${BEGINNING}{`));
     const answer = await until({ what: 'the seventeenth is told to come again' }, async () => {
       const got = await notify(notification());
       return got.status === 503 ? got : undefined;
@@ -215,13 +203,9 @@ describe('rejected callers', () => {
 
   test('when they are not HTTP', async () => {
     const { address } = await hookWorld();
-    const socket = connect({ host: '127.0.0.1', port: Number(new URL(address).port) });
-    onTestFinished(() => void socket.destroy());
-    let received = '';
-    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-    socket.write('hello\r\n\r\n');
-    await until({ what: 'the answer' }, () => received !== '');
-    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*not a valid HTTP\/1\.1 request/);
+    const socket = raw(address, 'hello\r\n\r\n');
+    await until({ what: 'the answer' }, () => socket.received !== '');
+    expect(socket.received).toMatch(/^HTTP\/1\.1 400 [^]*not a valid HTTP\/1\.1 request/);
   });
 });
 

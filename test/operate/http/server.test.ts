@@ -1,6 +1,6 @@
 /** The server in its environment: addresses, bad clients, and shutdown. */
 import { Agent, createServer } from 'node:http';
-import { connect, createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createNetServer, type AddressInfo } from 'node:net';
 import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -8,20 +8,7 @@ import { ListenError } from '#foundation/http/listen.ts';
 import { startServer } from '#operate/server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { ask, engine, plan, scrapeBody, serving, world } from './world.ts';
-
-/** A raw connection with its received bytes. */
-function raw(address: string): Socket & { received: string } {
-  const socket = Object.assign(connect({ host: '127.0.0.1', port: Number(new URL(address).port) }), { received: '' });
-  socket.on('data', (chunk: Buffer) => (socket.received += chunk.toString('latin1')));
-  socket.on('error', () => undefined);
-  onTestFinished(() => void socket.destroy());
-  return socket;
-}
-
-function closed(socket: Socket): Promise<void> {
-  return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
-}
+import { ask, closed, engine, plan, raw, scrapeBody, serving, world } from './world.ts';
 
 async function message(work: Promise<unknown>): Promise<string> {
   try {
@@ -120,30 +107,35 @@ describe('a unix socket', () => {
 });
 
 describe('clients', () => {
-  test('that do not send HTTP get one response and the end', async () => {
-    const { address } = await serving(world());
-    const socket = raw(address);
-    socket.write('hello\r\n\r\n');
-    await closed(socket);
-    expect(socket.received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*This is not a valid HTTP\/1\.1 request\.\n$/);
-    expect((await ask(address, '/-/healthy')).status).toBe(200);
-  });
+  const HOST = 'Host: 127.0.0.1\r\n';
+  const garbage = '\x00\x01garbage\r\n\r\n';
 
-  test('that pipeline garbage after a request get their response first', async () => {
+  test.each([
+    ['do not send HTTP', 'hello\r\n\r\n', /^HTTP\/1\.1 400 Bad Request\r\n[^]*not a valid HTTP\/1\.1 request\.\n$/],
+    ['pipeline garbage after a request', `GET / HTTP/1.1\r\n${HOST}\r\n${garbage}`, /^HTTP\/1\.1 (200|400) /],
+    ['have no Host header', 'GET / HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /],
+    [
+      'have two',
+      `GET / HTTP/1.1\r\n${HOST}${HOST}Connection: close\r\n\r\n`,
+      /^HTTP\/1\.1 400 [^]*several Host headers/,
+    ],
+    [
+      'send an unread body',
+      `POST /metrics HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\nabc`,
+      /^HTTP\/1\.1 405 [^]*Connection: close/i,
+    ],
+  ])('that %s get one response and the end', async (_what, sent, response) => {
     const { address } = await serving(world());
-    const socket = raw(address);
-    socket.write('GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\n\x00\x01garbage\r\n\r\n');
+    const socket = raw(address, sent);
     await closed(socket);
-    expect(socket.received).toMatch(/^HTTP\/1\.1 (200|400) /);
+    expect(socket.received).toMatch(response);
     expect((await ask(address, '/-/healthy')).status).toBe(200);
   });
 
   test('that pipeline requests get all responses in order', async () => {
     const { address } = await serving(world());
-    const socket = raw(address);
-    socket.write(
-      'GET /-/healthy HTTP/1.1\r\nHost: a\r\n\r\nGET /nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
-    );
+    const two = `GET /-/healthy HTTP/1.1\r\n${HOST}\r\nGET /nothing HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`;
+    const socket = raw(address, two);
     await closed(socket);
     expect(socket.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
@@ -174,38 +166,12 @@ describe('clients', () => {
     expect(answer.text).toBe('Request headers must have at most 16384 bytes.\n');
   });
 
-  test('without a Host header are rejected', async () => {
-    const { address } = await serving(world());
-    const socket = raw(address);
-    socket.write('GET / HTTP/1.1\r\n\r\n');
-    await closed(socket);
-    expect(socket.received).toMatch(/^HTTP\/1\.1 400 /);
-  });
-
-  test('with two Host headers are rejected', async () => {
-    const { address } = await serving(world());
-    const socket = raw(address);
-    socket.end('GET /-/healthy HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n');
-    await closed(socket);
-    expect(socket.received).toMatch(/^HTTP\/1\.1 400 [^]*several Host headers/);
-  });
-
-  test('that send an unread body lose their connection, not the response', async () => {
-    const { address } = await serving(world());
-    const headers = { 'Content-Length': '1000000' };
-    const socket = raw(address);
-    socket.write(`POST /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: ${headers['Content-Length']}\r\n\r\nabc`);
-    await closed(socket);
-    expect(socket.received).toMatch(/^HTTP\/1\.1 405 [^]*Connection: close/i);
-  });
-
   test('that disconnect during a scrape do no harm', async () => {
     const body = 'a{b="c"} 1\n'.repeat(1_000_000);
     const deps = world({ metrics: () => Promise.resolve(scrapeBody(body)) });
     const { address } = await serving(deps);
     for (let round = 0; round < 5; round++) {
-      const socket = raw(address);
-      socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+      const socket = raw(address, 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
       await until({ what: 'the first bytes' }, () => socket.received.length > 0);
       socket.destroy();
     }

@@ -1,7 +1,6 @@
 /** A listener with TLS: admitted clients, and certificates that change under open connections. */
 import { once } from 'node:events';
 import { request as httpsRequest, Agent, type AgentOptions } from 'node:https';
-import { connect, type Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -10,7 +9,7 @@ import { ListenerSecurity } from '#operate/http/listener-security.ts';
 import type { WebTls } from '#operate/http/tls-settings.ts';
 import type { WebConfig } from '#operate/http/web-settings.ts';
 import { authority, type Authority, type Issued } from '../../support/certificates.ts';
-import { serving, world, type World } from './world.ts';
+import { closed, raw, serving, world, type World } from './world.ts';
 
 let ours: Authority;
 let theirs: Authority;
@@ -85,11 +84,6 @@ function get(address: string, by: Agent = agent()): Promise<Seen | string> {
   });
 }
 
-/** Resolves at the end. An error on the way counts too. */
-function closed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => void socket.once('close', () => resolve()));
-}
-
 const statusOf = (seen: Seen | string): number | string => (typeof seen === 'string' ? 'refused' : seen.status);
 
 describe('TLS', () => {
@@ -102,14 +96,10 @@ describe('TLS', () => {
 
   test('is required: plain HTTP is cut without a response', async () => {
     const { address } = await listening(webOf(first));
-    const socket = connect(Number(new URL(address).port), '127.0.0.1');
-    let received = '';
-    socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-    socket.on('error', () => undefined);
-    socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
+    const socket = raw(address, 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await closed(socket);
-    expect(received).not.toContain('HTTP/1.1 200');
-    expect(received).not.toContain('a 1');
+    expect(socket.received).not.toContain('HTTP/1.1 200');
+    expect(socket.received).not.toContain('a 1');
   });
 
   test('carries the response to input that is not HTTP', async () => {
@@ -132,8 +122,7 @@ describe('TLS', () => {
   test('ends with the daemon, even during a handshake', async () => {
     const base = world();
     const server = await serving({ ...base, security: new ListenerSecurity(webOf(first), base.clock) });
-    const socket = connect(Number(new URL(server.address).port), '127.0.0.1');
-    socket.on('error', () => undefined);
+    const socket = raw(server.address);
     const [near, far] = duplexPair();
     connectTls({ socket: near, ca: ours.cert }).on('error', () => undefined);
     // The server responds to the first message, and receives no second one.

@@ -1,5 +1,6 @@
 /** A daemon as its server sees it: a real board on a stopped clock, and settings of the test. */
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished } from 'vitest';
 import type { Incident } from '#foundation/domain/incident.ts';
@@ -234,6 +235,21 @@ export async function got<T = unknown>(deps: ServerDeps, path: string): Promise<
   const { status, text, body } = await asked(deps, path);
   expect(status, text).toBe(200);
   return body as T;
+}
+
+/** A raw connection with its received bytes. */
+export function raw(address: string, sent = ''): Socket & { received: string } {
+  const socket = Object.assign(connect({ host: '127.0.0.1', port: Number(new URL(address).port) }), { received: '' });
+  socket.on('data', (chunk: Buffer) => (socket.received += chunk.toString('latin1')));
+  socket.on('error', () => undefined);
+  socket.write(sent);
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
+
+/** Resolves at the end. An error on the way counts too. */
+export function closed(socket: Socket): Promise<void> {
+  return socket.closed ? Promise.resolve() : new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
 export function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {

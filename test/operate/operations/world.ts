@@ -2,15 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { startApp } from '#app/daemon.ts';
 import type { Daemon } from '#app/options.ts';
-import { loadConfig } from '#config/load.ts';
 import { auditPathOf, readAudit } from '#automate/ledger/audit-reader.ts';
 import type { AuditRecord } from '#automate/ledger/audit-log.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { createLogger } from '#foundation/platform/logger.ts';
-import { seededRandom } from '#foundation/platform/random.ts';
 import { httpSink, type HttpSink } from '../../support/http-sink.ts';
+import { daemonOf } from '../../support/process-daemon.ts';
 import { TEST_TOKEN } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { testEmulator } from '../../support/test-emulator.ts';
@@ -119,7 +116,9 @@ ${options.account ?? ''}
 ${options.more ?? ''}
 `,
   );
-  const { daemon, log } = await startDaemon(config);
+  const log: string[] = [];
+  const daemon = await daemonOf(config, { write: (line) => void log.push(line) });
+  onTestFinished(() => daemon[Symbol.asyncDispose]());
   return {
     service,
     front,
@@ -156,22 +155,4 @@ ${options.more ?? ''}
       return records;
     },
   };
-}
-
-/** Starts the daemon of a configuration in this process. It ends with the test. */
-async function startDaemon(path: string): Promise<{ readonly daemon: Daemon; readonly log: string[] }> {
-  const loaded = loadConfig(path, { env: {} });
-  if (!loaded.ok) throw new Error(JSON.stringify(loaded.problems));
-  const log: string[] = [];
-  const daemon = await startApp(loaded.config, {
-    clock: systemClock,
-    random: seededRandom(3),
-    env: {},
-    logger: createLogger({ level: 'debug', destination: { write: (line) => void log.push(line) } }),
-    onSpans: () => undefined,
-    logLines: new Map(),
-    version: '0',
-  });
-  onTestFinished(() => daemon[Symbol.asyncDispose]());
-  return { daemon, log };
 }
