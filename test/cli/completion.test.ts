@@ -117,8 +117,6 @@ describe('opsd completion', () => {
     expect(stdout).not.toMatch(/\bopsd __complete/);
   });
 
-  test('of an unknown shell is wrong usage', async () => {});
-
   describe.each(Object.keys(SHELLS) as (keyof typeof SHELLS)[])('in %s', (shell) => {
     test.skipIf(installed(shell) === undefined).each([
       ['opsd unp', ['unpause']],
