@@ -8,7 +8,7 @@ import { runCli } from '#cli/cli.ts';
 import { labelNamesOf, METRIC_NAMES, specOf } from '#observe/catalog/catalog.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-import { opsd, terminal } from './terminal.ts';
+import { opsd, terminal, type Terminal } from './terminal.ts';
 
 const GOOD = `
 accounts:
@@ -180,42 +180,41 @@ describe('demo', () => {
 });
 
 describe('emulator', () => {
-  test('has a control API when enabled, which moves virtual time', async () => {
+  interface Started {
+    readonly world: Terminal;
+    /** The line that it prints. */
+    readonly line: string;
+    readonly ready: { readonly url: string; readonly account: string };
+    readonly stop: () => Promise<number>;
+  }
+
+  async function started(...flags: readonly string[]): Promise<Started> {
     const world = terminal();
-    const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--control', '--time=virtual'], world.io, world.programs);
+    const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--token=t1', ...flags], world.io, world.programs);
     onTestFinished(() => world.stop());
     const line = await until({ what: 'it is ready' }, () => world.stdout.endsWith('\n') && world.stdout);
-    const { url } = JSON.parse(line) as { url: string };
-    const moved = await fetch(`${url}/-/emulator/clock/advance`, { method: 'POST', body: '{"ms":86400000}' });
+    return { world, line, ready: JSON.parse(line) as Started['ready'], stop: () => (world.stop(), ended) };
+  }
+
+  test('has a control API when enabled, which moves virtual time', async () => {
+    const { world, ready, stop } = await started('--control', '--time=virtual');
+    const moved = await fetch(`${ready.url}/-/emulator/clock/advance`, { method: 'POST', body: '{"ms":86400000}' });
     const { mode, now } = (await moved.json()) as { mode: string; now: number };
     expect([moved.status, mode]).toEqual([200, 'virtual']);
     expect(now).toBeGreaterThanOrEqual(world.io.clock.now() + 86_000_000);
-    world.stop();
-    expect(await ended).toBe(0);
+    expect(await stop()).toBe(0);
   });
 
   test('has an account whose id is a UUID unless another is given', async () => {
-    const world = terminal();
-    const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--issuer=acme'], world.io, world.programs);
-    onTestFinished(() => world.stop());
-    const line = await until({ what: 'it is ready' }, () => world.stdout.endsWith('\n') && world.stdout);
+    const { ready, stop } = await started('--issuer=acme');
     const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
-    expect((JSON.parse(line) as { account: string }).account).toMatch(uuid);
-    world.stop();
-    expect(await ended).toBe(0);
+    expect(ready.account).toMatch(uuid);
+    expect(await stop()).toBe(0);
   });
 
   test('prints one line when it is ready, serves both APIs, and ends cleanly on a signal', async () => {
-    const world = terminal();
-    const ended = runCli(
-      ['emulator', '--listen=127.0.0.1:0', '--token=t1', '--management=u:p:q', '--account=acc-9', '--signing-key=k1'],
-      world.io,
-      world.programs,
-    );
-    onTestFinished(() => world.stop());
-    const line = await until({ what: 'it is ready' }, () => world.stdout.endsWith('\n') && world.stdout);
+    const { world, line, ready, stop } = await started('--management=u:p:q', '--account=acc-9', '--signing-key=k1');
     expect(line.match(/\n/g)).toHaveLength(1);
-    const ready = JSON.parse(line) as { url: string; account: string };
     expect(ready).toEqual({
       url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
       account: 'acc-9',
@@ -236,8 +235,7 @@ describe('emulator', () => {
     expect(taken.code).toBe(1);
     expect(taken.stderr).toContain('another program uses it');
 
-    world.stop();
-    expect(await ended).toBe(0);
+    expect(await stop()).toBe(0);
     expect(world.stderr).toBe('');
     await expect(fetch(ready.url)).rejects.toThrow('fetch failed');
   });
@@ -246,18 +244,14 @@ describe('emulator', () => {
     ['the plan given', ['--plan=free'], 412, '1000'],
     ['no limits', ['--plan=free', '--no-limits'], 200, null],
   ])('has the configured limits: %s', async (_what, flags, status, ofDay) => {
-    const world = terminal();
-    const ended = runCli(['emulator', '--listen=127.0.0.1:0', '--token=t1', ...flags], world.io, world.programs);
-    onTestFinished(() => world.stop());
-    const line = await until({ what: 'it is ready' }, () => world.stdout.endsWith('\n') && world.stdout);
-    const answer = await fetch(`${(JSON.parse(line) as { url: string }).url}/v2/publish/http://127.0.0.1:1/`, {
+    const { ready, stop } = await started(...flags);
+    const answer = await fetch(`${ready.url}/v2/publish/http://127.0.0.1:1/`, {
       method: 'POST',
       headers: { Authorization: 'Bearer t1', 'Svc-Retries': '4', 'Svc-Delay': '1h' },
     });
     await answer.arrayBuffer();
     expect([answer.status, answer.headers.get('ratelimit-limit')]).toEqual([status, ofDay]);
-    world.stop();
-    expect(await ended).toBe(0);
+    expect(await stop()).toBe(0);
   });
 });
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { runCli } from '#cli/cli.ts';
-import type { Plan, ResumeProposal } from '#foundation/domain/plan.ts';
+import type { Plan } from '#foundation/domain/plan.ts';
 import type { PolicyStatus } from '#foundation/domain/policy-status.ts';
 import type { PlanRequest } from '#automate/ledger/commands.ts';
-import { engine, serving, world } from '../operate/http/world.ts';
+import { engine, NOW, proposal, serving, world } from '../operate/http/world.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { unprivileged } from '../support/unprivileged.ts';
 import { until } from '../support/until.ts';
@@ -16,36 +16,16 @@ import { opsd, terminal } from './terminal.ts';
 import { planOf } from '../support/ledger-facts.ts';
 import { LOCAL_USER } from '../support/local-user.ts';
 
-const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
-
-function proposal(overrides: Partial<ResumeProposal> = {}): ResumeProposal {
-  return {
-    policy: 'resume-billing',
-    account: 'production',
-    action: 'workflow-dlq.resume',
-    target: 'dlq-8812-01',
-    group: 'https://app.example.com/api/workflows/invoice',
-    items: 1,
-    dlqId: 'dlq-8812-01',
-    workflowRunId: 'wfr_k2f',
-    workflowUrl: 'https://app.example.com/api/workflows/invoice',
-    lineage: 'l1',
-    attempt: 1,
-    failedAt: NOW - 5_400_000,
-    labels: ['billing', 'tenant:14'],
-    cause: 'transient',
-    status: 503,
-    ...overrides,
-  };
-}
-
 function plan(overrides: Partial<Plan> = {}): Plan {
   return planOf({
     at: NOW,
     trigger: { kind: 'hand' },
     read: { pages: 20, entries: 1_241, complete: true, filterChecked: 1_241, population: 1_912, clockSkewMs: -400 },
     matched: 1_229,
-    chosen: [proposal(), proposal({ dlqId: 'dlq-8812-02', target: 'dlq-8812-02', attempt: 3, labels: [] })],
+    chosen: [
+      proposal({ dlqId: 'dlq-8812-01', failedAt: NOW - 5_400_000, labels: ['billing', 'tenant:14'] }),
+      proposal({ dlqId: 'dlq-8812-02', failedAt: NOW - 5_400_000, attempt: 3, labels: [] }),
+    ],
     backlog: 1_220,
     skipped: [
       { guard: 'where', reason: 'the expression is false', count: 12 },

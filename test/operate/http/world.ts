@@ -15,6 +15,7 @@ import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import type { RunningServer } from '#operate/http/http-listener.ts';
 import { startServer, type ServerDeps } from '#operate/server.ts';
 import { emptyPorts } from '../../support/reading-ports.ts';
+import { planOf } from '../../support/ledger-facts.ts';
 
 export const NOW = Date.UTC(2026, 10, 18, 10, 30, 0);
 
@@ -278,30 +279,17 @@ export function action(overrides: Partial<ActionRecord> = {}): ActionRecord {
 }
 
 export function plan(overrides: Partial<Plan> = {}): IdentifiedPlan {
-  return {
-    id: '9f3c2a',
-    hash: '9f3c2a'.padEnd(64, '0'),
-    action: 'workflow-dlq.resume',
+  return planOf({
     trigger: { kind: 'hand' },
-    policy: 'resume-billing',
-    account: 'production',
-    source: 'policies/billing.yaml:3',
     at: NOW,
-    state: 'changes',
-    mode: 'enforce',
-    effectiveMode: 'enforce',
     read: { pages: 20, entries: 241, complete: true, filterChecked: 241, clockSkewMs: 400 },
     chosen: [proposal()],
-    checks: [],
     matched: 189,
     backlog: 182,
-    campaigns: [],
-    notes: [],
     skipped: [{ guard: 'where', reason: 'permanent 400', count: 6 }],
-    evaluationErrors: 0,
     caps: [{ scope: 'policy', window: 'hour', used: 64, limit: 2_000 }],
     ...overrides,
-  };
+  });
 }
 
 export function storedPlan(overrides: Partial<StoredPlan> = {}): StoredPlan {

@@ -19,7 +19,7 @@ import {
   world,
   type World,
 } from '../http/world.ts';
-import { basicOf, busy, emptyWorld, hostileWorld, ROTATIONS, OPERATOR, PAGES } from './worlds.ts';
+import { basicOf, browserOf, busy, emptyWorld, hostileWorld, ROTATIONS, OPERATOR, PAGES } from './worlds.ts';
 
 describe('the page of active policies', () => {
   const GROUP = "https://app.example.com/x'; reboot '";
@@ -376,9 +376,8 @@ describe('the page', () => {
 describe('the text of every page', () => {
   /** Returns the markup of each page, as an operator sees it, by its path. */
   async function markups(deps: World): Promise<ReadonlyMap<string, string>> {
-    const { address } = await serving(deps);
-    const headers = { Accept: 'text/html', Authorization: basicOf(OPERATOR.user) };
-    const pages = PAGES.map(async (path) => [path, (await ask(address, path, { headers })).text] as const);
+    const { page } = await browserOf(deps);
+    const pages = PAGES.map(async (path) => [path, await page(path)] as const);
     return new Map(await Promise.all(pages));
   }
 
@@ -416,11 +415,8 @@ describe('the text of every page', () => {
   });
 
   test('shows the commands of a message as code', async () => {
-    const { address } = await serving(busy());
-    const { text } = await ask(address, '/dead-letters/none?account=production', {
-      headers: { Authorization: basicOf(OPERATOR.user), Accept: 'text/html' },
-    });
-    expect(text).toContain('; <code>opsd explain ID</code> shows');
+    const { page } = await browserOf(busy());
+    expect(await page('/dead-letters/none?account=production')).toContain('; <code>opsd explain ID</code> shows');
   });
 });
 
@@ -430,8 +426,8 @@ test('a manual plan has the form that lifts its own pause, and none that lifts a
   const pagePaused = async (scope: string): Promise<string> => {
     const deps = busy();
     const pauses = async () => [{ scope, reason: 'x', at: NOW, by: 'alice' }];
-    const { address } = await serving({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: async () => made } });
-    return (await ask(address, '/plans/ab12', { headers: { Authorization: basicOf(OPERATOR.user) } })).text;
+    const { page } = await browserOf({ ...deps, ledger: { ...deps.ledger, pauses, storedPlan: async () => made } });
+    return page('/plans/ab12');
   };
   expect(await pagePaused('policy/manual:ab12')).toContain('action="/pauses/lift"');
   const ofAll = await pagePaused('engine');
@@ -445,7 +441,7 @@ describe('a plan made on the page of its policy', () => {
   async function made(hash: string) {
     const acts: string[] = [];
     const deps = busy();
-    const { address } = await serving({
+    const { post } = await browserOf({
       ...deps,
       engine: {
         ...deps.engine,
@@ -459,14 +455,7 @@ describe('a plan made on the page of its policy', () => {
         },
       },
     });
-    const headers = { Authorization: basicOf(OPERATOR.user), 'Content-Type': 'application/x-www-form-urlencoded' };
-    const { text } = await ask(address, '/policies/resume-billing', { headers });
-    const csrf = /name="csrf" value="(\w+)"/.exec(text)![1]!;
-    const post = async (fields: Readonly<Record<string, string>>) => {
-      const body = new URLSearchParams({ csrf, ...fields }).toString();
-      return ask(address, '/policies/resume-billing', { method: 'POST', headers, body });
-    };
-    return { acts, post };
+    return { acts, post: (fields: Readonly<Record<string, string>>) => post('/policies/resume-billing', fields) };
   }
 
   test('is only shown, with its actions as buttons, and stored when an operator acts', async () => {
@@ -559,14 +548,12 @@ describe('a halted group', () => {
 
   test('has a form on the page of its policy that lifts its halt, and no other', async () => {
     const lifted: unknown[] = [];
-    const { address } = await serving(await halted(lifted));
-    const headers = { Authorization: basicOf(OPERATOR.user), 'Content-Type': 'application/x-www-form-urlencoded' };
-    const { text } = await ask(address, '/policies/resume-billing', { headers });
-    const csrf = /name="csrf" value="(\w+)"/.exec(text)![1]!;
+    const { page, post } = await browserOf(await halted(lifted));
+    const text = await page('/policies/resume-billing');
     for (const group of GROUPS) {
       expect(text).toContain(`<input type="hidden" name="group" value="${group}" />`);
-      const body = new URLSearchParams({ csrf, policy: 'resume-billing', group, reason: 'repaired' }).toString();
-      expect((await ask(address, '/pauses/lift', { method: 'POST', headers, body })).status).toBe(303);
+      const lift = { policy: 'resume-billing', group, reason: 'repaired' };
+      expect((await post('/pauses/lift', lift)).status).toBe(303);
     }
     const by = { by: OPERATOR.user, reason: 'repaired', policy: 'resume-billing' };
     expect(lifted).toEqual(GROUPS.map((group) => ({ ...by, group })));

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { Selection } from '#foundation/domain/selection.ts';
 import type { EngineCommands } from '#automate/ledger/commands.ts';
 import { deadLetter, run } from '../../observe/incidents/planted.ts';
-import { ask, engine, incidents, NOW, plan, serving, world, type World } from '../http/world.ts';
-import { basicOf, busy, OPERATOR, withUsers } from './worlds.ts';
+import { ask, engine, incidents, NOW, plan, world, type World } from '../http/world.ts';
+import { basicOf, browserOf, busy, OPERATOR, withUsers } from './worlds.ts';
 
 const ACCOUNTS = [{ name: 'production' }];
 
@@ -25,19 +25,13 @@ async function daemon(overrides: Partial<World> = {}, count = 5) {
     run({ dlqId: `d-${index}`, labels: ['billing'], createdAt: NOW - 3_600_000 + index }),
   );
   deps.board.publish({ ...about, rows }, 10);
-  const { address } = await serving(deps);
-  const authorization = { Authorization: basicOf(OPERATOR.user) };
-  const page = await ask(address, '/', { headers: authorization });
-  const csrf = /name="csrf" value="(\w+)"/.exec(page.text)![1]!;
+  const browser = await browserOf(deps);
+  const { address } = browser;
   const post = (path: string, fields: readonly (readonly [string, string])[]) =>
-    ask(address, path, {
-      method: 'POST',
-      headers: { ...authorization, 'Content-Type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams([
-        ...fields.map(([name, value]): [string, string] => [name, value]),
-        ['csrf', csrf],
-      ]).toString(),
-    });
+    browser.post(
+      path,
+      fields.map(([name, value]): [string, string] => [name, value]),
+    );
   const selections = (): readonly Selection[] => made.map(({ selection }) => selection);
   return { address, post, made, selections };
 }

@@ -14,12 +14,14 @@ import { allCanaries } from '../../support/canaries.ts';
 import { emptyPorts } from '../../support/reading-ports.ts';
 import {
   action,
+  ask,
   engine,
   incidents,
   ledger,
   NOW,
   plan,
   proposal,
+  serving,
   storedPlan,
   world,
   type World,
@@ -37,6 +39,21 @@ export function withUsers(): Partial<World> {
 
 export const basicOf = (user: string): string =>
   `Basic ${Buffer.from(`${user}:${OPERATOR.password}`).toString('base64')}`;
+
+/** Pages and forms of a daemon, for one of its users. */
+export async function browserOf(deps: World, user = OPERATOR.user) {
+  const { address } = await serving(deps);
+  const headers = { Accept: 'text/html', Authorization: basicOf(user) };
+  const page = async (path: string): Promise<string> => (await ask(address, path, { headers })).text;
+  const post = async (path: string, fields: Readonly<Record<string, string>> | [string, string][]) => {
+    const csrf = /name="csrf" value="(\w+)"/.exec(await page('/'))![1]!;
+    const body = new URLSearchParams(fields);
+    body.set('csrf', csrf);
+    const form = { ...headers, 'Content-Type': 'application/x-www-form-urlencoded' };
+    return ask(address, path, { method: 'POST', headers: form, body: body.toString() });
+  };
+  return { address, page, post };
+}
 
 export const emptyWorld = (): World => world(withUsers());
 
