@@ -19,6 +19,12 @@ export interface Check {
   readonly fix?: string;
 }
 
+export type CheckResult = Omit<Check, 'check' | 'subject'>;
+
+export const ok = (result: string): CheckResult => ({ state: 'ok', result });
+export const skipped = (result: string): CheckResult => ({ state: 'skipped', result });
+export const finding = (result: string, fix: string): CheckResult => ({ state: 'finding', result, fix });
+
 const TIMEOUT_MS = 5_000;
 
 export type Reached = { readonly status: number; readonly text: string } | { readonly error: string };

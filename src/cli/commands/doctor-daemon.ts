@@ -8,7 +8,7 @@ import { textOption, UsageError, type Call } from '../command.ts';
 import { configPath } from '../config-file.ts';
 import { exchange, isNobodyThere, placeOf, type DaemonCall } from '../daemon-exchange.ts';
 import { commandOf, findDaemon } from '../daemon-option.ts';
-import type { Check } from './doctor-check.ts';
+import { finding, ok, skipped, type Check } from './doctor-check.ts';
 
 interface Configured {
   /** Absent if it is invalid, or another machine's daemon is checked. */
@@ -18,19 +18,18 @@ interface Configured {
 
 export function checkConfiguration({ io, values }: Call): Configured {
   if (isDaemonNamed({ values }) && textOption(values, 'config') === undefined) {
-    return { checks: [{ check: 'configuration', state: 'skipped', result: 'unknown here; name it with --config' }] };
+    return { checks: [{ check: 'configuration', ...skipped('unknown here; name it with --config') }] };
   }
   const file = configPath(values, io.env);
   const loaded = loadConfig(file, { env: io.env });
   if (loaded.ok) {
     const { accounts, policies } = loaded.config;
     const result = `valid, accounts: ${accounts.length}, policies: ${policies.length}`;
-    return { config: loaded.config, checks: [{ check: 'configuration', subject: file, state: 'ok', result }] };
+    return { config: loaded.config, checks: [{ check: 'configuration', subject: file, ...ok(result) }] };
   }
   const [first] = formatProblems(loaded.problems, { color: false }).split('\n');
-  const result = `invalid: ${first}`;
   const fix = `\`${commandOf({ io, values: {} })(`check ${file}`)}\` shows every problem`;
-  return { checks: [{ check: 'configuration', subject: file, state: 'finding', result, fix }] };
+  return { checks: [{ check: 'configuration', subject: file, ...finding(`invalid: ${first}`, fix) }] };
 }
 
 /** Daemon that responds. */
@@ -46,7 +45,7 @@ export async function checkDaemon(
 ): Promise<{ readonly running?: Running; readonly checks: readonly Check[] }> {
   const daemon = await daemonOf(call, config);
   if (daemon === undefined) return { checks: [] };
-  const subject = placeOf(daemon);
+  const about = { check: 'daemon', subject: placeOf(daemon) };
   let status: Running['status'];
   try {
     status = await exchange(daemon, { method: 'GET', path: '/api/v1/status' });
@@ -54,24 +53,23 @@ export async function checkDaemon(
     call.io.signal.throwIfAborted();
     // Without a running daemon, the rest is checked from here. A daemon that the operator names must respond.
     if (!isDaemonNamed(call) && isNobodyThere(error)) {
-      return { checks: [{ check: 'daemon', subject, state: 'skipped', result: 'no daemon is running' }] };
+      return { checks: [{ ...about, ...skipped('no daemon is running') }] };
     }
     const fix = 'check the address, the credentials, and the log of the daemon';
-    return { checks: [{ check: 'daemon', subject, state: 'finding', result: errorMessage(error), fix }] };
+    return { checks: [{ ...about, ...finding(errorMessage(error), fix) }] };
   }
   const running = { call: daemon, status };
   const up = formatDuration(Math.max(0, Number(status['at']) - Number(status['startedAt'])));
-  const about = { check: 'daemon', subject };
   const result = `opsd ${String(status['version'])}, up ${up}`;
   if (status['healthy'] !== true) {
-    const fix = 'read its log, and restart it';
-    return { running, checks: [{ ...about, state: 'finding', result: String(status['healthDetail']), fix }] };
+    const unhealthy = finding(String(status['healthDetail']), 'read its log, and restart it');
+    return { running, checks: [{ ...about, ...unhealthy }] };
   }
   if (config !== undefined && status['configHash'] !== undefined && status['configHash'] !== config.hash) {
     const said = `${result}, with another configuration than ${config.sourceFile}`;
-    return { running, checks: [{ ...about, state: 'finding', result: said, fix: `\`${daemon.command('reload')}\`` }] };
+    return { running, checks: [{ ...about, ...finding(said, `\`${daemon.command('reload')}\``) }] };
   }
-  return { running, checks: [{ ...about, state: 'ok', result }, ...checkSpans(status)] };
+  return { running, checks: [{ ...about, ...ok(result) }, ...checkSpans(status)] };
 }
 
 /** Reports the condition of a receiver of spans that does not accept them. */
@@ -80,7 +78,7 @@ function checkSpans({ conditions }: Running['status']): readonly Check[] {
   const failing = all.find(({ key }) => key === 'spans');
   if (failing === undefined) return [];
   const fix = 'correct telemetry.traces.otlp.url or OTEL_EXPORTER_OTLP_ENDPOINT, or repair the receiver';
-  return [{ check: 'spans', state: 'finding', result: String(failing.detail), fix }];
+  return [{ check: 'spans', ...finding(String(failing.detail), fix) }];
 }
 
 function isDaemonNamed({ values }: Pick<Call, 'values'>): boolean {

@@ -11,15 +11,13 @@ import { missingPrivileges } from '#storage/postgres/privileges.ts';
 import { POSTGRES_MIGRATIONS } from '#storage/postgres/schema.ts';
 import type { PostgresSettings } from '#storage/settings.ts';
 import type { CliIo } from '../command.ts';
-import type { Check } from './doctor-check.ts';
+import { finding, ok, skipped, type Check, type CheckResult } from './doctor-check.ts';
 
 const TIMEOUT_MS = 5_000;
 const LEAST_VERSION = 13;
 /** Connections of a replica outside of its pool. */
 const OTHER_CONNECTIONS = 2;
 const CLOCK_LIMIT_MS = 5_000;
-
-type Result = Omit<Check, 'check' | 'subject'>;
 
 /** @param isRunning true if the daemon of this configuration runs, and so has its connections already */
 export async function checkDatabase(
@@ -33,8 +31,8 @@ export async function checkDatabase(
     subject = placeOf(url);
     const connection = await openLeaseConnection({ url, name: 'opsd doctor', timeoutMs: TIMEOUT_MS });
     try {
-      const results: Record<string, Result> = {};
-      const add = async (check: string, work: Work<Result>): Promise<void> =>
+      const results: Record<string, CheckResult> = {};
+      const add = async (check: string, work: Work<CheckResult>): Promise<void> =>
         void (results[check] = await connection.run(work));
       await add('database', serverCheck());
       await add('database TLS', tlsCheck());
@@ -53,19 +51,16 @@ export async function checkDatabase(
   } catch (error) {
     const fix = 'correct storage.postgres, or repair the server; the replicas hold until it is back';
     const result = errorMessage(error).replace(`${subject}: `, '');
-    return [{ check: 'database', subject, state: 'finding', result, fix }];
+    return [{ check: 'database', subject, ...finding(result, fix) }];
   }
 }
-
-const ok = (result: string): Result => ({ state: 'ok', result });
-const finding = (result: string, fix: string): Result => ({ state: 'finding', result, fix });
 
 /** Returns the only row of a query. */
 function* row(sql: string): Work<Row> {
   return (yield* get(sql))!;
 }
 
-function* serverCheck(): Work<Result> {
+function* serverCheck(): Work<CheckResult> {
   const { version, standby, readonly } = yield* row(
     `SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS standby,
        current_setting('default_transaction_read_only') = 'on' AS readonly`,
@@ -81,7 +76,7 @@ function* serverCheck(): Work<Result> {
   return ok(`${result} responds, and is writable`);
 }
 
-function* tlsCheck(): Work<Result> {
+function* tlsCheck(): Work<CheckResult> {
   const { version, local } = yield* row(
     `SELECT (SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl) AS version,
        coalesce(inet_client_addr() << inet '127.0.0.0/8' OR inet_client_addr() = inet '::1', true) AS local`,
@@ -91,7 +86,7 @@ function* tlsCheck(): Work<Result> {
   return finding('the connection has no TLS', 'add ?sslmode=verify-full to the URL, and turn on TLS in the server');
 }
 
-function* schemaCheck(): Work<Result> {
+function* schemaCheck(): Work<CheckResult> {
   const newest = POSTGRES_MIGRATIONS.length;
   const { schema, meta } = yield* row(`SELECT current_schema() AS schema, to_regclass('meta') IS NOT NULL AS meta`);
   if (schema === null) {
@@ -116,7 +111,7 @@ function* schemaCheck(): Work<Result> {
   return ok(version === newest ? `version ${version}` : `version ${version}; the next start updates it to ${newest}`);
 }
 
-function* rightsCheck(): Work<Result> {
+function* rightsCheck(): Work<CheckResult> {
   const { create, tables } = yield* row(
     `SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS "create",
        (SELECT string_agg(tablename, ', ' ORDER BY tablename) FROM pg_tables
@@ -131,13 +126,13 @@ function* rightsCheck(): Work<Result> {
   return ok('the user owns the tables, and can create them');
 }
 
-function* replicasCheck(): Work<Result> {
+function* replicasCheck(): Work<CheckResult> {
   const { exists } = yield* row(`SELECT to_regclass('replicas') IS NOT NULL AS exists`);
   const rows =
     exists === 1
       ? yield* all(`SELECT name, draining FROM replicas WHERE expires_at > ${DATABASE_CLOCK} ORDER BY name`)
       : [];
-  if (rows.length === 0) return { state: 'skipped', result: 'none is running' };
+  if (rows.length === 0) return skipped('none is running');
   const names = rows.map(({ name, draining }) => `${String(name)}${draining === 1 ? ' (stopping)' : ''}`);
   const result = `${rows.length} running: ${names.join(', ')}`;
   const running = rows.filter(({ draining }) => draining === 0).map(({ name }) => name);
@@ -148,7 +143,7 @@ function* replicasCheck(): Work<Result> {
   );
 }
 
-function* clockCheck(now: () => number): Work<Result> {
+function* clockCheck(now: () => number): Work<CheckResult> {
   const before = now();
   const { at } = yield* row(`SELECT ${DATABASE_CLOCK} AS at`);
   const ahead = Number(at) - (before + now()) / 2;
@@ -158,7 +153,7 @@ function* clockCheck(now: () => number): Work<Result> {
 }
 
 /** @param needed number of connections that a start needs */
-function* connectionsCheck(needed: number): Work<Result> {
+function* connectionsCheck(needed: number): Work<CheckResult> {
   const { most, used } = yield* row(
     `SELECT CAST(current_setting('max_connections') AS INTEGER)
          - CAST(current_setting('superuser_reserved_connections') AS INTEGER) AS most,

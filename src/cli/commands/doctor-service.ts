@@ -5,7 +5,7 @@ import type { ServiceErrorCode } from '#foundation/domain/service-error.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { CliIo } from '../command.ts';
 import { attempt, secretOf, trialsOf, type Attempt } from './check-connect.ts';
-import type { Check } from './doctor-check.ts';
+import { finding, ok, skipped, type Check, type CheckResult } from './doctor-check.ts';
 import { findHeaderPrefix, isOfAddress, tryProducts } from './wire-discovery.ts';
 
 /** Minimum difference of the clocks that is a finding. The `Date` header has whole seconds. */
@@ -22,22 +22,22 @@ async function checkAccount(account: Account, io: CliIo): Promise<readonly Check
   const attempts: Attempt[] = [];
   for (const trial of trialsOf(account)) attempts.push(await attempt(trial, io));
   if (attempts.length === 0) {
-    return [{ check: 'service', subject, state: 'skipped', result: 'the embedded service starts with the daemon' }];
+    return [{ check: 'service', subject, ...skipped('the embedded service starts with the daemon') }];
   }
   const byToken = attempts.find(({ credential }) => credential === 'token');
   const byPassword = attempts.find(({ credential }) => credential === 'password');
   return [
     ...attempts.map((made) => credentialCheck(account, made)),
     ...clockCheck(subject, attempts),
-    ...(byToken?.ok === true ? [await headerCheck(account, io)] : []),
+    ...(byToken?.ok === true ? [{ check: 'header prefix', subject, ...(await headerCheck(account, io)) }] : []),
     ...(byPassword === undefined ? [] : await productCheck(account, byPassword, io)),
   ];
 }
 
-function credentialCheck({ name }: Account, { credential, call, ok, result, code }: Attempt): Check {
-  if (ok) return { check: credential, subject: name, state: 'ok', result: `${call} ${result}` };
+function credentialCheck({ name }: Account, { credential, call, ok: accepted, result, code }: Attempt): Check {
+  if (accepted) return { check: credential, subject: name, ...ok(`${call} ${result}`) };
   const about = { check: failedStep(code) ?? credential, subject: name };
-  return { ...about, state: 'finding', result, fix: FIXES[code ?? 'server_error'] ?? FIXES.server_error! };
+  return { ...about, ...finding(result, FIXES[code ?? 'server_error'] ?? FIXES.server_error!) };
 }
 
 /** Step that failed before the service judged the credential; undefined if it judged. */
@@ -69,44 +69,42 @@ function clockCheck(subject: string, attempts: readonly Attempt[]): readonly Che
   const about = { check: 'clock', subject };
   const difference = formatDuration(Math.abs(ahead));
   if (Math.abs(ahead) <= CLOCK_LIMIT_MS) {
-    return [{ ...about, state: 'ok', result: 'agrees with the clock of the service' }];
+    return [{ ...about, ...ok('agrees with the clock of the service') }];
   }
   const result = `the clock of the service is ${difference} ${ahead > 0 ? 'ahead of' : 'behind'} this machine’s`;
-  return [{ ...about, state: 'finding', result, fix: 'synchronize the clock of this machine (NTP)' }];
+  return [{ ...about, ...finding(result, 'synchronize the clock of this machine (NTP)') }];
 }
 
-async function headerCheck(account: Account, io: CliIo): Promise<Check> {
-  const about = { check: 'header prefix', subject: account.name };
+async function headerCheck(account: Account, io: CliIo): Promise<CheckResult> {
   const { headerPrefix } = account.wire;
   let found: string | undefined;
   try {
     found = await findHeaderPrefix(account, secretOf(account.messageApi!.token, account.messageApi!.tokenFile)!, io);
   } catch (error) {
     io.signal.throwIfAborted();
-    return { ...about, state: 'skipped', result: errorMessage(error) };
+    return skipped(errorMessage(error));
   }
   if (found === undefined) {
-    const result = `${headerPrefix} is not confirmed: no failed run has the service’s headers`;
-    return { ...about, state: 'skipped', result };
+    return skipped(`${headerPrefix} is not confirmed: no failed run has the service’s headers`);
   }
   if (found.toLowerCase() === headerPrefix.toLowerCase()) {
-    return { ...about, state: 'ok', result: `${headerPrefix}, as in the failed runs` };
+    return ok(`${headerPrefix}, as in the failed runs`);
   }
   const result = `the failed runs have ${found}, and the configuration has ${headerPrefix}`;
-  return { ...about, state: 'finding', result, fix: `set wire.headerPrefix: ${found}` };
+  return finding(result, `set wire.headerPrefix: ${found}`);
 }
 
 async function productCheck(account: Account, made: Attempt, io: CliIo): Promise<readonly Check[]> {
   const about = { check: 'product', subject: account.name };
   const { product } = account.wire;
-  if (made.ok) return [{ ...about, state: 'ok', result: `${product}, as the service knows it` }];
+  if (made.ok) return [{ ...about, ...ok(`${product}, as the service knows it`) }];
   if (!isOfAddress(made)) return [];
   const { password, passwordFile } = account.managementApi!;
   const found = await tryProducts(account, secretOf(password, passwordFile)!, io);
   if (isOfAddress(found.attempt)) {
     const result = `the service knows none of ${found.tried.join(', ')}`;
-    return [{ ...about, state: 'finding', result, fix: 'set wire.product to the name in its management paths' }];
+    return [{ ...about, ...finding(result, 'set wire.product to the name in its management paths') }];
   }
   const result = `the service knows ${found.product}, and the configuration has ${product}`;
-  return [{ ...about, state: 'finding', result, fix: `set wire.product: ${found.product}` }];
+  return [{ ...about, ...finding(result, `set wire.product: ${found.product}`) }];
 }

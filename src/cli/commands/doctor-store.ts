@@ -7,7 +7,7 @@ import { assertNotMoved } from '#storage/moved-store.ts';
 import { createSqliteDatabase } from '#storage/sqlite-database.ts';
 import { checkVersion } from '#storage/sqlite.ts';
 import { assertOwnStore } from '#storage/store-identity.ts';
-import type { Check } from './doctor-check.ts';
+import { finding, ok, type Check, type CheckResult } from './doctor-check.ts';
 import type { Running } from './doctor-daemon.ts';
 
 const LEAST_FREE_BYTES = 1_073_741_824;
@@ -16,22 +16,20 @@ const LEAST_FREE_BYTES = 1_073_741_824;
 export function checkStore(path: string, running: Running | undefined): readonly Check[] {
   const folder = existing(dirname(path));
   return [
-    { subject: path, ...(running === undefined ? fileCheck(path) : heldCheck(running)), check: 'store' },
+    { check: 'store', subject: path, ...(running === undefined ? fileCheck(path) : heldCheck(running)) },
     ...permissionChecks(path, folder),
     spaceCheck(folder),
   ];
 }
 
-type Result = Omit<Check, 'check'>;
-
-function heldCheck({ status }: Running): Result {
+function heldCheck({ status }: Running): CheckResult {
   const { storeError } = status;
-  if (typeof storeError !== 'string') return { state: 'ok', result: 'the daemon uses it' };
-  return { state: 'finding', result: storeError, fix: 'docs/backup.md describes how to restore a backup' };
+  if (typeof storeError !== 'string') return ok('the daemon uses it');
+  return finding(storeError, 'docs/backup.md describes how to restore a backup');
 }
 
-function fileCheck(path: string): Result {
-  if (!existsSync(path)) return { state: 'ok', result: 'the first start creates it' };
+function fileCheck(path: string): CheckResult {
+  if (!existsSync(path)) return ok('the first start creates it');
   try {
     const db = new DatabaseSync(path, { readOnly: true });
     try {
@@ -40,25 +38,24 @@ function fileCheck(path: string): Result {
     } finally {
       db.close();
     }
-    return { state: 'ok', result: 'opens' };
+    return ok('opens');
   } catch (error) {
     const fix =
       'run opsd as the owner of the store, restore a backup (docs/backup.md), or configure the store that has moved';
-    return { state: 'finding', result: errorMessage(error), fix };
+    return finding(errorMessage(error), fix);
   }
 }
 
 function permissionChecks(path: string, folder: string): readonly Check[] {
   const checks: Check[] = [];
   if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) {
-    const result = 'other users can read it';
-    checks.push({ check: 'store', subject: path, state: 'finding', result, fix: `chmod 600 ${path}` });
+    checks.push({ check: 'store', subject: path, ...finding('other users can read it', `chmod 600 ${path}`) });
   }
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch {
     const fix = 'run opsd as the owner of the folder, or change storage.sqlite.path';
-    checks.push({ check: 'store', subject: folder, state: 'finding', result: 'this user cannot write there', fix });
+    checks.push({ check: 'store', subject: folder, ...finding('this user cannot write there', fix) });
   }
   return checks;
 }
@@ -66,15 +63,9 @@ function permissionChecks(path: string, folder: string): readonly Check[] {
 function spaceCheck(folder: string): Check {
   const { bavail, bsize, blocks } = statfsSync(folder);
   const free = bavail * bsize;
-  const about = { check: 'disk', subject: folder };
   const result = `${gigabytes(free)} of ${gigabytes(blocks * bsize)} free`;
-  if (free >= LEAST_FREE_BYTES) return { ...about, state: 'ok', result };
-  return {
-    ...about,
-    state: 'finding',
-    result,
-    fix: 'free at least 1 GiB, or move storage.sqlite.path to another disk',
-  };
+  const fix = 'free at least 1 GiB, or move storage.sqlite.path to another disk';
+  return { check: 'disk', subject: folder, ...(free >= LEAST_FREE_BYTES ? ok(result) : finding(result, fix)) };
 }
 
 function gigabytes(bytes: number): string {

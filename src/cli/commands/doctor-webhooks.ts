@@ -4,7 +4,7 @@ import type { Config } from '#config/config.ts';
 import type { ClientPairFiles } from '#foundation/platform/client-pair.ts';
 import { errorMessage } from '#foundation/platform/error-message.ts';
 import type { CliIo } from '../command.ts';
-import { reach, type Check } from './doctor-check.ts';
+import { finding, ok, reach, skipped, type Check, type CheckResult } from './doctor-check.ts';
 
 interface Receiver extends Partial<ClientPairFiles> {
   readonly name: string;
@@ -21,45 +21,42 @@ export async function checkWebhooks(config: Config, isRunning: boolean, io: CliI
     ...Object.entries(owners).map(([owner, one]) => ({ name: `webhook of ${owner}`, ...one.webhook })),
   ];
   const checks: Check[] = [];
-  for (const receiver of receivers) checks.push(await checkReceiver(receiver, io));
+  for (const one of receivers) checks.push({ check: 'webhook', subject: one.name, ...(await checkReceiver(one, io)) });
   if (receivers.length === 0) {
-    checks.push({ check: 'webhook', state: 'skipped', result: 'no notifications are configured' });
+    checks.push({ check: 'webhook', ...skipped('no notifications are configured') });
   }
   return [...checks, ...(isRunning ? await checkHooks(config, io) : [])];
 }
 
-async function checkReceiver({ name, url, urlFile, ...files }: Receiver, io: CliIo): Promise<Check> {
-  const about = { check: 'webhook', subject: name };
+async function checkReceiver({ url, urlFile, ...files }: Receiver, io: CliIo): Promise<CheckResult> {
   let target: string;
   try {
     target = url ?? readFileSync(urlFile!, 'utf8').trim();
   } catch (error) {
-    return { ...about, state: 'finding', result: errorMessage(error), fix: 'make the file readable for the daemon' };
+    return finding(errorMessage(error), 'make the file readable for the daemon');
   }
   // The rest of the URL may be secret.
   const { origin } = new URL(target);
   const reached = await reach(target, 'HEAD', io, files);
   if ('error' in reached) {
-    const result = `${origin} does not respond: ${reached.error}`;
-    return { ...about, state: 'finding', result, fix: 'check the URL, and the network and proxy of this machine' };
+    const fix = 'check the URL, and the network and proxy of this machine';
+    return finding(`${origin} does not respond: ${reached.error}`, fix);
   }
-  if (reached.status < 500) return { ...about, state: 'ok', result: `${origin} responds (${reached.status} to HEAD)` };
-  return { ...about, state: 'finding', result: `${origin} responds ${reached.status}`, fix: 'repair the receiver' };
+  if (reached.status < 500) return ok(`${origin} responds (${reached.status} to HEAD)`);
+  return finding(`${origin} responds ${reached.status}`, 'repair the receiver');
 }
 
 async function checkHooks({ hooks, security }: Config, io: CliIo): Promise<readonly Check[]> {
   const { listen } = hooks;
   if (listen === undefined) return [];
   const about = { check: 'hooks', subject: `${listen.host}:${listen.port}` };
-  if (security.hooks !== undefined) return [{ ...about, state: 'skipped', result: 'uses TLS; not checked from here' }];
+  if (security.hooks !== undefined) return [{ ...about, ...skipped('uses TLS; not checked from here') }];
   const reached = await reach(`http://${localHost(listen.host)}:${listen.port}/hooks/`, 'GET', io);
   if ('error' in reached) {
     const fix = 'check that no other program has the port, and the log of the daemon';
-    return [{ ...about, state: 'finding', result: `does not respond: ${reached.error}`, fix }];
+    return [{ ...about, ...finding(`does not respond: ${reached.error}`, fix) }];
   }
-  return [
-    { ...about, state: 'ok', result: 'responds on this machine; whether the service reaches it was not checked' },
-  ];
+  return [{ ...about, ...ok('responds on this machine; whether the service reaches it was not checked') }];
 }
 
 /** Address for a request from this machine. */
