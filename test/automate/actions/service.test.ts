@@ -23,7 +23,6 @@ import { httpSink, type Answer } from '../../support/http-sink.ts';
 import { publish, trigger } from '../../support/service.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { brokenRules } from '../../support/wire-rules.ts';
 import { testClient, testEmulator } from '../../support/test-emulator.ts';
 
 const ACCOUNT = 'acc-1';
@@ -196,37 +195,6 @@ async function answered(answer: Answer) {
 }
 
 describe.each(REQUESTS.map((request) => [request.operation, request] as const))('%s', (_operation, request) => {
-  test.each<[string, Answer, object]>([
-    ['a refusal', (_r, response) => void response.writeHead(422).end('{"error":"no"}'), { outcome: 'rejected' }],
-    [
-      'too many requests',
-      (_r, response) => void response.writeHead(429).end(),
-      { outcome: 'rejected', code: 'rate_limited' },
-    ],
-    ['a timeout of a proxy', (_r, response) => void response.writeHead(408).end(), { outcome: 'unknown' }],
-    ['too early', (_r, response) => void response.writeHead(425).end(), { outcome: 'unknown' }],
-    ['a client that left', (_r, response) => void response.writeHead(499).end(), { outcome: 'unknown' }],
-    [
-      'a successful response that cannot be parsed',
-      (_r, response) => void response.writeHead(500).end(),
-      { outcome: 'unknown', code: 'server_error' },
-    ],
-    ['a redirect', (_r, response) => void response.writeHead(307, { location: '/' }).end(), { outcome: 'unknown' }],
-    [
-      'a good answer that cannot be read',
-      (_r, response) => void response.end('{"del'),
-      { outcome: 'unknown', code: 'malformed' },
-    ],
-    ['a reset', (_r, response) => void response.destroy(), { outcome: 'unknown', code: 'connection' }],
-  ])('%s', async (_what, answer, expected) => {
-    const { actions, sink } = await answered(answer);
-    const result = await actions.act(request);
-    expect(result).toMatchObject({ ...expected, detail: expect.stringMatching(/./) as string });
-    expect(sink.requests).toHaveLength(1);
-    const facts = { now: Date.UTC(2025, 10, 20, 12), knownBudgetUsd: 20 };
-    expect(sink.requests.flatMap((one) => brokenRules(one, facts))).toEqual([]);
-  });
-
   test('no answer in time', async () => {
     const { actions, clock, sink } = await answered(() => undefined);
     const result = actions.act(request);

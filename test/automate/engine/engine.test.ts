@@ -47,53 +47,6 @@ describe('a run in enforce', () => {
     expect((await w.ledger.recentActions(10)).map((action) => action.outcome)).toEqual(Array(7).fill('accepted'));
   });
 
-  test('requests no more than the selection from the service', async () => {
-    const w = world({
-      policy: {
-        select: {
-          resource: 'workflow-dlq',
-          anyLabel: ['billing', 'x'],
-          workflowUrl: ['https://app.example.com/invoice'],
-          flowControlKey: ['k'],
-          failureFunctionState: ['CALLBACK_FAIL'],
-          failedWithin: '48h',
-          failedBefore: '5m',
-        },
-      },
-    });
-    await run(w);
-    expect(w.dlq.listings).toEqual([
-      {
-        fromDate: START - 48 * HOUR,
-        toDate: START - 5 * MINUTE,
-        label: ['billing', 'x'],
-        workflowUrl: ['https://app.example.com/invoice'],
-        flowControlKey: ['k'],
-        failureFunctionState: ['CALLBACK_FAIL'],
-        count: 100,
-      },
-    ]);
-    expect(w.runs()).toEqual(['nothing_to_do']);
-  });
-
-  test('leaves what the service lists by creation but failed outside the selected time', async () => {
-    const w = world({ policy: { select: { resource: 'workflow-dlq', failedBefore: '30m' } } });
-    w.dlq.add({ createdAt: START - MINUTE, workflowCreatedAt: START - HOUR });
-    w.dlq.ignoreFilters = true;
-    const plan = await planOf(w);
-    expect(plan).toMatchObject({
-      state: 'nothing_to_do',
-      skipped: [{ guard: 'select', reason: 'failed outside the selected time', count: 1 }],
-    });
-  });
-
-  test('processes an entry that is listed twice once', async () => {
-    const w = world({ entries: 4 });
-    w.dlq.repeatRows = true;
-    await run(w);
-    expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002', 'dlq-003', 'dlq-004']);
-  });
-
   test('resumes one run once, though two of its entries are listed', async () => {
     const w = world({ entries: 1 });
     await run(w);
@@ -103,18 +56,6 @@ describe('a run in enforce', () => {
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
     expect(w.lastRun().denials).toEqual([{ guard: 'claim', count: 1 }]);
-  });
-
-  test('resumes one run once, though two policies hold an entry of it each', async () => {
-    const policies = ['a', 'b'].map((name) =>
-      policyOf({ name, select: { resource: 'workflow-dlq', anyLabel: [name] } }),
-    );
-    const w = world({ policies });
-    w.dlq.add({ labels: ['a', 'opsd:here:abc:1'], createdAt: START - HOUR });
-    w.dlq.add({ labels: ['b', 'opsd:here:abc:1'], createdAt: START - HOUR });
-    await Promise.all(policies.map((policy) => run(w, NEVER, policy.name)));
-    expect(w.dlq.sent).toHaveLength(1);
-    expect((await w.ledger.lastRuns()).map((last) => last.detail)).toEqual(['1 acted', '1 skipped']);
   });
 
   test('stays within the limit of a run, and reports the rest', async () => {
@@ -219,6 +160,7 @@ describe('a plan', () => {
     expect(w.dlq.sent).toEqual([]);
     expect(w.events).toEqual([]);
     expect(await w.ledger.lastRuns()).toEqual([]);
+    expect(await w.ledger.campaigns()).toEqual([]);
     expect((await planOf(w)).hash).toBe(plan.hash);
     expect(await storedPlan(w, plan.hash)).toBeUndefined();
     await run(w);

@@ -61,6 +61,7 @@ test('of two policies that resume one run through two entries at the same time, 
   release();
   await ended;
   expect(sentIds(w)).toHaveLength(1);
+  expect(w.runs().toSorted()).toEqual(['acted', 'nothing_to_do']);
 });
 
 function raisePolicy(name: string) {

@@ -19,6 +19,7 @@ test('a pause that cannot be stored, because its engine was replaced in the mean
   await run(w);
   expect(sentIds(w)).toEqual([]);
   expect(w.lastRun()).toMatchObject({ outcome: 'held', stopped: { guard: 'kill_switch' } });
+  expect(await w.engine.unpause(KIM)).toBe(1);
 });
 
 test('a stop during the reading of the pauses keeps the next request from being sent', async () => {

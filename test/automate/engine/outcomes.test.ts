@@ -113,13 +113,6 @@ describe('a run says', () => {
     expect(last!.detail).toBe('would act on 3 now; denied: 1 protected');
   });
 
-  test('that a guard denies the only entry, whose label cannot be sent', async () => {
-    const w = world({ entries: [{ labels: ['billing', 'ü'] }] });
-    await w.engine.run('resume-billing', NEVER);
-    expect(w.lastRun()).toMatchObject({ outcome: 'denied', matched: 1, acted: 0, backlog: 0 });
-    expect((await w.ledger.lastRuns())[0]!.detail).toBe('denied: 1 attempts');
-  });
-
   test('nothing about the number of matches during a pause', async () => {
     const w = world({ entries: 1 });
     w.pause = '/etc/PAUSE exists';
