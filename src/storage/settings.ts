@@ -1,6 +1,7 @@
 /** Settings of the store. */
 import * as z from 'zod/mini';
 import {
+  group,
   crossCheck,
   defaulted,
   described,
@@ -11,7 +12,6 @@ import {
   optional,
   secret,
   secretFile,
-  section,
   someText,
 } from '#foundation/settings/blocks.ts';
 import { DEFAULT_STORE_PATH } from '#foundation/platform/socket-path.ts';
@@ -62,16 +62,13 @@ export const storageSettings = z
       'PostgreSQL database of the store, which several replicas share. Replaces sqlite.',
       postgresSettings,
     ),
-    audit: section(
-      'Audit log beside the store.',
-      z.strictObject({
-        maxFileBytes: defaulted(
-          'File size at which the audit log becomes a segment and a new file continues the chain.',
-          integer(1_048_576),
-          268_435_456,
-        ),
-      }),
-    ),
+    audit: group('Audit log beside the store.', {
+      maxFileBytes: defaulted(
+        'File size at which the audit log becomes a segment and a new file continues the chain.',
+        integer(1_048_576),
+        268_435_456,
+      ),
+    }),
     backup: optional(
       'Scheduled backups of the store. Default: none.',
       z.strictObject({

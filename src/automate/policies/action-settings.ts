@@ -1,6 +1,7 @@
 /** Settings of actions. Functions, because a schema takes time and memory even where nothing uses it. */
 import * as z from 'zod/mini';
 import {
+  group,
   crossCheck,
   defaulted,
   described,
@@ -106,15 +107,12 @@ export const budgetAction = () =>
       'Maximum budget, in dollars a month.',
       z.int(CEILING).check(z.minimum(20, CEILING), z.maximum(10_000, CEILING)),
     ),
-    confirm: section(
-      'Readings that must confirm the need for a raise.',
-      z.strictObject({
-        readings: defaulted('Number of consecutive readings that must agree.', integer(2, 10), 2),
-        apart: defaulted(
-          'Minimum time between the first and the last of these readings.',
-          durationSetting({ min: '1m', max: '6h' }),
-          '15m',
-        ),
-      }),
-    ),
+    confirm: group('Readings that must confirm the need for a raise.', {
+      readings: defaulted('Number of consecutive readings that must agree.', integer(2, 10), 2),
+      apart: defaulted(
+        'Minimum time between the first and the last of these readings.',
+        durationSetting({ min: '1m', max: '6h' }),
+        '15m',
+      ),
+    }),
   });

@@ -1,6 +1,6 @@
 /** Limits of a policy: how much, how fast and how often it is allowed to act. All are finite, and zero is an error. */
 import * as z from 'zod/mini';
-import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/settings/blocks.ts';
+import { group, crossCheck, defaulted, durationSetting, integer, optional } from '#foundation/settings/blocks.ts';
 
 const maxPerHour = (fallback: number) =>
   defaulted('Maximum number of actions in a sliding hour.', integer(1, 100_000), fallback);
@@ -18,12 +18,9 @@ const onTrip = (fallback: 'approve' | 'abort') =>
     fallback,
   );
 const probation = () =>
-  section(
-    'First runs of a new or widened policy, which are in audit mode.',
-    z.strictObject({
-      runs: defaulted('Number of audit runs of a new or widened policy.', integer(1, 100), 3),
-    }),
-  );
+  group('First runs of a new or widened policy, which are in audit mode.', {
+    runs: defaulted('Number of audit runs of a new or widened policy.', integer(1, 100), 3),
+  });
 
 export const resumeLimits = () =>
   z.strictObject({
@@ -37,21 +34,18 @@ export const resumeLimits = () =>
     maxPerHour: maxPerHour(4_000),
     maxPerDay: maxPerDay(10_000),
     minInterval: minInterval(),
-    attempts: section(
-      'Limit and spacing of the resumes of one workflow run.',
-      z.strictObject({
-        max: defaulted(
-          'Maximum number of resumes of one workflow run, across all its returns to the DLQ.',
-          integer(1, 20),
-          3,
-        ),
-        backoff: defaulted(
-          'Wait after the first resume, the second, and so on. The last value applies to all later ones.',
-          z.array(durationSetting({ min: '1s' })).check(z.minLength(1)),
-          ['10m', '1h', '6h'],
-        ),
-      }),
-    ),
+    attempts: group('Limit and spacing of the resumes of one workflow run.', {
+      max: defaulted(
+        'Maximum number of resumes of one workflow run, across all its returns to the DLQ.',
+        integer(1, 20),
+        3,
+      ),
+      backoff: defaulted(
+        'Wait after the first resume, the second, and so on. The last value applies to all later ones.',
+        z.array(durationSetting({ min: '1s' })).check(z.minLength(1)),
+        ['10m', '1h', '6h'],
+      ),
+    }),
   });
 
 const deleteCaps = () => ({

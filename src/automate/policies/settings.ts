@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { POLICY_MODES } from '#foundation/domain/plan.ts';
 import {
+  group,
   crossCheck,
   defaulted,
   described,
@@ -167,29 +168,19 @@ export const engineSettings = z.strictObject({
     ['no-auto', 'legal-hold'],
   ),
   killSwitchFile: optional('Path of a file. While the file exists, no policy acts.', someText),
-  approvals: section(
-    'Pending plans.',
-    z.strictObject({
-      expireAfter: defaulted(
-        'Time after which a pending plan expires.',
-        durationSetting({ min: '1m', max: '7d' }),
-        '4h',
-      ),
-    }),
-  ),
-  caps: section(
-    'Limits for all policies together.',
-    z.strictObject({
-      perHour: defaulted('Maximum number of actions of all policies in a sliding hour.', integer(1), 5_000),
-      perDay: defaulted('Maximum number of actions of all policies in a sliding day.', integer(1), 20_000),
-      deletesPerDay: defaulted('Maximum number of deletes of all policies in a sliding day.', integer(1), 1_000),
-      spendUsdPerDay: defaulted(
-        'Maximum cost of all actions in a sliding day, in dollars. Applies if a price is known.',
-        z.number().check(z.gt(0)),
-        5,
-      ),
-    }),
-  ),
+  approvals: group('Pending plans.', {
+    expireAfter: defaulted('Time after which a pending plan expires.', durationSetting({ min: '1m', max: '7d' }), '4h'),
+  }),
+  caps: group('Limits for all policies together.', {
+    perHour: defaulted('Maximum number of actions of all policies in a sliding hour.', integer(1), 5_000),
+    perDay: defaulted('Maximum number of actions of all policies in a sliding day.', integer(1), 20_000),
+    deletesPerDay: defaulted('Maximum number of deletes of all policies in a sliding day.', integer(1), 1_000),
+    spendUsdPerDay: defaulted(
+      'Maximum cost of all actions in a sliding day, in dollars. Applies if a price is known.',
+      z.number().check(z.gt(0)),
+      5,
+    ),
+  }),
 });
 
 export type PolicySettings = z.output<typeof policySettings>;

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { CANARY_VERDICTS } from '#foundation/domain/canary.ts';
 import { POLICY_MODES, RUN_OUTCOMES } from '#foundation/domain/plan.ts';
 import {
+  group,
   crossCheck,
   defaulted,
   described,
@@ -17,6 +18,10 @@ import { engineSettings, policySettings } from '../policies/settings.ts';
 const count = integer(0);
 const ago = (what: string, fallback: string) => defaulted(what, durationSetting({ min: '0ms' }), fallback);
 const INSTANT = 'expected a time such as 2026-03-02T10:00:00Z';
+
+const mapping = <Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) => optional(what, z.strictObject(keys));
+const list = <Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) =>
+  optional(what, z.array(z.strictObject(keys)));
 
 const entry = z.strictObject({
   dlqId: described('Id of the entry. With count, the prefix of the ids, as in billing-1 and billing-2.', someText),
@@ -37,13 +42,10 @@ const entry = z.strictObject({
   callerIp: optional('Address of the caller.', someText),
   flowControlKey: optional('Flow-control key.', someText),
   failureFunctionState: optional('State of the failure function.', someText),
-  attempts: optional(
-    'Resumes of this run in the ledger.',
-    z.strictObject({
-      count: described('Number of resumes so far; the run failed again after each.', integer(1, 20)),
-      lastAgo: ago('Time since the last resume. Earlier resumes are an hour apart.', '1h'),
-    }),
-  ),
+  attempts: mapping('Resumes of this run in the ledger.', {
+    count: described('Number of resumes so far; the run failed again after each.', integer(1, 20)),
+    lastAgo: ago('Time since the last resume. Earlier resumes are an hour apart.', '1h'),
+  }),
 });
 
 const deadLetter = z.strictObject({
@@ -78,27 +80,21 @@ const facts = z.strictObject({
   canary: optional('Verdicts of canaries, by name.', z.record(z.string(), z.enum(CANARY_VERDICTS))),
   dlqMessages: optional('Number of messages in the DLQ: the maximum that a prune deletes.', count),
   dlqFillRatio: optional('Fill ratio of the DLQ, 0 to 1.', z.number().check(z.minimum(0))),
-  budget: optional(
-    'Known budget. A raise in an earlier step replaces it.',
-    z.strictObject({
-      knownUsd: described('Dollars a month; 0 if there is no limit.', usd),
-      assertedAgo: ago('Time since the budget was asserted.', '1d'),
-      maxAge: defaulted('Maximum age of the assertion.', durationSetting({ min: '1d' }), '45d'),
-    }),
-  ),
-  spend: optional(
-    'Spend, read again at each run.',
-    z.strictObject({
-      fresh: defaulted('True if the statistics are fresh.', z.boolean(), true),
-      monthUsd: optional('Spend of this month, in dollars.', usd),
-      last24hUsd: optional('Spend of the last day, in dollars.', usd),
-      medianDayUsd: optional('Median spend of a day in the last two weeks, in dollars.', usd),
-      forecastMonthUsd: optional('Forecast spend of the whole month, in dollars.', usd),
-      hoursLeft: optional('Hours until the budget is used up.', usd),
-      messagesLastDay: optional('Number of messages in the last day.', count),
-      ownMessagesLastDay: optional('Number of messages in the last day that the daemon’s actions caused.', count),
-    }),
-  ),
+  budget: mapping('Known budget. A raise in an earlier step replaces it.', {
+    knownUsd: described('Dollars a month; 0 if there is no limit.', usd),
+    assertedAgo: ago('Time since the budget was asserted.', '1d'),
+    maxAge: defaulted('Maximum age of the assertion.', durationSetting({ min: '1d' }), '45d'),
+  }),
+  spend: mapping('Spend, read again at each run.', {
+    fresh: defaulted('True if the statistics are fresh.', z.boolean(), true),
+    monthUsd: optional('Spend of this month, in dollars.', usd),
+    last24hUsd: optional('Spend of the last day, in dollars.', usd),
+    medianDayUsd: optional('Median spend of a day in the last two weeks, in dollars.', usd),
+    forecastMonthUsd: optional('Forecast spend of the whole month, in dollars.', usd),
+    hoursLeft: optional('Hours until the budget is used up.', usd),
+    messagesLastDay: optional('Number of messages in the last day.', count),
+    ownMessagesLastDay: optional('Number of messages in the last day that the daemon’s actions caused.', count),
+  }),
 });
 
 const campaign = z.strictObject({
@@ -113,10 +109,14 @@ const campaign = z.strictObject({
   until: optional('Time that the breaker stays open, from now.', durationSetting({ min: '1s' })),
 });
 
-const past = {
-  policy: optional('Policy that acted; required if the file has several.', someText),
-  ago: ago('Time since the action.', '1h'),
-};
+const past = <Keys extends z.core.$ZodLooseShape>(keys: Keys) =>
+  z.array(
+    z.strictObject({
+      policy: optional('Policy that acted; required if the file has several.', someText),
+      ago: ago('Time since the action.', '1h'),
+      ...keys,
+    }),
+  );
 
 const given = z.strictObject({
   entries: defaulted('Entries of the workflow DLQ.', z.array(entry), []),
@@ -125,23 +125,15 @@ const given = z.strictObject({
   campaigns: defaulted('Campaigns in progress.', z.array(campaign), []),
   raises: defaulted(
     'Past raises of the budget.',
-    z.array(
-      z.strictObject({
-        ...past,
-        fromUsd: described('Budget before the raise.', usd),
-        toUsd: described('Budget after the raise.', usd),
-      }),
-    ),
+    past({
+      fromUsd: described('Budget before the raise.', usd),
+      toUsd: described('Budget after the raise.', usd),
+    }),
     [],
   ),
   acted: defaulted(
     'Past actions, which caps and intervals count.',
-    z.array(
-      z.strictObject({
-        ...past,
-        items: described('Number of entries acted on, as the caps count them.', integer(1)),
-      }),
-    ),
+    past({ items: described('Number of entries acted on, as the caps count them.', integer(1)) }),
     [],
   ),
   pastProbation: defaulted('True if the policy has completed its audit runs.', z.boolean(), false),
@@ -165,62 +157,41 @@ const expected = z.strictObject({
   evaluationErrors: optional('Number of entries on which the expression failed.', count),
   chosen: optional('Ids of all actions of the plan, in order.', z.array(someText)),
   chosenCount: optional('Number of actions in the plan.', count),
-  skipped: optional(
-    'All denials, in any order.',
-    z.array(
-      z.strictObject({
-        guard: described('Name of the guard.', someText),
-        reason: optional('Reason of the guard; * matches any text.', someText),
-        count: optional('Number of entries that it denied.', count),
-      }),
+  skipped: list('All denials, in any order.', {
+    guard: described('Name of the guard.', someText),
+    reason: optional('Reason of the guard; * matches any text.', someText),
+    count: optional('Number of entries that it denied.', count),
+  }),
+  campaigns: list('All groups of the plan, in any order.', {
+    group: described('The group.', someText),
+    state: optional('State of the campaign.', someText),
+    step: optional('Number of the step.', integer(1)),
+    now: optional('Number of entries in this run.', count),
+    next: optional('Sizes of the next two steps.', z.array(count)),
+    verified: optional('Number of verified actions so far.', count),
+    judged: optional('Number of judged actions so far.', count),
+    matched: optional('Number of entries in the group.', count),
+    held: optional('Guard that holds the group.', denial),
+  }),
+  requests: list('All requests, in order.', {
+    operation: described(
+      'Operation.',
+      z.enum(['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget']),
     ),
-  ),
-  campaigns: optional(
-    'All groups of the plan, in any order.',
-    z.array(
-      z.strictObject({
-        group: described('The group.', someText),
-        state: optional('State of the campaign.', someText),
-        step: optional('Number of the step.', integer(1)),
-        now: optional('Number of entries in this run.', count),
-        next: optional('Sizes of the next two steps.', z.array(count)),
-        verified: optional('Number of verified actions so far.', count),
-        judged: optional('Number of judged actions so far.', count),
-        matched: optional('Number of entries in the group.', count),
-        held: optional('Guard that holds the group.', denial),
+    dlqIds: optional('Ids in the request.', z.array(someText)),
+    overrides: mapping('All overrides of a resume.', {
+      retries: optional('Retries of each step.', count),
+      labels: optional('Labels. The first is the stamp: opsd:test:*:1.', z.array(someText)),
+      flowControl: mapping('Flow control.', {
+        key: optional('Flow-control key.', someText),
+        parallelism: optional('Maximum number of runs at the same time.', count),
+        rate: optional('Maximum number of steps in a period.', count),
+        period: optional('Period in seconds.', z.number()),
       }),
-    ),
-  ),
-  requests: optional(
-    'All requests, in order.',
-    z.array(
-      z.strictObject({
-        operation: described(
-          'Operation.',
-          z.enum(['resume-workflow-dlq', 'delete-workflow-dlq', 'delete-dlq', 'update-budget']),
-        ),
-        dlqIds: optional('Ids in the request.', z.array(someText)),
-        overrides: optional(
-          'All overrides of a resume.',
-          z.strictObject({
-            retries: optional('Retries of each step.', count),
-            labels: optional('Labels. The first is the stamp: opsd:test:*:1.', z.array(someText)),
-            flowControl: optional(
-              'Flow control.',
-              z.strictObject({
-                key: optional('Flow-control key.', someText),
-                parallelism: optional('Maximum number of runs at the same time.', count),
-                rate: optional('Maximum number of steps in a period.', count),
-                period: optional('Period in seconds.', z.number()),
-              }),
-            ),
-          }),
-        ),
-        filter: optional('All filters of a prune.', z.record(z.string(), z.unknown())),
-        dollars: optional('New budget.', count),
-      }),
-    ),
-  ),
+    }),
+    filter: optional('All filters of a prune.', z.record(z.string(), z.unknown())),
+    dollars: optional('New budget.', count),
+  }),
   requestCount: optional('Number of requests.', count),
   notes: optional('Sentences that the plan must contain.', z.array(someText)),
 });
@@ -262,22 +233,18 @@ const step = z
   })
   .check(
     crossCheck((value, context) => {
-      if (value.plan !== undefined && value.run !== undefined) {
-        const message = 'plan and run exclude each other; write two steps';
-        context.addIssue({ code: 'custom', path: ['plan'], message });
-      }
-      if (value.expect !== undefined && value.plan === undefined && value.run === undefined) {
-        const message = 'the step makes no decision to compare; add plan or run';
-        context.addIssue({ code: 'custom', path: ['expect'], message });
+      const report = (message: string, ...path: string[]) => context.addIssue({ code: 'custom', path, message });
+      const { plan, run, expect } = value;
+      if (plan !== undefined && run !== undefined) report('plan and run exclude each other; write two steps', 'plan');
+      if (expect !== undefined && plan === undefined && run === undefined) {
+        report('the step makes no decision to compare; add plan or run', 'expect');
       }
       for (const key of ['outcome', 'acted', 'requests', 'requestCount'] as const) {
-        if (value.expect?.[key] === undefined || value.run !== undefined || value.plan === undefined) continue;
-        const message = 'a plan sends nothing and has no outcome; replace plan by run';
-        context.addIssue({ code: 'custom', path: ['expect', key], message });
+        if (expect?.[key] === undefined || run !== undefined || plan === undefined) continue;
+        report('a plan sends nothing and has no outcome; replace plan by run', 'expect', key);
       }
       if (KEYS_THAT_DO.every((key) => value[key] === undefined)) {
-        const message = `the step does nothing; add one of ${KEYS_THAT_DO.join(', ')}`;
-        context.addIssue({ code: 'custom', message });
+        report(`the step does nothing; add one of ${KEYS_THAT_DO.join(', ')}`);
       }
     }),
   );
@@ -294,14 +261,11 @@ const testCase = z.strictObject({
   ),
   mode: optional('Mode of the policies in this test. Overrides their own mode.', z.enum(POLICY_MODES)),
   engine: section('Settings of the engine.', engineSettings),
-  account: section(
-    'Settings of the account. All policies of the test use this account.',
-    z.strictObject({
-      mode: defaulted('Upper limit for the mode of the policies.', z.enum(POLICY_MODES), 'enforce'),
-      dlqRetention: optional('Retention of the DLQ.', durationSetting({ min: '1m' })),
-      priceUsdPer100kMessages: optional('Dollars for 100,000 messages.', z.number().check(z.positive())),
-    }),
-  ),
+  account: group('Settings of the account. All policies of the test use this account.', {
+    mode: defaulted('Upper limit for the mode of the policies.', z.enum(POLICY_MODES), 'enforce'),
+    dlqRetention: optional('Retention of the DLQ.', durationSetting({ min: '1m' })),
+    priceUsdPer100kMessages: optional('Dollars for 100,000 messages.', z.number().check(z.positive())),
+  }),
   given: section('State at the start of the test.', given),
   steps: described(
     'Steps, in order. The keys of one step apply in the order of this schema.',

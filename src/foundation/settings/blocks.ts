@@ -34,6 +34,11 @@ export function section<S extends z.ZodMiniObject | z.ZodMiniRecord>(what: strin
   return withMeta(z.prefault(schema, {} as z.input<S>), { description: what });
 }
 
+/** Mapping with these keys that may be empty or absent. */
+export function group<Keys extends z.core.$ZodLooseShape>(what: string, keys: Keys) {
+  return section(what, z.strictObject(keys));
+}
+
 /** Describes a schema that nothing else uses. */
 export function withMeta<S extends Schema>(schema: S, meta: z.core.GlobalMeta): S {
   z.globalRegistry.add(schema, meta);

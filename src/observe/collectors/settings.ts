@@ -2,7 +2,15 @@
 import * as z from 'zod/mini';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { CollectorName } from '#foundation/domain/observation.ts';
-import { crossCheck, defaulted, durationSetting, integer, optional, section } from '#foundation/settings/blocks.ts';
+import {
+  group,
+  crossCheck,
+  defaulted,
+  durationSetting,
+  integer,
+  optional,
+  section,
+} from '#foundation/settings/blocks.ts';
 import { intervalOf, refineSchedule, type Schedule, scheduleKeys, scheduleOf } from '#foundation/settings/schedule.ts';
 
 const common = {
@@ -47,17 +55,14 @@ export const collectorsSettings = z.strictObject({
           z.enum(['topicName', 'queueName', 'scheduleId', 'label']),
         ),
         pageBudget: defaulted('Maximum pages of 100 entries that one run reads.', integer(1, 10_000), 200),
-        sweep: section(
-          'Sweeps for entries that appear later than the lag.',
-          z.strictObject({
-            every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
-            reach: defaulted(
-              'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
-              durationSetting({ min: '1s', max: '6h' }),
-              '15m',
-            ),
-          }),
-        ),
+        sweep: group('Sweeps for entries that appear later than the lag.', {
+          every: defaulted('Interval of sweeps.', durationSetting({ min: '1s', max: '1h' }), '5m'),
+          reach: defaulted(
+            'Maximum lateness of an entry that a sweep still finds. Each sweep reads this much of the log again.',
+            durationSetting({ min: '1s', max: '6h' }),
+            '15m',
+          ),
+        }),
       })
       .check(crossCheck(refineSchedule)),
   ),
@@ -71,17 +76,14 @@ export const collectorsSettings = z.strictObject({
           durationSetting({ min: '0s', max: '1h' }),
           '2m',
         ),
-        points: section(
-          'Meaning of the points of the statistics, which the service does not define.',
-          z.strictObject({
-            value: defaulted(
-              'Meaning of a point’s value: the amount of its interval, or the amount per second.',
-              z.enum(['sum', 'rate']),
-              'sum',
-            ),
-            at: defaulted('End of its interval that a point’s time marks.', z.enum(['start', 'end']), 'start'),
-          }),
-        ),
+        points: group('Meaning of the points of the statistics, which the service does not define.', {
+          value: defaulted(
+            'Meaning of a point’s value: the amount of its interval, or the amount per second.',
+            z.enum(['sum', 'rate']),
+            'sum',
+          ),
+          at: defaulted('End of its interval that a point’s time marks.', z.enum(['start', 'end']), 'start'),
+        }),
       })
       .check(crossCheck(refineSchedule)),
   ),

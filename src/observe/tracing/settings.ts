@@ -1,6 +1,7 @@
 /** Settings of the traces and of the delivery events. */
 import * as z from 'zod/mini';
 import {
+  group,
   baseUrlSetting,
   crossCheck,
   defaulted,
@@ -8,7 +9,6 @@ import {
   durationSetting,
   integer,
   optional,
-  section,
   someText,
 } from '#foundation/settings/blocks.ts';
 
@@ -30,48 +30,45 @@ export const deliveryEventsSettings = optional(
 
 export type DeliveryEventsSettings = NonNullable<z.output<typeof deliveryEventsSettings>>;
 
-export const traceSettings = section(
-  'Spans of deliveries for OpenTelemetry.',
-  z.strictObject({
-    otlp: optional(
-      'Receiver of spans. Default: OTEL_EXPORTER_OTLP_ENDPOINT; if that is not set, no spans are made.',
-      z.strictObject({
-        url: described('Base URL of an OTLP/HTTP receiver; `/v1/traces` is appended.', baseUrlSetting()),
-        protocol: defaulted('Encoding.', z.enum(['http/protobuf', 'http/json']), 'http/protobuf'),
-        headers: optional('Additional request headers.', z.record(z.string(), z.string())),
-      }),
-    ),
-    producer: defaulted(
-      'Relation of a delivery’s trace to the producer’s span.',
-      z.enum(['link', 'parent', 'none']),
-      'link',
-    ),
-    sampleRatio: defaulted(
-      'Share of messages to trace. Failed and slow messages are always traced.',
-      z.number().check(z.minimum(0), z.maximum(1)),
-      0.1,
-    ),
-    slow: defaulted(
-      'Duration since its due time after which a message is slow and always traced.',
-      durationSetting({ min: '1s', max: '1h' }),
-      '30s',
-    ),
-    maxOpen: defaulted(
-      'Time after which the trace of an open message is sent. Its end follows as a separate span.',
-      durationSetting({ min: '1m', max: '31d' }),
-      '50m',
-    ),
-    maxAge: defaulted(
-      'Maximum age of spans. Older ones are dropped, because receivers reject them or cannot find them.',
-      durationSetting({ min: '1m', max: '31d' }),
-      '1h',
-    ),
-    maxSpansPerSecond: defaulted(
-      'Maximum delivery spans per second, averaged over a minute. Further spans are dropped and counted.',
-      integer(1, 100_000),
-      200,
-    ),
-  }),
-);
+export const traceSettings = group('Spans of deliveries for OpenTelemetry.', {
+  otlp: optional(
+    'Receiver of spans. Default: OTEL_EXPORTER_OTLP_ENDPOINT; if that is not set, no spans are made.',
+    z.strictObject({
+      url: described('Base URL of an OTLP/HTTP receiver; `/v1/traces` is appended.', baseUrlSetting()),
+      protocol: defaulted('Encoding.', z.enum(['http/protobuf', 'http/json']), 'http/protobuf'),
+      headers: optional('Additional request headers.', z.record(z.string(), z.string())),
+    }),
+  ),
+  producer: defaulted(
+    'Relation of a delivery’s trace to the producer’s span.',
+    z.enum(['link', 'parent', 'none']),
+    'link',
+  ),
+  sampleRatio: defaulted(
+    'Share of messages to trace. Failed and slow messages are always traced.',
+    z.number().check(z.minimum(0), z.maximum(1)),
+    0.1,
+  ),
+  slow: defaulted(
+    'Duration since its due time after which a message is slow and always traced.',
+    durationSetting({ min: '1s', max: '1h' }),
+    '30s',
+  ),
+  maxOpen: defaulted(
+    'Time after which the trace of an open message is sent. Its end follows as a separate span.',
+    durationSetting({ min: '1m', max: '31d' }),
+    '50m',
+  ),
+  maxAge: defaulted(
+    'Maximum age of spans. Older ones are dropped, because receivers reject them or cannot find them.',
+    durationSetting({ min: '1m', max: '31d' }),
+    '1h',
+  ),
+  maxSpansPerSecond: defaulted(
+    'Maximum delivery spans per second, averaged over a minute. Further spans are dropped and counted.',
+    integer(1, 100_000),
+    200,
+  ),
+});
 
 export type TraceSettings = z.output<typeof traceSettings>;

@@ -1,6 +1,7 @@
 /** Settings of the daemon's own HTTP servers. */
 import * as z from 'zod/mini';
 import {
+  group,
   baseUrlSetting,
   crossCheck,
   defaulted,
@@ -84,12 +85,9 @@ export const serverSettings = z.strictObject({
     z.enum(['viewer', 'none']),
     'viewer',
   ),
-  probes: section(
-    'Separate listener for the probes of an orchestrator: plain HTTP, without authentication.',
-    z.strictObject({
-      listen: optional('Address for `/-/healthy` and `/-/ready` only. Default: none.', listenSetting()),
-    }),
-  ),
+  probes: group('Separate listener for the probes of an orchestrator: plain HTTP, without authentication.', {
+    listen: optional('Address for `/-/healthy` and `/-/ready` only. Default: none.', listenSetting()),
+  }),
 });
 
 const HOOK_NAME = 'expected letters, digits, dots, hyphens and underscores, at most 63';
