@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { policyOf } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, run, sentIds, SETTLE, world, settleAfter } from './world.ts';
+import { HOUR, MINUTE, NEVER, run, sentIds, SETTLE, world, settleAfter, ran } from './world.ts';
 
 const DAY = 24 * HOUR;
 
@@ -76,9 +76,7 @@ test.each([-31 * DAY, 31 * DAY])(
 );
 
 test('a changed clock causes no verdict on a step and no halt of a campaign', async () => {
-  const w = world({ guards: GUARDS, entries: 3 });
-  w.dlq.answers = ['never_arrived'];
-  await run(w);
+  const w = await ran({ guards: GUARDS, entries: 3, answers: ['never_arrived'] });
   w.clock.jump(DAY);
   w.facts = { clockSkewMs: () => DAY };
   await w.engine.settle(NEVER);

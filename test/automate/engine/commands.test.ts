@@ -16,6 +16,7 @@ import {
   settleAfter,
   pendingPlans,
   storedPlan,
+  ran,
 } from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked at it' };
@@ -88,8 +89,7 @@ describe('approval', () => {
   });
 
   test('lasts over the steps of a campaign', async () => {
-    const w = world({ policy: { mode: 'approve' }, guards: GUARDS, entries: 4 });
-    await run(w);
+    const w = await ran({ policy: { mode: 'approve' }, guards: GUARDS, entries: 4 });
     await w.engine.approve(await pendingId(w), ME);
     const left = async () => (await w.ledger.storedPlans(['approved'], w.clock.now())).map((stored) => stored.left);
     expect(await left()).toEqual([4]);
@@ -362,8 +362,7 @@ describe('pauses', () => {
   });
 
   test('lifting a group’s halt allows one canary at once', async () => {
-    const w = world({ guards: GUARDS, entries: 3 });
-    await run(w);
+    const w = await ran({ guards: GUARDS, entries: 3 });
     w.dlq.failAgain(0);
     w.observe();
     await w.engine.settle(NEVER);

@@ -24,6 +24,7 @@ import {
   type WorldOptions,
   settleAfter,
   storedPlan,
+  ran,
 } from './world.ts';
 
 describe('a run in enforce', () => {
@@ -48,8 +49,7 @@ describe('a run in enforce', () => {
   });
 
   test('resumes one run once, though two of its entries are listed', async () => {
-    const w = world({ entries: 1 });
-    await run(w);
+    const w = await ran({ entries: 1 });
     await w.clock.advance(HOUR);
     w.dlq.failAgain(0);
     w.dlq.failAgain(0);
@@ -59,8 +59,7 @@ describe('a run in enforce', () => {
   });
 
   test('stays within the limit of a run, and reports the rest', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 2 } }, entries: 5 });
-    await run(w);
+    const w = await ran({ policy: { limits: { maxPerRun: 2 } }, entries: 5 });
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', matched: 5, acted: 2, backlog: 3 });
     await run(w);
     await run(w);
@@ -75,8 +74,7 @@ describe('modes', () => {
     ['audit', undefined, 'would_act', 1],
     ['approve', 'approval', 'pending_approval', 1],
   ] as const)('%s sends nothing', async (mode, guard, outcome, listings) => {
-    const w = world({ policy: { mode }, entries: 1 });
-    await run(w);
+    const w = await ran({ policy: { mode }, entries: 1 });
     expect(w.dlq.sent).toEqual([]);
     expect(w.dlq.listings).toHaveLength(listings);
     expect(w.lastRun()).toMatchObject({ outcome, acted: 0 });
@@ -251,9 +249,7 @@ describe('attempts', () => {
   });
 
   test('are not counted for rejections, but rejected entries wait and others pass', async () => {
-    const w = world({ policy: { limits: { maxPerRun: 1 } }, entries: 2 });
-    w.dlq.answers = ['refused'];
-    await run(w);
+    const w = await ran({ policy: { limits: { maxPerRun: 1 } }, entries: 2, answers: ['refused'] });
     expect((await w.ledger.used([{ scope: {}, since: 0 }]))[0]).toBe(0);
     await run(w);
     expect(sentIds(w)).toEqual(['dlq-001', 'dlq-002']);
@@ -319,8 +315,7 @@ describe('caps', () => {
   test('of a store that must be adopted all count as used, and run and plan name this reason', async () => {
     const real = memoryLedger();
     const ledger = Object.create(real, { mustBeAdopted: { value: 'the store is an old copy' } }) as typeof real;
-    const w = world({ policies: [policyOf()], ledger, entries: 1 });
-    await run(w);
+    const w = await ran({ policies: [policyOf()], ledger, entries: 1 });
     const reason = 'all caps count as used: the store is an old copy; `opsd state adopt --reason TEXT` ends this state';
     expect(w.lastRun()).toMatchObject({ outcome: 'held', acted: 0, stopped: { guard: 'caps', measured: reason } });
     const planned = await w.engine.plan('resume-billing', ASKED, NEVER);
@@ -367,9 +362,7 @@ describe('caps', () => {
   });
 
   test('are returned by a rejection and kept by an unknown outcome', async () => {
-    const w = world({ entries: 3 });
-    w.dlq.answers = ['refused', 'never_arrived', 'good'];
-    await run(w);
+    const w = await ran({ entries: 3, answers: ['refused', 'never_arrived', 'good'] });
     expect((await w.ledger.used([{ scope: { policy: 'resume-billing' }, since: 0 }]))[0]).toBe(2);
     expect(w.lastRun()).toMatchObject({ outcome: 'acted', acted: 1 });
   });
@@ -382,9 +375,7 @@ describe('conditions that end a run', () => {
     ['a lease that ends too soon for a request', ['lease'], 1, 'lease', 'rejected'],
     ['three error responses in a row', ['refused', 'never_arrived', 'refused'], 3, 'service', 'rejected'],
   ] as const)('%s', async (_what, answers, sent, guard, outcome) => {
-    const w = world({ entries: 6 });
-    w.dlq.answers = ['good', ...answers];
-    await run(w);
+    const w = await ran({ entries: 6, answers: ['good', ...answers] });
     expect(w.dlq.sent).toHaveLength(1 + sent);
     expect(w.lastRun()).toMatchObject({ outcome: 'halted', acted: 1, backlog: 5 - sent, stopped: { guard } });
     expect((await w.ledger.recentActions(1))[0]!.outcome).toBe(outcome);
@@ -534,9 +525,7 @@ describe('conditions that end a run', () => {
 
 describe('unknown outcomes', () => {
   test('a lost response is never sent again, and resolved by reading once the request must have arrived', async () => {
-    const w = world({ entries: 2 });
-    w.dlq.answers = ['lost', 'never_arrived'];
-    await run(w);
+    const w = await ran({ entries: 2, answers: ['lost', 'never_arrived'] });
     await w.clock.advance(HOUR);
     await run(w);
     expect(w.dlq.sent).toHaveLength(2);
@@ -553,9 +542,7 @@ describe('unknown outcomes', () => {
   });
 
   test('are not judged before the settle time, nor by an incomplete listing', async () => {
-    const w = world({ entries: 4 });
-    w.dlq.answers = ['never_arrived'];
-    await run(w);
+    const w = await ran({ entries: 4, answers: ['never_arrived'] });
     await settleAfter(w, SETTLE - 1);
     expect((await w.ledger.openActions()).filter((action) => action.outcome === 'unknown')).toHaveLength(1);
     await w.clock.advance(1);
@@ -574,8 +561,7 @@ describe('unknown outcomes', () => {
   });
 
   test('an action that failed again by the log is recorded at once, before any listing', async () => {
-    const w = world({ entries: 1 });
-    await run(w);
+    const w = await ran({ entries: 1 });
     const { proposal } = (await w.ledger.recentActions(1))[0]!;
     const listings = w.dlq.listings.length;
     w.facts = {
@@ -602,9 +588,7 @@ describe('unknown outcomes', () => {
   });
 
   test('a changed clock does not end the wait for a lost response', async () => {
-    const w = world({ entries: 1 });
-    w.dlq.answers = ['never_arrived'];
-    await run(w);
+    const w = await ran({ entries: 1, answers: ['never_arrived'] });
     await w.clock.advance(SETTLE);
     w.facts = { clockSkewMs: () => SETTLE };
     await w.engine.settle(NEVER);
@@ -615,9 +599,7 @@ describe('unknown outcomes', () => {
   });
 
   test('a response that names no run is unknown', async () => {
-    const w = world({ entries: 1 });
-    w.dlq.answers = ['no_run'];
-    await run(w);
+    const w = await ran({ entries: 1, answers: ['no_run'] });
     expect((await w.ledger.recentActions(1))[0]).toMatchObject({
       outcome: 'unknown',
       detail: 'the response names no resumed run',
@@ -656,8 +638,7 @@ describe('unknown outcomes', () => {
 
 describe('settling', () => {
   test('an action is verified when its entry is gone and not back, by a listing that is late enough', async () => {
-    const w = world({ entries: 2 });
-    await run(w);
+    const w = await ran({ entries: 2 });
     await settleAfter(w, SETTLE - 1);
     expect(w.dlq.listings).toHaveLength(1);
     expect(await outcomes(w)).toEqual(['accepted', 'accepted']);
@@ -692,8 +673,7 @@ describe('settling', () => {
   });
 
   test('an action failed again when its run is listed again, by run id or by stamp', async () => {
-    const w = world({ entries: 2 });
-    await run(w);
+    const w = await ran({ entries: 2 });
     await settleAfter(w, MINUTE);
     expect(await outcomes(w)).toEqual(['accepted', 'accepted']);
     w.dlq.failAgain(0, { labels: [] });
@@ -716,16 +696,14 @@ describe('settling', () => {
   });
 
   test('an action failed again when its run is in the listing, though the board has not seen it', async () => {
-    const w = world({ entries: 1 });
-    await run(w);
+    const w = await ran({ entries: 1 });
     w.dlq.failAgain(0);
     await settleAfter(w, SETTLE);
     expect((await w.ledger.recentActions(1))[0]!.outcome).toBe('failed_again');
   });
 
   test('an action failed again when its run has been resumed again since', async () => {
-    const w = world({ entries: 1 });
-    await run(w);
+    const w = await ran({ entries: 1 });
     await w.clock.advance(10 * MINUTE);
     w.dlq.failAgain(0);
     await run(w);

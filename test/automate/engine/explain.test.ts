@@ -3,7 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import type { Explained } from '#automate/ledger/commands.ts';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
-import { deadLetter, HOUR, MINUTE, NEVER, policyOf, run, START, world, type World, pendingPlans } from './world.ts';
+import {
+  deadLetter,
+  HOUR,
+  MINUTE,
+  NEVER,
+  policyOf,
+  run,
+  START,
+  world,
+  type World,
+  pendingPlans,
+  ran,
+} from './world.ts';
 
 const ME = { by: 'tom', reason: 'looked' };
 
@@ -78,8 +90,7 @@ describe('what each policy would do', () => {
   });
 
   test('counts approved actions', async () => {
-    const w = world({ policy: { mode: 'approve' }, entries: 1 });
-    await run(w);
+    const w = await ran({ policy: { mode: 'approve' }, entries: 1 });
     const [pending] = await pendingPlans(w);
     await w.engine.approve(pending!.plan.id, ME);
     expect(await verdictOn(w, 'dlq-001')).toMatchObject({ verdict: 'chosen' });

@@ -4,7 +4,7 @@ import { GUARDS } from '#automate/guardrails/index.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 import { heldBack } from '../../support/held-back.ts';
 import { policyOf as policyOfType } from '../../support/policies.ts';
-import { HOUR, NEVER, policyOf, run, sentIds, world, type World, pendingPlans, storedPlan } from './world.ts';
+import { HOUR, NEVER, policyOf, run, sentIds, world, type World, pendingPlans, storedPlan, ran } from './world.ts';
 
 const KIM = { reason: 'release night', by: 'kim' };
 
@@ -101,8 +101,7 @@ test('settling reads nothing about an account after a stop', async () => {
     reads += 1;
     return false;
   });
-  const w = world({ ledger, entries: 1 });
-  await run(w);
+  const w = await ran({ ledger, entries: 1 });
   reads = 0;
   await w.engine.settle(AbortSignal.abort(new Error('the daemon stops')));
   expect(reads).toBe(0);
@@ -145,8 +144,7 @@ async function pendingIds(w: World): Promise<readonly string[]> {
 test('of operators who decide on a plan at the same time, a rejection counts, and all get the decision', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'decidePlan', () => isHeld);
-  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
-  await run(w);
+  const w = await ran({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
   const [id] = await pendingIds(w);
   isHeld = true;
   const decided = [w.engine.approve(id!, KIM), w.engine.reject(id!, { by: 'tom' }), w.engine.apply(id!, KIM, NEVER)];
@@ -165,16 +163,15 @@ test('of operators who decide on a plan at the same time, a rejection counts, an
 test('an approval that is taken back during a run stops its next request', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'reserve', () => isHeld);
-  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
-  await run(w);
+  const w = await ran({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
   const [id] = await pendingIds(w);
   await w.engine.approve(id!, KIM);
   isHeld = true;
-  const ran = run(w);
+  const ended = run(w);
   await expect.poll(() => waiting.length).toBe(1);
   await w.engine.reject(id!, { by: 'tom', reason: 'wrong runs' });
   release();
-  await ran;
+  await ended;
   expect(w.dlq.sent).toEqual([]);
   expect(w.lastRun()).toMatchObject({ outcome: 'halted' });
 });
@@ -189,12 +186,12 @@ test('a plan that is approved while a run replaces it stays approved, and no oth
   w.dlq.entries.delete(dlqId);
   w.dlq.add();
   isHeld = true;
-  const ran = run(w);
+  const ended = run(w);
   await expect.poll(() => waiting.length).toBe(1);
   isHeld = false;
   await w.engine.approve(id!, KIM);
   release();
-  await ran;
+  await ended;
   expect(await storedPlan(w, id!)).toMatchObject({ state: 'approved', by: 'kim' });
   expect(await pendingIds(w)).toEqual([]);
 });
@@ -215,30 +212,30 @@ async function pruning() {
   const [id] = await pendingIds(w);
   await w.engine.approve(id!, KIM);
   isHeld = true;
-  const ran = run(w, NEVER, 'prune');
+  const ended = run(w, NEVER, 'prune');
   await expect.poll(() => waiting.length).toBe(1);
   isHeld = false;
-  return { w, id: id!, ran, release };
+  return { w, id: id!, ended, release };
 }
 
 test('an approved prune whose approval is used before its first page deletes nothing', async () => {
-  const { w, id, ran, release } = await pruning();
+  const { w, id, ended, release } = await pruning();
   await w.ledger.decidePlan(id, { state: 'applied', at: w.clock.now(), by: 'another' });
   release();
-  await ran;
+  await ended;
   expect(w.dlq.pruned).toEqual([]);
   expect(w.lastRun()).toMatchObject({ outcome: 'pending_approval' });
 });
 
 test('an approval that comes while an earlier one is used up is not used up with it', async () => {
-  const { w, id, ran, release } = await pruning();
+  const { w, id, ended, release } = await pruning();
   const { plan, targets } = (await storedPlan(w, id))!;
   const other = { ...plan, id: 'ffffff', hash: 'f'.repeat(64) };
   const [savedAt, expiresAt] = [w.clock.now(), w.clock.now() + HOUR];
   await w.ledger.savePlan({ plan: other, targets, savedAt, expiresAt, state: 'pending' });
   await w.engine.approve(other.id, KIM);
   release();
-  await ran;
+  await ended;
   expect(w.dlq.pruned).toEqual([1, 49]);
   expect(await storedPlan(w, id)).toMatchObject({ state: 'applied' });
   expect(await storedPlan(w, other.id)).toMatchObject({ state: 'approved' });

@@ -5,25 +5,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { RUN_OUTCOMES, type Plan } from '#foundation/domain/plan.ts';
 import { runNumbersText } from '#foundation/domain/counted.ts';
+import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { concluded, unacted } from '#automate/engine/run/run-result.ts';
 import type { Guard } from '#automate/guardrails/guard.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { policyOf, START, world } from './world.ts';
+import { NEVER, policyOf, START, world } from './world.ts';
 
-const NEVER = new AbortController().signal;
 const doc = (name: string): string => readFileSync(join(import.meta.dirname, '../../../docs', name), 'utf8');
 
 function planOf(over: Partial<Plan>): Plan {
-  return {
-    action: 'workflow-dlq.resume',
-    state: 'held',
-    matched: 1,
-    chosen: [],
-    backlog: 1,
-    campaigns: [],
-    skipped: [],
-    ...over,
-  } as Partial<Plan> as Plan;
+  const none = { chosen: [], campaigns: [], skipped: [] };
+  return { action: 'workflow-dlq.resume', state: 'held', matched: 1, backlog: 1, ...none, ...over } as Plan;
 }
 
 /** First words that the documentation may use for an objection of a guard. */
@@ -70,36 +62,41 @@ test('docs/policy-runs.md has every outcome, and no other', () => {
 });
 
 test('the numbers of a run add up, and their text names the rest', () => {
-  const count = fc.nat({ max: 50 });
+  const counts = fc.array(fc.nat({ max: 50 }), { minLength: 7, maxLength: 7 });
   fc.assert(
-    fc.property(
-      count,
-      count,
-      count,
-      count,
-      count,
-      count,
-      count,
-      (denied, acted, skipped, failed, unknown, left, later) => {
-        const chosen = Array.from({ length: acted + skipped + failed + unknown + left }, () => ({ items: 1 }));
-        const plan = planOf({
-          state: 'changes',
-          matched: denied + chosen.length + later,
-          chosen: chosen as unknown as Plan['chosen'],
-          backlog: later,
-        });
-        const result = concluded(policyOf(), plan, { acted, skipped, failed, unknown, left, done: acted });
-        expect(result.matched).toBe(result.acted + result.backlog! + denied + skipped + failed + unknown);
-        const rest = denied + skipped + failed + unknown;
-        const text = runNumbersText(result);
-        const leftText = left + later > 0 ? `, ${left + later} left` : '';
-        expect(text).toContain(`${result.matched} matched: ${acted} acted on${leftText}`);
-        expect(text.includes('denied or without effect')).toBe(rest > 0);
-        const held = unacted({ ...plan, state: 'held', stopped: { guard: 'arrivals', reason: 'r' } });
-        expect(held.matched).toBe(held.acted + held.backlog! + denied);
-      },
-    ),
+    fc.property(counts, ([denied = 0, acted = 0, skipped = 0, failed = 0, unknown = 0, left = 0, later = 0]) => {
+      const chosen = Array.from({ length: acted + skipped + failed + unknown + left }, () => ({ items: 1 }));
+      const plan = planOf({
+        state: 'changes',
+        matched: denied + chosen.length + later,
+        chosen: chosen as unknown as Plan['chosen'],
+        backlog: later,
+      });
+      const result = concluded(policyOf(), plan, { acted, skipped, failed, unknown, left, done: acted });
+      expect(result.matched).toBe(result.acted + result.backlog! + denied + skipped + failed + unknown);
+      const rest = denied + skipped + failed + unknown;
+      const text = runNumbersText(result);
+      const leftText = left + later > 0 ? `, ${left + later} left` : '';
+      expect(text).toContain(`${result.matched} matched: ${acted} acted on${leftText}`);
+      expect(text.includes('denied or without effect')).toBe(rest > 0);
+      const held = unacted({ ...plan, state: 'held', stopped: { guard: 'arrivals', reason: 'r' } });
+      expect(held.matched).toBe(held.acted + held.backlog! + denied);
+    }),
   );
+});
+
+test('outcomes that do not match the plan are an error, and say every figure', () => {
+  const plan = planOf({ state: 'changes' });
+  const totals = { acted: 1, skipped: 1, failed: 0, unknown: 1, left: 1, done: 1 };
+  const unbalanced = { guard: 'outcome_mismatch', reason: 'planned 5, but acted 1' };
+  expect(concluded(policyOf(), plan, totals, unbalanced)).toMatchObject({
+    outcome: 'failed',
+    acted: 1,
+    error: 'outcome_mismatch: planned 5, but acted 1',
+    stopped: unbalanced,
+  });
+  const balanced = concluded(policyOf(), plan, { ...totals, left: 2 });
+  expect(balanced).toMatchObject({ outcome: 'acted', detail: '1 acted, 1 skipped, 1 unknown, 2 not sent' });
 });
 
 describe('a run says', () => {
@@ -149,4 +146,15 @@ test('a manual plan says that the default where does not apply', async () => {
       notes: expect.arrayContaining([expect.stringMatching(/does not apply .*: 1 of these entries/)]) as string[],
     },
   });
+});
+
+test('the oldest rejections are dropped first', () => {
+  const rejections = new Rejections();
+  for (let i = 0; i <= 10_000; i++) rejections.add('a', `dlq-${i}`, i);
+  expect(rejections.of('a', 'dlq-0')).toBeUndefined();
+  expect(rejections.of('b', 'dlq-1')).toBeUndefined();
+  rejections.add('a', 'dlq-1', 20_000);
+  rejections.add('a', 'dlq-new', 20_001);
+  expect(rejections.of('a', 'dlq-1')).toEqual({ count: 2, at: 20_000 });
+  expect(rejections.of('a', 'dlq-2')).toBeUndefined();
 });

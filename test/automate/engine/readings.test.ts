@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { policyOf as anyPolicy } from '../../support/policies.ts';
-import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world, settleAfter } from './world.ts';
+import { HOUR, MINUTE, NEVER, policyOf, run, SETTLE, START, world, settleAfter, ran } from './world.ts';
 
 test('report the room of windows: each cap once, by its scope', async () => {
   const policies = [
@@ -41,8 +41,7 @@ test('report unsettled actions, and whether this process may act', async () => {
 });
 
 test('report how long a plan has waited for approval', async () => {
-  const w = world({ policy: { mode: 'approve' }, entries: 1 });
-  await run(w);
+  const w = await ran({ policy: { mode: 'approve' }, entries: 1 });
   await w.clock.advance(MINUTE);
   await run(w);
   expect((await w.engine.readings()).approvals).toEqual([
@@ -79,8 +78,7 @@ test('a lasting unknown outcome raises one notification, however often it is che
 });
 
 test.each(['abort', 'approve'] as const)('a run that the tripwire stops is remembered as such: %s', async (onTrip) => {
-  const w = world({ policy: { limits: { maxMatched: 1, onTrip } }, entries: 1 });
-  await run(w);
+  const w = await ran({ policy: { limits: { maxMatched: 1, onTrip } }, entries: 1 });
   expect([...(await w.ledger.lastStops('tripwire', 0)).keys()]).toEqual([]);
   for (let i = 0; i < 2; i++) w.dlq.add();
   await w.clock.advance(MINUTE);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { engineSettings } from '#automate/policies/settings.ts';
 import { retryHorizon } from '#automate/guardrails/campaign.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
-import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World, settleAfter } from './world.ts';
+import { MINUTE, NEVER, planOf, policyOf, run, sentIds, START, world, type World, settleAfter, ran } from './world.ts';
 
 test('a step is judged when it is complete, though its first entries are known to have failed before', async () => {
   const w = world({ policy: { ramp: { start: 3 } }, guards: GUARDS, entries: 3 });
@@ -43,8 +43,7 @@ describe('how long a step settles', () => {
     policyOf({ ramp: { max: 1, ...ramp }, action: { type: 'workflow-dlq.resume', ...action } });
 
   async function settling(policy = policyOfSteps()): Promise<World> {
-    const w = world({ policies: [policy], guards: GUARDS, entries: 3 });
-    await run(w);
+    const w = await ran({ policies: [policy], guards: GUARDS, entries: 3 });
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'settling', until: START + 5 * MINUTE }]);
     return w;
   }
@@ -129,8 +128,7 @@ describe('how long a step settles', () => {
   });
 
   test("is never shorter than the maximum duration of the step's retries", async () => {
-    const w = world({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS, entries: 5 });
-    await run(w);
+    const w = await ran({ policies: [policyOfSteps({ max: 3 }, { retries: 2 })], guards: GUARDS, entries: 5 });
     await judgedAfter(w, 5 * MINUTE, 1);
     await run(w);
     const { reason, apply } = await overruled(w, '1s');

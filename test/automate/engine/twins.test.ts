@@ -5,7 +5,7 @@ import { candidates } from '#automate/engine/decide/candidates.ts';
 import { Rejections } from '#automate/engine/guard/rejections.ts';
 import { GUARDS } from '#automate/guardrails/index.ts';
 import { isCommon, stepsOf, takeStep } from './random-steps.ts';
-import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World, settleAfter } from './world.ts';
+import { HOUR, MINUTE, NEVER, planOf, run, sentIds, SETTLE, world, type World, settleAfter, ran } from './world.ts';
 
 /** One policy run resumes one entry. */
 const ONE = { policy: { limits: { maxPerRun: 1 } } };
@@ -19,8 +19,7 @@ async function settled(w: World): Promise<void> {
 
 describe('of two runs that look the same', () => {
   test('the one that was listed before is not a repeated failure of the other, and was never attempted', async () => {
-    const w = world({ ...ONE, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
-    await run(w);
+    const w = await ran({ ...ONE, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
     w.observe();
     await w.engine.settle(NEVER);
     expect(await outcomes(w)).toEqual(['accepted']);
@@ -31,8 +30,7 @@ describe('of two runs that look the same', () => {
   });
 
   test('the one that fails after the other was resumed is distinguished by its run id', async () => {
-    const w = world({ ...ONE, entries: [{ fingerprint: 'f-1' }] });
-    await run(w);
+    const w = await ran({ ...ONE, entries: [{ fingerprint: 'f-1' }] });
     await w.clock.advance(MINUTE);
     w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
     expect((await planOf(w)).chosen).toMatchObject([{ dlqId: 'dlq-002', attempt: 1 }]);
@@ -41,8 +39,7 @@ describe('of two runs that look the same', () => {
   });
 
   test('a group with a ramp continues', async () => {
-    const w = world({ ...ONE, guards: GUARDS, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
-    await run(w);
+    const w = await ran({ ...ONE, guards: GUARDS, entries: [{ fingerprint: 'f-1' }, { fingerprint: 'f-1' }] });
     await settled(w);
     expect(await w.ledger.campaigns()).toMatchObject([{ state: 'ready', step: 2, verified: 1, halts: 0 }]);
     await run(w);
@@ -51,9 +48,7 @@ describe('of two runs that look the same', () => {
 
   describe('where the response was lost', () => {
     async function lost(options: Parameters<typeof world>[0] = ONE): Promise<World> {
-      const w = world({ ...options, entries: [{ fingerprint: 'f-1' }] });
-      w.dlq.answers = ['lost'];
-      await run(w);
+      const w = await ran({ ...options, entries: [{ fingerprint: 'f-1' }], answers: ['lost'] });
       await w.clock.advance(MINUTE);
       w.dlq.add({ fingerprint: 'f-1', createdAt: w.clock.now() });
       return w;

@@ -16,7 +16,7 @@ import type { PreconditionFacts } from '#automate/policies/facts.ts';
 import type { Policy } from '#automate/policies/policy.ts';
 import { engineSettings, policySettings } from '#automate/policies/settings.ts';
 import { actionsOver } from '../../support/actions-over.ts';
-import { FakeDlq } from '../../support/fake-dlq.ts';
+import { FakeDlq, type ResumeAnswer } from '../../support/fake-dlq.ts';
 import { memoryLedger } from '#storage/memory-ledger.ts';
 
 export const START = Date.UTC(2025, 10, 20, 12);
@@ -81,6 +81,8 @@ export interface WorldOptions {
   readonly engine?: Readonly<Record<string, unknown>>;
   readonly ledger?: Ledger;
   readonly facts?: World['facts'];
+  /** Responses of the first resumes. */
+  readonly answers?: readonly ResumeAnswer[];
   /** Entries of the DLQ: their number, or what is different in each of them. */
   readonly entries?: number | readonly Partial<WorkflowDlqEntry>[];
   /** Default: all but the ramp. */
@@ -173,7 +175,8 @@ export function world(options: WorldOptions = {}): World {
     runs: () => events.filter((event) => event.type === 'policy.run').map((event) => event.outcome),
     lastRun: () => events.findLast((event) => event.type === 'policy.run')!,
   };
-  const { entries = 0 } = options;
+  const { entries = 0, answers = [] } = options;
+  dlq.answers = [...answers];
   for (const entry of typeof entries === 'number' ? Array.from({ length: entries }, () => ({})) : entries)
     dlq.add(entry);
   made.restart();
@@ -182,6 +185,13 @@ export function world(options: WorldOptions = {}): World {
 
 export async function run(world: World, signal = NEVER, policy = 'resume-billing'): Promise<void> {
   await world.engine.run(policy, signal);
+}
+
+/** Creates a world and runs its policy once. */
+export async function ran(options: WorldOptions = {}): Promise<World> {
+  const made = world(options);
+  await run(made);
+  return made;
 }
 
 export async function settleAfter({ clock, engine }: World, ms: number): Promise<void> {
