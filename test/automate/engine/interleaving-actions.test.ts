@@ -61,7 +61,8 @@ test('of two policies that resume one run through two entries at the same time, 
   release();
   await ended;
   expect(sentIds(w)).toHaveLength(1);
-  expect((await w.ledger.lastRuns()).map(({ detail }) => detail).toSorted()).toEqual(['1 acted', '1 skipped']);
+  const details = (await w.ledger.lastRuns()).map(({ detail }) => detail);
+  expect(new Set(details)).toEqual(new Set(['1 acted', '1 skipped']));
 });
 
 function raisePolicy(name: string) {
