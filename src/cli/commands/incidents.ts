@@ -1,10 +1,15 @@
 import { formatCount } from '#foundation/domain/counted.ts';
 import { formatDuration } from '#foundation/domain/duration.ts';
 import type { IncidentList, IncidentView } from '#operate/contract/incidents.ts';
-import { textOption, valueOption, type Command, type OptionSpec } from '../command.ts';
+import { textOption, UsageError, valueOption, type Command, type OptionSpec } from '../command.ts';
+import { sheetText } from '#operate/show/text.ts';
 import { ageText } from '#operate/show/text-times.ts';
+import { daemonCommand } from '../daemon-command.ts';
+import { request } from '../daemon-request.ts';
 import { runList } from '../list.ts';
 import { ACCOUNT_OPTION, LIST_OPTIONS } from '../list-options.ts';
+import { printable, textStyle } from '../output.ts';
+import { WATCH_OPTION } from '../watch.ts';
 import { isQueueUnread, queueNote } from './queue-note.ts';
 
 const UNRESOLVED = ['open', 'recovering', 'acknowledged'];
@@ -82,3 +87,47 @@ export function expiryText(expiresAt: number | undefined, at: number): string {
   if (expiresAt === undefined) return '–';
   return expiresAt <= at ? 'now' : `in ${formatDuration(expiresAt - at)}`;
 }
+
+export const incidentsShowCommand = daemonCommand({
+  name: 'incidents show',
+  summary: 'Show one incident: what fails, since when, how much, what expires first, and the next step.',
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
+  options: { watch: WATCH_OPTION },
+  needs: { writes: false, collectors: ['workflowDlq'] },
+  details:
+    'ID can be a prefix of at least four characters. With --watch the repair can be followed.\n' +
+    'opsd dlq list --incident ID lists its dead letters.',
+  examples: ['opsd incidents show 3f2a91bc0d', 'opsd incidents show 3f2a --watch'],
+  async answer(call, findDaemon) {
+    const daemon = await findDaemon();
+    const { incidentSheet } = await import('#operate/show/incident.ts');
+    const data = await request(daemon, 'GET /api/v1/incidents/{id}', { id: call.positionals[0]! });
+    const { incident, at } = data;
+    const content = () => incidentSheet(incident, at, daemon.command);
+    return { data, text: () => sheetText(incident.title, content(), textStyle(call.io)) };
+  },
+});
+
+export const acknowledgeCommand = daemonCommand({
+  name: 'incidents acknowledge',
+  summary: 'Acknowledge an incident: others see who knows of it, and the note.',
+  operands: { usage: 'ID', min: 1, max: 1, names: 'incident' },
+  options: {
+    note: valueOption('TEXT', 'Note for others, recorded in the audit log; required.'),
+  },
+  details:
+    'Changes nothing at the service. The incident is resolved when no dead letter is left, or when nothing new has\n' +
+    'failed for a day. A later acknowledgment replaces the earlier one.',
+  examples: [
+    "opsd incidents acknowledge 3f2a91bc0d --note 'vendor called, ticket 4711'",
+    "opsd incidents acknowledge 3f2a --note 'known, repaired tomorrow' -o json",
+  ],
+  async answer(call, findDaemon) {
+    const note = textOption(call.values, 'note')?.trim() ?? '';
+    if (note === '') throw new UsageError('--note is required: what should others know?');
+    const body = { incident: call.positionals[0]!, note };
+    const data = await request(await findDaemon(), 'POST /api/v1/acknowledge', { body }, 'incident');
+    const { id, title } = data.incident;
+    return { data, text: `Acknowledged incident ${printable(id)}: ${printable(title)}\n` };
+  },
+});

@@ -1,16 +1,20 @@
-/** Page of the dead letters of both queues: filters, and a selection that becomes a plan. */
+/** Pages of the dead letters of both queues: filters, a selection that becomes a plan, and one dead letter. */
 import { searchDeadLetters, type DeadLetterList, type DeadLetterView } from '../contract/dead-letters.ts';
 import { DEAD_LETTER_QUEUES } from '#foundation/domain/incident.ts';
 import { FAILURE_CAUSES } from '#foundation/domain/reason.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { deadLetterList } from '../api/dead-letter-views.ts';
-import { mayUse } from '../http/access.ts';
+import { deadLetterList, deadLetterSample, deadLetterView, findDeadLetter } from '../api/dead-letter-views.ts';
+import { fromLedger } from '../api/from-store.ts';
+import { knownAccount } from '../api/known-account.ts';
+import { actionView } from '../api/run-views.ts';
+import { allow, mayUse } from '../http/access.ts';
 import type { Reply } from '../http/reply.ts';
 import { selectsEverything } from './dead-letter-selection.ts';
 import { reasonInput } from './frame/fields.ts';
 import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { addressOf, formFor, showPage, type PageContext } from './frame/page.ts';
 import { queueProblems } from './incidents.ts';
+import { deadLetterSheet } from '../show/dead-letter.ts';
 import { deadLetterPath, incidentPath } from '../show/paths.ts';
 import { type Cell, idLink, moment, section, sub, table, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
@@ -97,4 +101,30 @@ function decision(context: PageContext, { total }: DeadLetterList): Cell {
     ${queue !== 'workflow' && html`<button name="act" value="delete-messages" class="danger">Plan to delete messages</button>`}
     <span class="faint">A plan is about one queue of one account. It changes nothing until you apply it.</span>
   </fieldset>`;
+}
+
+/** Reading the body sends a request and shows personal data, so it needs the role operator. */
+export async function deadLetterPage(context: PageContext): Promise<Reply> {
+  const { deps, id, signal } = context;
+  const query = filtersOf(context.query);
+  const isBodyWanted = query.get('body') === 'true';
+  if (isBodyWanted) allow(context, 'operator', 'opsd dlq show ID --body');
+  const found = findDeadLetter(deps, id, knownAccount(deps, query.get('account') ?? undefined));
+  const sample = isBodyWanted ? await deadLetterSample(deps, found, signal) : undefined;
+  const deadLetter = deadLetterView(deps, found);
+  const acted = await fromLedger(context, (ledger) => ledger.actionsOn(found.account, [id]));
+  const document = { at: deps.clock.now(), deadLetter, actions: acted.map(actionView), sample };
+  const offer =
+    mayUse(context, 'operator') &&
+    deadLetter.queue === 'workflow' &&
+    html`<p>
+      <a href="${deadLetterPath(deadLetter)}&amp;body=true">Read body and headers</a>
+      <span class="faint">sends one request</span>
+    </p>`;
+  return showPage(context, {
+    title: `Dead letter ${deadLetter.id}`,
+    section: '/dead-letters',
+    isStill: true,
+    main: deadLetterSheet(document, offer),
+  });
 }

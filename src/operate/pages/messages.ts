@@ -1,12 +1,13 @@
-/** Page of the messages: search in the log by its filters. Each search sends requests to the service. */
+/** Pages of the messages: search in the log by its filters, and one message. Each search sends requests to the service. */
 import { LOG_STATES } from '#foundation/domain/log-entry.ts';
 import { counted, formatCount } from '../api/format.ts';
-import { searchedMessages } from '../api/message-routes.ts';
-import { searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
+import { foundMessage, searchedMessages } from '../api/message-routes.ts';
+import { getMessage, searchMessages, type MessageRow, type MessagesView } from '../contract/messages.ts';
 import { readQuery } from '../http/query.ts';
 import type { Reply } from '../http/reply.ts';
-import { accountField, filterForm, filtersOf, nextLink } from './frame/filters.ts';
+import { accountField, filterForm, filtersOf, nextLink, readFilters } from './frame/filters.ts';
 import { showPage, type PageContext } from './frame/page.ts';
+import { messageSheet } from '../show/message.ts';
 import { messagePath } from '../show/paths.ts';
 import { type Cell, idLink, moment, number, section, state, sub, table, type Tone, wide } from '../show/cell.ts';
 import { html } from '../show/html.ts';
@@ -90,4 +91,12 @@ function results({ messages, at, read, cursor }: MessagesView): Cell {
         read${dropped > 0 && `, ${formatCount(dropped)} invalid dropped`}${mismatched > 0 && `, ${formatCount(mismatched)} without a match left out`}.
       </p>`,
   );
+}
+
+export async function messagePage(context: PageContext): Promise<Reply> {
+  context.mayTakeLong();
+  const { title, content } = messageSheet(
+    await foundMessage({ ...context, query: readFilters(context.query, getMessage) }),
+  );
+  return showPage(context, { title, section: '/messages', isStill: true, main: content });
 }

@@ -1,7 +1,8 @@
+/** `opsd dlq resume`, `delete` and `prune`: each makes a manual plan. */
 import { CommandError, textOption, UsageError, type Call, type Command } from '../command.ts';
 import { findDaemon } from '../daemon-option.ts';
 import { request } from '../daemon-request.ts';
-import { RESUME_OPTIONS, selectionOf } from './manual-options.ts';
+import { DELETE_OPTIONS, deleteActionOf, PRUNE_OPTIONS, RESUME_OPTIONS, selectionOf } from './manual-options.ts';
 import { runManualPlan } from './manual-run.ts';
 
 export const dlqResumeCommand: Command = {
@@ -35,3 +36,38 @@ function refuseOthers(call: Call): void {
   const [first] = Object.keys(others);
   if (first !== undefined) throw new UsageError(`--incident selects its own runs; remove ${first}`);
 }
+
+export const dlqDeleteCommand: Command = {
+  name: 'dlq delete',
+  summary: 'Delete failed runs or messages, by ids or filters.',
+  operands: { usage: '[ID…]', min: 0, max: Infinity },
+  options: DELETE_OPTIONS,
+  details:
+    'Makes a manual plan, shows it, asks, and applies it. Workflow runs are archived first. Messages are those of failure\n' +
+    'callbacks; for others use opsd dlq prune. A filter of only one DLQ decides which one is meant; for ids the daemon\n' +
+    'finds out. At least one id or one filter is required; a time is no filter. Exit codes: those of opsd dlq resume.',
+  examples: [
+    "opsd dlq delete dlq-8812 --reason 'test run'",
+    "opsd dlq delete --workflow-url https://app.example.com/old --reason 'workflow is gone' --set limits.maxPerRun=500",
+  ],
+  run(call) {
+    const action = deleteActionOf(call);
+    if (action !== undefined) return runManualPlan(call, selectionOf(call, action));
+    return runManualPlan(call, selectionOf(call, 'delete'), selectionOf(call, 'delete-messages'));
+  },
+};
+
+export const dlqPruneCommand: Command = {
+  name: 'dlq prune',
+  summary: 'Delete old messages of the DLQ by filters, without a list.',
+  options: PRUNE_OPTIONS,
+  details:
+    'The service cannot list these messages, so the plan shows only the filters and the largest number. At most\n' +
+    'limits.maxPerRun messages are deleted; the first request deletes one. --to-date and a filter are required.\n' +
+    'Exit codes: those of opsd dlq resume.',
+  examples: [
+    "opsd dlq prune --label newsletter --to-date 14d --reason 'too old to send'",
+    'opsd dlq prune --destination https://old.example.com/a --to-date 2026-11-01 --set limits.maxPerRun=900 --reason gone',
+  ],
+  run: (call) => runManualPlan(call, selectionOf(call, 'prune')),
+};
