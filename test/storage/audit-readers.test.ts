@@ -39,11 +39,11 @@ function inFiles(): Promise<World> {
   return Promise.resolve({ journal: createJournal(store, audit), clock, reader });
 }
 
-async function inPostgres(server: ServerName): Promise<World> {
+async function inPostgres(server: ServerName) {
   const database = opened(await emptyDatabase(server));
   const clock = new ManualClock(START);
   const { journal } = createPostgresJournal({ database, clock, ...(await migrate(database)) });
-  return { journal, clock, reader: createAuditTableReader(database, 'table audit') };
+  return { database, journal, clock, reader: createAuditTableReader(database, 'table audit') };
 }
 
 const PLACES: readonly (readonly [name: string, open: () => Promise<World>])[] = [
@@ -210,12 +210,10 @@ describe.each(PLACES)('%s', (_name, open) => {
 
 describe.each(SERVERS)('%s', (server) => {
   test('a damaged record is counted by a search that wants it, and left out of a listing', async () => {
-    const database = opened(await emptyDatabase(server));
-    const clock = new ManualClock(START);
-    const { journal } = createPostgresJournal({ database, clock, ...(await migrate(database)) });
-    const reader = createAuditTableReader(database, 'table audit');
+    const world = await inPostgres(server);
+    const { database, reader } = world;
     await write(
-      { journal, clock, reader },
+      world,
       ['p', 'p', 'q'].map((policy) => ({ type: 'pause', policy })),
     );
     await database.transaction(run(`UPDATE audit SET record = replace(record, '"p"', '"x"') WHERE sequence = 2`));
@@ -226,11 +224,9 @@ describe.each(SERVERS)('%s', (server) => {
   });
 
   test('a long log is read and searched in parts', async () => {
-    const database = opened(await emptyDatabase(server));
-    const clock = new ManualClock(START);
-    const { journal } = createPostgresJournal({ database, clock, ...(await migrate(database)) });
-    const reader = createAuditTableReader(database, 'table audit');
-    await write({ journal, clock, reader }, [{ type: 'pause' }]);
+    const world = await inPostgres(server);
+    const { database, reader } = world;
+    await write(world, [{ type: 'pause' }]);
     // The copies have another sequence than their line, which a search does not compare.
     const copies = `INSERT INTO audit SELECT sequence + n, at, type, account, policy, record, hash
       FROM audit, generate_series(1, 45000) AS n`;

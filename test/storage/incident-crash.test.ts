@@ -1,5 +1,4 @@
 /** A process may end at any time while it groups: no incident opens twice, and no member is lost or counted twice. */
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { IncidentBook } from '#observe/incidents/incident-book.ts';
@@ -7,17 +6,11 @@ import { createIncidentStore } from '#storage/incident-store.ts';
 import { openStore } from '#storage/sqlite.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { GROUPED, groupedReading } from './grouped-reading.ts';
-
-const PROGRAM = join(import.meta.dirname, 'programs/die-while-grouping.ts');
-
-async function dieAfter(path: string, commits: number): Promise<string | null> {
-  const child = spawn(process.execPath, [PROGRAM, path, String(commits)], { stdio: ['ignore', 'ignore', 'inherit'] });
-  return new Promise((resolve) => child.on('close', (_code, signal) => resolve(signal)));
-}
+import { dying } from './programs/dying.ts';
 
 test.each([0, 1, 2])('killed after %i commits', async (commits) => {
   const path = join(tempDir(), 'opsd.db');
-  expect(await dieAfter(path, commits)).toBe('SIGKILL');
+  await dying('die-while-grouping', path, String(commits));
   using store = openStore(path);
   const before = await createIncidentStore(store).load();
   expect(before.reduce((sum, { ever }) => sum + ever, 0) > 0).toBe(commits > 0);

@@ -21,6 +21,11 @@ function schema(): DatabaseSync {
   return db;
 }
 
+function planOf(sql: string): string[] {
+  const steps = schema().prepare(`EXPLAIN QUERY PLAN ${sql}`).all();
+  return steps.map((row) => String(row['detail']));
+}
+
 const { dialect } = createSqliteDatabase(new DatabaseSync(':memory:'));
 
 const QUERIES: readonly (readonly [string, string])[] = [
@@ -54,10 +59,7 @@ const ENDING: Readonly<Record<string, readonly string[]>> = {
 const UNBOUND = /^SEARCH \w+(?: USING (?:COVERING )?INDEX \w+)?$/;
 
 test.each(QUERIES)('%s uses an index', (name, sql) => {
-  const plan = schema()
-    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-    .all()
-    .map((row) => String(row['detail']));
+  const plan = planOf(sql);
   expect(plan.length).toBeGreaterThan(0);
   const walks = plan.filter((step) => (step.startsWith('SCAN ') || UNBOUND.test(step)) && !SHORT.test(step));
   expect(walks, plan.join('\n')).toEqual(ENDING[name] ?? []);
@@ -65,20 +67,13 @@ test.each(QUERIES)('%s uses an index', (name, sql) => {
 });
 
 test('the end of an alert reads the index of the pending triggers, and not the table', () => {
-  const [step] = schema().prepare(`EXPLAIN QUERY PLAN ${PENDING_WITH_KEY}`).all();
-  expect(step?.['detail']).toMatch(/^SCAN triggers USING (?:COVERING )?INDEX triggers_pending$/);
+  expect(planOf(PENDING_WITH_KEY)[0]).toMatch(/^SCAN triggers USING (?:COVERING )?INDEX triggers_pending$/);
 });
 
 test('a window reads whole slices and a part of one, whatever they contain', () => {
   const { wholeSlices, partOfSlice } = capQueries();
-  const plan = (sql: string): string =>
-    schema()
-      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .all()
-      .map((row) => String(row['detail']))
-      .join('\n');
-  expect(plan(wholeSlices)).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>? AND slice<?)');
-  expect(plan(partOfSlice)).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
+  expect(planOf(wholeSlices).join()).toContain('SEARCH cap_slices USING PRIMARY KEY (slice>? AND slice<?)');
+  expect(planOf(partOfSlice).join()).toContain('SEARCH intents USING COVERING INDEX intents_caps (at>? AND at<?)');
 });
 
 test('actions of one slice, policy and type share a row, and a return reduces it', () => {

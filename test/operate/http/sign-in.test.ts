@@ -66,6 +66,19 @@ async function daemon() {
   return { ...made, address, post, signIn, open, formToken };
 }
 
+/** A browser in which this user has signed in. */
+async function browser(user = 'olga') {
+  const made = await daemon();
+  const cookie = await made.signIn(user);
+  const csrf = await made.formToken(cookie);
+  const submit = (
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ) => made.post(path, { reason: 'to look', csrf, ...fields }, { Cookie: cookie, ...headers });
+  return { ...made, cookie, csrf, submit };
+}
+
 function cookieOf({ headers }: Answer): string {
   return headers['set-cookie']![0]!.split(';')[0]!;
 }
@@ -247,22 +260,17 @@ describe('a session ends', () => {
 });
 
 describe('a form', () => {
-  const FIELDS = { reason: 'to look' };
-
   test('of the own session acts, with the name of its user', async () => {
-    const { signIn, post, formToken, paused } = await daemon();
-    const cookie = await signIn('olga');
-    const answer = await post('/pauses/add', { ...FIELDS, csrf: await formToken(cookie) }, { Cookie: cookie });
+    const { submit, paused } = await browser();
+    const answer = await submit('/pauses/add', {});
     expect([answer.status, answer.headers.location]).toEqual([303, '/']);
     expect(paused).toEqual(['olga']);
   });
 
   test('without the token of its session is rejected', async () => {
-    const { signIn, post, formToken, paused } = await daemon();
-    const cookie = await signIn('olga');
-    const others = await formToken(await signIn('olga'));
-    for (const csrf of ['', 'x', others, `${await formToken(cookie)}x`]) {
-      const answer = await post('/pauses/add', { ...FIELDS, csrf }, { Cookie: cookie });
+    const { signIn, formToken, csrf: own, submit, paused } = await browser();
+    for (const csrf of ['', 'x', await formToken(await signIn('olga')), `${own}x`]) {
+      const answer = await submit('/pauses/add', { csrf });
       expect(answer.status).toBe(403);
       expect(answer.text).toContain('Reload its page');
     }
@@ -270,27 +278,21 @@ describe('a form', () => {
   });
 
   test('from another site is rejected, with any token', async () => {
-    const { signIn, post, formToken, paused } = await daemon();
-    const cookie = await signIn('olga');
-    const fields = { ...FIELDS, csrf: await formToken(cookie) };
+    const { submit, paused } = await browser();
     for (const headers of [
       { Origin: 'http://evil.example' },
       { Origin: 'null' },
       { 'Sec-Fetch-Site': 'same-site' },
     ] as Record<string, string>[]) {
-      const answer = await post('/pauses/add', fields, { Cookie: cookie, ...headers });
-      expect(answer.status).toBe(403);
+      expect((await submit('/pauses/add', {}, headers)).status).toBe(403);
     }
     expect(paused).toEqual([]);
   });
 
   test('needs a reason, a form, and a known policy', async () => {
-    const { address, signIn, post, formToken, paused } = await daemon();
-    const cookie = await signIn('olga');
-    const csrf = await formToken(cookie);
-    const status = async (fields: Readonly<Record<string, string>>) =>
-      (await post('/pauses/add', { csrf, ...fields }, { Cookie: cookie })).status;
-    expect(await status({})).toBe(400);
+    const { address, cookie, csrf, post, submit, paused } = await browser();
+    const status = async (fields: Readonly<Record<string, string>>) => (await submit('/pauses/add', fields)).status;
+    expect((await post('/pauses/add', { csrf }, { Cookie: cookie })).status).toBe(400);
     expect(await status({ reason: '  ' })).toBe(400);
     expect(await status({ reason: 'x'.repeat(501) })).toBe(400);
     expect(await status({ reason: 'x', policy: 'other' })).toBe(404);
@@ -304,21 +306,20 @@ describe('a form', () => {
     const headers = { Authorization: `Basic ${Buffer.from(`olga:${PASSWORD}`).toString('base64')}` };
     const page = await ask(address, '/', { headers });
     const csrf = /name="csrf" value="(\w+)"/.exec(page.text)![1]!;
-    expect((await post('/pauses/add', FIELDS, headers)).status).toBe(403);
-    expect((await post('/pauses/add', { ...FIELDS, csrf }, headers)).status).toBe(303);
+    const reason = 'to look';
+    expect((await post('/pauses/add', { reason }, headers)).status).toBe(403);
+    expect((await post('/pauses/add', { reason, csrf }, headers)).status).toBe(303);
     expect(paused).toEqual(['olga']);
   });
 
   test('of a viewer is rejected, and no page shows one', async () => {
-    const { signIn, post, open, formToken, paused } = await daemon();
-    const cookie = await signIn('vera');
+    const { open, cookie, submit, paused } = await browser('vera');
     for (const path of ['/', '/policies/resume-billing', '/sources']) {
       const { text } = await open(path, cookie);
       expect([...text.matchAll(/<form[^>]* action="([^"]+)"/g)].map(([, action]) => action)).toEqual(['/sign-out']);
     }
-    const csrf = await formToken(cookie);
     for (const path of ['/pauses/add', '/pauses/lift', '/policies/resume-billing', '/plans/x']) {
-      const answer = await post(path, { ...FIELDS, csrf, act: 'approve' }, { Cookie: cookie });
+      const answer = await submit(path, { act: 'approve' });
       expect(answer.status, path).toBe(403);
       expect(answer.text).toContain('is required; vera has the role viewer.');
     }

@@ -1,5 +1,4 @@
 /** A copy that is killed leaves two stores of which at most one can be used. */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -11,16 +10,10 @@ import { openStore } from '#storage/sqlite.ts';
 import { SERVERS } from '../../support/postgres/servers.ts';
 import { emptyDatabase, opened } from '../../support/postgres/test-databases.ts';
 import { tempDir } from '../../support/temp-dir.ts';
+import { dying } from '../programs/dying.ts';
 import { storeWithActions, WATCH } from './world.ts';
 
-const PROGRAM = join(import.meta.dirname, '../programs/copy-and-die.ts');
 const server = SERVERS.at(-1)!;
-
-async function die(...args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'inherit', 'inherit'] });
-  const signal = await new Promise<string | null>((resolve) => child.on('close', (_code, by) => resolve(by)));
-  expect(signal).toBe('SIGKILL');
-}
 
 function isUsable(path: string): boolean {
   try {
@@ -41,7 +34,7 @@ describe('to PostgreSQL', () => {
   ])('killed at the moment: %s', async (moment, expected) => {
     const path = await storeWithActions();
     const url = await emptyDatabase(server);
-    await die('to-postgres', path, url, moment);
+    await dying('copy-and-die', 'to-postgres', path, url, moment);
     const database = opened(url);
     const tables = await database.read(all('SELECT 1 FROM pg_tables WHERE schemaname = current_schema()'));
     expect({ isSource: isUsable(path), isDestination: tables.length > 0 }).toEqual(expected);
@@ -67,7 +60,7 @@ describe('to SQLite', () => {
     const database = opened(url);
     await moveToPostgres(await storeWithActions(), database, WATCH);
     const path = join(tempDir(), 'new.db');
-    await die('to-sqlite', path, url, moment);
+    await dying('copy-and-die', 'to-sqlite', path, url, moment);
     expect(existsSync(path)).toBe(false);
     expect((await returnToPostgres(database)) === undefined).toBe(expected.isSource);
     await moveToSqlite(database, path, WATCH);
