@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { EventBus, type OpsEvent } from '#foundation/events/events.ts';
 import { ManualClock } from '#foundation/platform/manual-clock.ts';
 import { TimeoutError } from '#foundation/platform/sleep.ts';
@@ -20,6 +20,7 @@ function world(options: { readonly wall?: number; readonly random?: number; read
     random: () => options.random ?? 0,
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
+  onTestFinished(() => scheduler.stop());
   return { clock, scheduler, heard };
 }
 
@@ -41,6 +42,15 @@ function noting({ clock }: World, task: Partial<Task> & Pick<Task, 'schedule'>) 
     },
   };
   return { task: full, runs, skips };
+}
+
+/** Starts a scheduler with one task that records when it ran. */
+function started(task: Parameters<typeof noting>[1], options: Parameters<typeof world>[0] = {}) {
+  const w = world(options);
+  const noted = noting(w, task);
+  w.scheduler.add(noted.task);
+  w.scheduler.start();
+  return { w, ...noted };
 }
 
 function wallOf(clock: ManualClock): string {
@@ -66,17 +76,13 @@ function held() {
 
 describe('a run that requests a repetition', () => {
   test('is repeated before its next slot, and the grid stays unchanged', async () => {
-    const w = world();
     let failures = 2;
-    const { task, runs } = noting(w, {
+    const { w, runs } = started({
       schedule: { every: 60 * SECOND },
       run: () => Promise.resolve(failures-- > 0 ? { againInMs: 5 * SECOND } : undefined),
     });
-    w.scheduler.add(task);
-    w.scheduler.start();
     await w.clock.advance(61 * SECOND);
     expect(runs).toEqual(['10:00:00', '10:00:05', '10:00:10', '10:01:00']);
-    await w.scheduler.stop();
   });
 
   test('is not, when the next slot is earlier or the scheduler was stopped', async () => {
@@ -99,7 +105,6 @@ describe('a run that requests a repetition', () => {
     await stopped.clock.advance(HOUR);
     expect(late.runs).toEqual(['10:00:00']);
     expect(stopped.clock.timers).toBe(0);
-    await w.scheduler.stop();
   });
 });
 
@@ -114,7 +119,6 @@ describe('every', () => {
     await w.clock.advance(25 * SECOND);
     expect(runs).toEqual(['10:01:00', '10:01:10', '10:01:20']);
     expect(w.scheduler.nextRunAt('task')).toBe(START + 90 * SECOND);
-    await w.scheduler.stop();
   });
 
   test('the next run is a whole millisecond, whatever the fraction of the monotonic clock', async () => {
@@ -123,14 +127,10 @@ describe('every', () => {
     w.scheduler.start();
     await w.clock.advance(15 * SECOND);
     expect(w.scheduler.nextRunAt('task')! % 1).toBe(0);
-    await w.scheduler.stop();
   });
 
   test('jitter delays the first run, by a second at most, and moves the grid with it', async () => {
-    const w = world({ random: 0.999 });
-    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, jitter: 1 });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: { every: 10 * SECOND }, jitter: 1 }, { random: 0.999 });
     await w.clock.advance(998);
     expect(runs).toEqual([]);
     await w.clock.advance(2);
@@ -139,7 +139,6 @@ describe('every', () => {
     expect(runs).toHaveLength(1);
     await w.clock.advance(2);
     expect(runs).toHaveLength(2);
-    await w.scheduler.stop();
   });
 
   test('a task added later begins at once', async () => {
@@ -150,29 +149,21 @@ describe('every', () => {
     w.scheduler.add(task);
     await w.clock.advance(10 * SECOND);
     expect(runs).toEqual(['10:00:03', '10:00:13']);
-    await w.scheduler.stop();
   });
 
   test('does not drift with the duration of runs', async () => {
-    const w = world();
-    const { task, runs } = noting(w, {
+    const { w, runs } = started({
       schedule: { every: 10 * SECOND },
       run: () => new Promise((resolve) => void w.clock.after(3_700, resolve)),
     });
-    w.scheduler.add(task);
-    w.scheduler.start();
     await w.clock.advance(10 * MINUTE - 1);
     expect(runs).toHaveLength(60);
     expect(runs.at(-1)).toBe('10:09:50');
-    await w.scheduler.stop();
   });
 
   test('a long run makes ticks skipped and counted, not queued', async () => {
-    const w = world();
     const long = held();
-    const { task, runs, skips } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs, skips } = started({ schedule: { every: 10 * SECOND }, run: long.run });
     await w.clock.advance(35 * SECOND);
     expect(runs).toEqual(['10:00:00']);
     expect(skips).toEqual(['10:00:10', '10:00:20', '10:00:30']);
@@ -180,14 +171,10 @@ describe('every', () => {
     await w.clock.advance(10 * SECOND);
     expect(runs).toEqual(['10:00:00', '10:00:40']);
     long.finish();
-    await w.scheduler.stop();
   });
 
   test('a change of the wall clock changes nothing', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND } });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: { every: 10 * SECOND } });
     await w.clock.advance(5 * SECOND);
     w.clock.jump(-HOUR);
     await w.clock.advance(10 * SECOND);
@@ -195,7 +182,6 @@ describe('every', () => {
     await w.clock.advance(10 * SECOND);
     expect(runs).toEqual(['10:00:00', '09:00:10', '11:00:20']);
     expect(w.heard).toEqual([]);
-    await w.scheduler.stop();
   });
 
   test('a blocked event loop is followed by one run, then by the grid', async () => {
@@ -239,24 +225,16 @@ describe('cron', () => {
   const everyQuarter = { cron: '*/15 * * * *', timezone: 'UTC' };
 
   test('runs only at its slots', async () => {
-    const w = world({ wall: START + 7 * MINUTE });
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter }, { wall: START + 7 * MINUTE });
     expect(w.scheduler.nextRunAt('task')).toBe(START + 15 * MINUTE);
     await w.clock.advance(40 * MINUTE);
     expect(runs).toEqual(['10:15:00', '10:30:00', '10:45:00']);
-    await w.scheduler.stop();
   });
 
   test('runs at the start too when requested', async () => {
-    const w = world({ wall: START + 7 * MINUTE });
-    const { task, runs } = noting(w, { schedule: everyQuarter, runAtStart: true });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter, runAtStart: true }, { wall: START + 7 * MINUTE });
     await w.clock.advance(10 * MINUTE);
     expect(runs).toEqual(['10:07:00', '10:15:00']);
-    await w.scheduler.stop();
   });
 
   test('an invalid expression is rejected when the task is added', () => {
@@ -281,67 +259,47 @@ describe('cron', () => {
   });
 
   test('a wall clock set ahead runs the skipped slots once, and reports it', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter });
     await w.clock.advance(MINUTE);
     w.clock.jump(5 * HOUR);
     await w.clock.advance(20 * MINUTE);
     // The watchdog checks every five seconds.
     expect(runs).toEqual(['15:01:05', '15:15:00']);
     expect(w.heard).toEqual([{ type: 'schedule.rearmed', name: 'task', jumpMs: 5 * HOUR }]);
-    await w.scheduler.stop();
   });
 
   test('a wall clock set ahead within the wait brings the slot forward', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter });
     w.clock.jump(10 * MINUTE);
     await w.clock.advance(6 * MINUTE);
     expect(runs).toEqual(['10:15:00']);
-    await w.scheduler.stop();
   });
 
   test('a wall clock set back does not silence the task until it has caught up', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter });
     await w.clock.advance(16 * MINUTE);
     w.clock.jump(-3 * HOUR);
     await w.clock.advance(30 * MINUTE);
     expect(runs).toEqual(['10:15:00', '07:30:00', '07:45:00']);
     expect(w.heard).toEqual([{ type: 'schedule.rearmed', name: 'task', jumpMs: -3 * HOUR }]);
-    await w.scheduler.stop();
   });
 
   test('a wall clock set back slightly does not repeat the slot', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter });
     await w.clock.advance(15 * MINUTE + 2 * SECOND);
     w.clock.jump(-10 * SECOND);
     await w.clock.advance(15 * MINUTE + 10 * SECOND);
     expect(runs).toEqual(['10:15:00', '10:30:00']);
-    await w.scheduler.stop();
   });
 
   test('a wall clock that runs slow does not fire early', async () => {
-    const w = world();
-    const { task, runs } = noting(w, { schedule: everyQuarter });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: everyQuarter });
     await w.clock.advance(14 * MINUTE);
     w.clock.jump(-900);
     await w.clock.advance(MINUTE);
     expect(runs).toEqual([]);
     await w.clock.advance(900);
     expect(runs).toEqual(['10:15:00']);
-    await w.scheduler.stop();
   });
 
   test.each([
@@ -363,7 +321,6 @@ describe('cron', () => {
     expect(starts).toHaveLength(quarters);
     const gaps = starts.slice(1).map((at, n) => at - starts[n]!);
     expect(new Set(gaps)).toEqual(new Set([15 * MINUTE]));
-    await w.scheduler.stop();
   });
 
   test('a daily run happens once on each day of the changes', async () => {
@@ -381,42 +338,31 @@ describe('cron', () => {
 
 describe('a run', () => {
   test('that takes too long is aborted, and the next one starts', async () => {
-    const w = world();
     const long = held();
-    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, timeoutMs: 4 * SECOND, run: long.run });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: { every: 10 * SECOND }, timeoutMs: 4 * SECOND, run: long.run });
     await w.clock.advance(4 * SECOND);
     expect(long.seen[0]?.reason).toBeInstanceOf(TimeoutError);
     await w.clock.advance(6 * SECOND);
     expect(runs).toHaveLength(2);
     long.finish();
-    await w.scheduler.stop();
   });
 
   test('that fails is reported and does not end the schedule', async () => {
-    const w = world();
     const errors: unknown[] = [];
     const boom = new Error('boom');
-    const { task, runs } = noting(w, {
+    const { w, runs } = started({
       schedule: { every: 10 * SECOND },
       run: () => Promise.reject(boom),
       onError: (error) => errors.push(error),
     });
-    w.scheduler.add(task);
-    w.scheduler.start();
     await w.clock.advance(10 * SECOND);
     expect(runs).toHaveLength(2);
     expect(errors).toEqual([boom, boom]);
-    await w.scheduler.stop();
   });
 
   test('on request follows the same rule: never two at once', async () => {
-    const w = world();
     const long = held();
-    const { task, runs, skips } = noting(w, { schedule: { every: HOUR }, run: long.run });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs, skips } = started({ schedule: { every: HOUR }, run: long.run });
     await w.clock.advance(SECOND);
     await w.scheduler.runNow('task');
     expect(runs).toHaveLength(1);
@@ -427,7 +373,6 @@ describe('a run', () => {
     expect(runs).toHaveLength(2);
     long.finish();
     await second;
-    await w.scheduler.stop();
   });
 
   test('on request reports its failure to the caller', async () => {
@@ -441,11 +386,8 @@ describe('a run', () => {
 
 describe('stopping', () => {
   test('waits for runs in progress and starts no more', async () => {
-    const w = world();
     const long = held();
-    const { task, runs } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w, runs } = started({ schedule: { every: 10 * SECOND }, run: long.run });
     await w.clock.advance(SECOND);
     let stopped = false;
     const stop = w.scheduler.stop().then(() => {
@@ -462,11 +404,8 @@ describe('stopping', () => {
   });
 
   test('aborts unfinished runs after the grace period', async () => {
-    const w = world({ graceMs: 3 * SECOND });
     const long = held();
-    const { task } = noting(w, { schedule: { every: 10 * SECOND }, run: long.run });
-    w.scheduler.add(task);
-    w.scheduler.start();
+    const { w } = started({ schedule: { every: 10 * SECOND }, run: long.run }, { graceMs: 3 * SECOND });
     await w.clock.advance(SECOND);
     const stop = w.scheduler.stop();
     await w.clock.advance(3 * SECOND);
