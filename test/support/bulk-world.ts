@@ -2,10 +2,10 @@
 import { seededRandom } from '#foundation/platform/random.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { daemonConfig, resumeBilling } from './daemon-world.ts';
 import { faultProxy } from './fault-proxy.ts';
 import { httpSink } from './http-sink.ts';
 import { opsd } from './program.ts';
-import { TEST_TOKEN } from './service.ts';
 import { tempDir } from './temp-dir.ts';
 import { testEmulator } from './test-emulator.ts';
 
@@ -21,7 +21,7 @@ export async function bulkWorld() {
     /** Destination of resumed runs; responds 200 until set otherwise. */
     destination,
     /** Prepares a daemon with a store and a proxy of its own, which resumes the runs. */
-    async instance({ requestsPerSecond = 100, limits = '{}' } = {}) {
+    async instance({ requestsPerSecond = 100, limits = {} }: { requestsPerSecond?: number; limits?: object } = {}) {
       const proxy = await faultProxy(emulator.url);
       const resumes: string[] = [];
       proxy.admit(async ({ method, url }) => {
@@ -34,25 +34,15 @@ export async function bulkWorld() {
       const config = join(folder, 'opsd.yaml');
       writeFileSync(
         config,
-        `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-engine: { killSwitchFile: PAUSE }
-accounts:
-  - name: production
-    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: ${requestsPerSecond} }
-    collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } }
-policies:
-  - name: resume-billing
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-    limits: ${limits}
-`,
+        daemonConfig(proxy.url, {
+          log: { level: 'debug' },
+          engine: { killSwitchFile: 'PAUSE' },
+          account: {
+            client: { requestsPerSecond },
+            collectors: { logs: { enabled: false }, accountStats: { enabled: false }, urlGroups: { enabled: false } },
+          },
+          policies: [resumeBilling({ limits })],
+        }),
       );
       return {
         folder,
@@ -61,8 +51,8 @@ policies:
         run: (env: Record<string, string> = {}) => opsd(['run', '--config', config], { env }),
         command: async (...args: string[]) => {
           const program = opsd([...args, '--config', config]);
-          const { code } = await program.ended;
-          return { code, stdout: program.stdout() + program.stderr() };
+          const { code, stdout, stderr } = await program.output();
+          return { code, stdout: stdout + stderr };
         },
       };
     },

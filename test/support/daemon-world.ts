@@ -1,7 +1,7 @@
 /** A world for one test of the daemon: an emulator in a separate process, a folder, a configuration. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultProxy } from './fault-proxy.ts';
+import { faultProxy, type Passed } from './fault-proxy.ts';
 import { httpSink } from './http-sink.ts';
 import { emulatorProgram, opsd, type Program } from './program.ts';
 import { failedRuns, trigger, TEST_TOKEN, type Service } from './service.ts';
@@ -25,6 +25,8 @@ export async function daemonWorld() {
     writeFileSync(file, config);
     return file;
   };
+  const run = (config: string, env: Record<string, string> = {}): Program =>
+    opsd(['run', '--config', write(config)], { env });
   return {
     /** The emulator itself. */
     service,
@@ -35,7 +37,19 @@ export async function daemonWorld() {
     destination,
     write,
     /** Writes the configuration and starts `opsd run` on it. */
-    run: (config: string, env: Record<string, string> = {}) => opsd(['run', '--config', write(config)], { env }),
+    run,
+    /** Does the same, and waits until the daemon serves. */
+    async start(config: string, env: Record<string, string> = {}) {
+      const daemon = run(config, env);
+      return { daemon, url: await addressOf(daemon) };
+    },
+    /** Runs a command with the configuration to its end. */
+    command: (...args: readonly string[]) => opsd([...args, '--config', join(folder, 'opsd.yaml')]).output(),
+    /** Returns the dlqIds of the daemon's resumes that reached the proxy, in order. */
+    resumes: (): readonly string[] =>
+      proxy.passed
+        .filter(isResume)
+        .map(({ url }) => new URL(url, 'http://service').searchParams.getAll('dlqIds').join()),
     /** Triggers runs that fail at once, each of a separate workflow. Waits until they are in the workflow DLQ. */
     async failRuns(count: number, label: string) {
       const already = (await failedRuns(service)).length;
@@ -52,9 +66,56 @@ export async function daemonWorld() {
   };
 }
 
+export const isResume = ({ method, url }: Passed): boolean =>
+  method === 'POST' && url.startsWith('/v2/workflows/dlq/resume');
+
 /** Returns the address of a running daemon. */
 export async function addressOf(daemon: Program): Promise<string> {
   return String((await daemon.logged('daemon running'))['url']);
+}
+
+export interface DaemonSettings {
+  /** Settings of the account. */
+  readonly account?: object;
+  readonly policies?: readonly object[];
+  readonly [section: string]: unknown;
+}
+
+/** Returns a configuration with one account of the service at this address. Given sections replace those here. */
+export function daemonConfig(url: string, { account, ...sections }: DaemonSettings = {}): string {
+  // JSON is YAML.
+  return JSON.stringify(
+    {
+      server: { listen: '127.0.0.1:0' },
+      storage: { sqlite: { path: 'opsd.db' } },
+      accounts: [{ name: 'production', messageApi: { url, token: TEST_TOKEN }, ...account }],
+      ...sections,
+    },
+    undefined,
+    2,
+  );
+}
+
+/** Management API of the account, at the same address. */
+export const managementAt = (url: string) => ({ url, accountId: 'acc-1', username: 'user', password: 'password' });
+
+/** Settings of an account for tests that wait for its readings. */
+export const QUICK = {
+  client: { requestsPerSecond: 100 },
+  collectors: { logs: { every: '1s', lag: '1s' }, workflowDlq: { every: '1s', full: '10s' } },
+};
+
+/** Returns a policy that resumes runs with the label `billing`. */
+export function resumeBilling(over: object = {}): object {
+  return {
+    name: 'resume-billing',
+    account: 'production',
+    mode: 'enforce',
+    every: '1s',
+    select: { resource: 'workflow-dlq', anyLabel: ['billing'] },
+    action: { type: 'workflow-dlq.resume', retries: 0 },
+    ...over,
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import { expect } from 'vitest';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { FaultRule } from '#emulator/http/faults.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { addressOf } from './daemon-world.ts';
+import { addressOf, daemonConfig, managementAt } from './daemon-world.ts';
 import { scrape, type Exposition } from './exposition.ts';
 import { httpSink, type Answer } from './http-sink.ts';
 import { opsd, type Program } from './program.ts';
@@ -97,7 +97,7 @@ export async function killCampaign<Truth>(
   const first = run();
   const url = await addressOf(first);
   await until({ what: 'counting has begun' }, async () => campaign.hasBegun(await scrape(url)));
-  await kill(first);
+  await first.crash();
 
   for (const fault of campaign.faults) emulator.control.faults.add(fault);
   let counted = new Map<string, number>();
@@ -112,7 +112,7 @@ export async function killCampaign<Truth>(
       counted = grown(counted, metrics);
       campaign.seen?.(metrics);
     }
-    await kill(daemon);
+    await daemon.crash();
     await campaign.dead?.();
   }
   emulator.control.faults.clear();
@@ -127,32 +127,22 @@ export async function killCampaign<Truth>(
   expect(campaign.told(metrics)).toEqual(truth);
   grown(counted, metrics);
   campaign.check?.(metrics);
-  last.kill('SIGTERM');
-  expect(await last.ended).toEqual({ code: 0, signal: null });
+  await last.stop();
   return truth;
-}
-
-async function kill(daemon: Program): Promise<void> {
-  daemon.kill('SIGKILL');
-  await daemon.ended;
 }
 
 const ALL_COLLECTORS = ['logs', 'workflowDlq', 'urlGroups', 'accountStats'];
 
 function configOf(url: string, { collectors, labels = {} }: Pick<Campaign<unknown>, 'collectors' | 'labels'>): string {
   const others = Object.fromEntries(ALL_COLLECTORS.map((name) => [name, { enabled: false }]));
-  // JSON is YAML.
-  return `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-telemetry: { metrics: { newSeriesZeroFor: 0s, debug: true, labels: ${JSON.stringify(labels)} } }
-accounts:
-  - name: production
-    messageApi: { url: "${url}", token: ${TEST_TOKEN} }
-    managementApi: { url: "${url}", accountId: ${ACCOUNT}, username: user, password: password }
-    client: { requestsPerSecond: 200 }
-    collectors: ${JSON.stringify({ ...others, ...collectors })}
-`;
+  return daemonConfig(url, {
+    telemetry: { metrics: { newSeriesZeroFor: '0s', debug: true, labels } },
+    account: {
+      managementApi: managementAt(url),
+      client: { requestsPerSecond: 200 },
+      collectors: { ...others, ...collectors },
+    },
+  });
 }
 
 /** Returns the counts about the service, by series. Checks that each earlier series exists and has not decreased. */

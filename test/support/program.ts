@@ -12,18 +12,28 @@ const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
 const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 
+export type LogLine = Readonly<Record<string, unknown>>;
+
 export interface Program {
   readonly pid: number;
   readonly child: ChildProcess;
   stdout(): string;
   stderr(): string;
   /** Returns the parsed log lines of the program, without lines that are not JSON. */
-  log(): readonly Readonly<Record<string, unknown>>[];
+  log(): readonly LogLine[];
+  /** Returns the log lines with this message. */
+  said(message: string): readonly LogLine[];
   /** Resolves to the first log line with this message. */
-  logged(message: string): Promise<Readonly<Record<string, unknown>>>;
+  logged(message: string): Promise<LogLine>;
   kill(signal: NodeJS.Signals): void;
   /** Exit code and signal, once it has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  /** Resolves to its exit code and its whole output, once it has ended. */
+  output(): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+  /** Ends it with SIGTERM, and waits. @throws {Error} unless it ends with exit code 0 */
+  stop(): Promise<void>;
+  /** Ends it with SIGKILL, and waits. @throws {Error} if it has ended by itself before */
+  crash(): Promise<void>;
 }
 
 /** Starts any program; `node` is this process's own. */
@@ -45,17 +55,23 @@ export function start(
     child.on('error', reject);
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
+  async function end(signal: NodeJS.Signals, isMeant: (end: Awaited<typeof ended>) => boolean): Promise<void> {
+    child.kill(signal);
+    const end = await ended;
+    if (!isMeant(end))
+      throw new Error(`${[command, ...args].join(' ')} ended with ${end.code ?? end.signal}: ${stderr}`);
+  }
   onTestFinished(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await ended.catch(() => undefined);
   });
-  const log = (): Record<string, unknown>[] =>
+  const log = (): LogLine[] =>
     stderr
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .flatMap((line) => {
         try {
-          return [JSON.parse(line) as Record<string, unknown>];
+          return [JSON.parse(line) as LogLine];
         } catch {
           return [];
         }
@@ -66,6 +82,7 @@ export function start(
     stdout: () => stdout,
     stderr: () => stderr,
     log,
+    said: (message) => log().filter((line) => line['msg'] === message),
     logged: (message) =>
       until({ what: `log line "${message}" of ${[command, ...args].join(' ')}` }, () => {
         const line = log().find((candidate) => candidate['msg'] === message);
@@ -76,6 +93,9 @@ export function start(
       }),
     kill: (signal) => void child.kill(signal),
     ended,
+    output: async () => ({ code: (await ended).code, stdout, stderr }),
+    stop: () => end('SIGTERM', ({ code }) => code === 0),
+    crash: () => end('SIGKILL', ({ signal }) => signal === 'SIGKILL'),
   };
 }
 

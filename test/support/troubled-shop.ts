@@ -125,8 +125,7 @@ export async function troubledShop({
       if (code !== 0) throw new Error(`opsd ${words.join(' ')} ended with ${code}: ${program.stderr()}`);
     },
     async pass(...stretches) {
-      daemon.kill('SIGTERM');
-      await daemon.ended;
+      await daemon.stop();
       for (const ms of stretches) {
         aheadMs += ms;
         await emulator.advance(ms, { patienceMs: 1_000 });
@@ -140,7 +139,7 @@ export async function troubledShop({
 }
 
 function starts(daemon: Program): number {
-  return daemon.log().filter((line) => line['msg'] === 'daemon running').length;
+  return daemon.said('daemon running').length;
 }
 
 async function serviceWithTraffic(seed: number, clock: Clock) {

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { shippedAlertmanager, startAlertmanager } from '../support/alertmanager.ts';
-import { daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { daemonConfig, daemonWorld, QUICK, resumeBilling } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { freePort } from '../support/free-port.ts';
 import { httpSink, type HttpSink } from '../support/http-sink.ts';
-import { installed, opsd, start } from '../support/program.ts';
-import { failedRuns, publish, TEST_TOKEN, trigger } from '../support/service.ts';
+import { installed, start } from '../support/program.ts';
+import { failedRuns, publish, trigger } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -65,27 +65,19 @@ async function prometheus(program: string, told: { readonly daemon: string; read
   };
 }
 
-function config({ proxy }: DaemonWorld): string {
-  return `
-server: { listen: "127.0.0.1:0" }
-hooks: { listen: "127.0.0.1:0", alertmanager: { opsd: { tokenFile: hook-token } } }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 100 }
-    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
-telemetry: { metrics: { newSeriesZeroFor: 3s } }
-policies:
-  - name: repair-billing
-    account: production
-    mode: enforce
-    on: { alert: ${ALERT} }
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    where: trigger.kind == "alert" && has(trigger.name) && trigger.name == "${ALERT}" && entry.cause == "transient"
-    action: { type: workflow-dlq.resume, retries: 0 }
-`;
-}
+const CONFIG = {
+  hooks: { listen: '127.0.0.1:0', alertmanager: { opsd: { tokenFile: 'hook-token' } } },
+  account: QUICK,
+  telemetry: { metrics: { newSeriesZeroFor: '3s' } },
+  policies: [
+    resumeBilling({
+      name: 'repair-billing',
+      every: undefined,
+      on: { alert: ALERT },
+      where: `trigger.kind == "alert" && has(trigger.name) && trigger.name == "${ALERT}" && entry.cause == "transient"`,
+    }),
+  ],
+};
 
 /** Returns the bodies that a sink received, as JSON. */
 function bodies({ requests }: HttpSink): string[] {
@@ -100,7 +92,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const world = await daemonWorld();
   const tokenFile = join(world.folder, 'hook-token');
   writeFileSync(tokenFile, TOKEN);
-  const daemon = world.run(config(world));
+  const daemon = world.run(daemonConfig(world.proxy.url, CONFIG));
   const ready = await daemon.logged('daemon running');
   const [url, hooks] = [String(ready['url']), String(ready['hooks'])];
   const [pager, chat] = [
@@ -122,7 +114,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const broken = await failedRuns(world.service);
   world.destination.answerWith((_request, response) => void response.end('{}'));
   const before = world.destination.requests.length;
-  expect(resumes(world)).toEqual([]);
+  expect(world.resumes()).toEqual([]);
   // Messages to another destination fail in sequence, because only an increase has a rate.
   const mail = await httpSink((_request, response) => void response.writeHead(503).end());
   const failed = async (): Promise<number> => (await scrape(url)).sum('msgsvc_message_failures_total');
@@ -146,7 +138,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
     const left = new Set((await failedRuns(world.service)).map(({ dlqId }) => dlqId));
     return broken.every(({ dlqId }) => !left.has(dlqId));
   });
-  expect(resumes(world)).toHaveLength(3);
+  expect(world.resumes()).toHaveLength(3);
   await until({ what: 'the destination got what was repaired' }, () => world.destination.requests.length >= before + 3);
 
   await until({ what: 'the trigger is handled' }, async () => {
@@ -165,7 +157,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   await until({ what: 'the alert is repeated' }, async () => (await received()) >= already + 5);
   expect(await failedRuns(world.service)).toHaveLength(1);
   const runs = daemon.log().filter(({ policy }) => policy === 'repair-billing');
-  expect(resumes(world), JSON.stringify(runs, undefined, 1)).toHaveLength(3);
+  expect(world.resumes(), JSON.stringify(runs, undefined, 1)).toHaveLength(3);
   expect(await triggers()).toBe(handled);
 
   // The receivers of people are notified too, in words. Each receiver has its own pace.
@@ -184,20 +176,10 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
 
   am.stop();
   prom.stop();
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
-  const audit = opsd([
-    'audit',
-    '--config',
-    join(world.folder, 'opsd.yaml'),
-    '--policy',
-    'repair-billing',
-    '-o',
-    'jsonl',
-  ]);
-  expect((await audit.ended).code).toBe(0);
-  const records = audit
-    .stdout()
+  await daemon.stop();
+  const audit = await world.command('audit', '--policy', 'repair-billing', '-o', 'jsonl');
+  expect(audit.code).toBe(0);
+  const records = audit.stdout
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
@@ -211,8 +193,3 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   expect(records.filter(({ type }) => type === 'intent')).toHaveLength(3);
   expect(daemon.stderr()).not.toContain(TOKEN);
 });
-
-/** Returns the daemon's requests that resumed entries. */
-function resumes({ proxy }: DaemonWorld): string[] {
-  return proxy.passed.filter(({ method, url }) => method === 'POST' && url.includes('/resume')).map(({ url }) => url);
-}

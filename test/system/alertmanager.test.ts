@@ -3,10 +3,9 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startAlertmanager, type Alertmanager } from '../support/alertmanager.ts';
-import { daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { daemonConfig, type DaemonWorld, daemonWorld, QUICK, resumeBilling } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { installed } from '../support/program.ts';
-import { TEST_TOKEN } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
@@ -33,32 +32,17 @@ receivers:
   );
 }
 
-function config(world: DaemonWorld, more: string): string {
-  return `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${world.proxy.url}", token: ${TEST_TOKEN} }
-    collectors: { workflowDlq: { every: 1s, full: 10s } }
-engine: { killSwitchFile: PAUSE }
-telemetry: { metrics: { newSeriesZeroFor: 0s } }
-${more}
-policies:
-  - name: resume-billing
-    account: production
-    owner: payments
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-  - name: on-alert
-    account: production
-    mode: enforce
-    on: { alert: BillingDown }
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-`;
+function config({ proxy }: DaemonWorld, more: object): string {
+  return daemonConfig(proxy.url, {
+    account: { collectors: { workflowDlq: QUICK.collectors.workflowDlq } },
+    engine: { killSwitchFile: 'PAUSE' },
+    telemetry: { metrics: { newSeriesZeroFor: '0s' } },
+    policies: [
+      resumeBilling({ owner: 'payments' }),
+      resumeBilling({ name: 'on-alert', every: undefined, on: { alert: 'BillingDown' } }),
+    ],
+    ...more,
+  });
 }
 
 test('a hold of the daemon is an alert, stays one over kill -9, and is resolved when the hold ends', async ({
@@ -69,10 +53,8 @@ test('a hold of the daemon is an alert, stays one over kill -9, and is resolved 
   const world = await daemonWorld();
   const am = await alertmanager(program!);
   // Four hours ahead: only its own end can resolve it.
-  const told = config(
-    world,
-    `notifications: { alertmanager: { url: "${am.url}", resendEvery: 1h, labels: { cluster: eu } }, infoAfter: 1s }`,
-  );
+  const alertmanagers = { url: am.url, resendEvery: '1h', labels: { cluster: 'eu' } };
+  const told = config(world, { notifications: { alertmanager: alertmanagers, infoAfter: '1s' } });
   const pause = join(world.folder, 'PAUSE');
   writeFileSync(pause, '');
   const first = world.run(told);
@@ -87,8 +69,7 @@ test('a hold of the daemon is an alert, stays one over kill -9, and is resolved 
     owner: 'payments',
   });
   expect(alert.annotations).toMatchObject({ guard: 'kill_switch', summary: expect.stringContaining('resume-billing') });
-  first.kill('SIGKILL');
-  await first.ended;
+  await first.crash();
   rmSync(pause);
   const held = (await am.alerts()).filter(({ labels }) => labels['alertname'] === 'OpsdHeld');
   expect(held).toMatchObject([{ labels: { condition: 'held/resume-billing' }, startsAt: alert.startsAt }]);
@@ -96,8 +77,7 @@ test('a hold of the daemon is an alert, stays one over kill -9, and is resolved 
   const second = world.run(told);
   await until({ what: 'the alert has ended' }, async () => (await am.alerts()).length === 0);
   am.stop();
-  second.kill('SIGTERM');
-  expect((await second.ended).code).toBe(0);
+  await second.stop();
 });
 
 test('an alert that Alertmanager repeats makes its policy run once', async ({ skip }) => {
@@ -105,8 +85,8 @@ test('an alert that Alertmanager repeats makes its policy run once', async ({ sk
   if (program === undefined) skip('alertmanager is not installed');
   const world = await daemonWorld();
   writeFileSync(join(world.folder, 'am-token'), `${TOKEN}\n`);
-  const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { tokenFile: am-token } } }';
-  const daemon = world.run(config(world, `${hooks}\nlog: { level: debug }`));
+  const hooks = { listen: '127.0.0.1:0', alertmanager: { main: { tokenFile: 'am-token' } } };
+  const daemon = world.run(config(world, { hooks, log: { level: 'debug' } }));
   const ready = await daemon.logged('daemon running');
   const am = await alertmanager(program!, `${String(ready['hooks'])}/hooks/alertmanager/main`);
   const value = async (name: string, labels: Readonly<Record<string, string>>): Promise<number> =>
@@ -120,12 +100,11 @@ test('an alert that Alertmanager repeats makes its policy run once', async ({ sk
   await until({ what: 'its end has come' }, async () => (await received('resolved')) >= 1);
   expect(await value('opsd_policy_triggers_total', { policy: 'on-alert', trigger: 'alert' })).toBe(1);
   expect(await value('opsd_hook_requests_total', { hook: 'alertmanager', code: '202' })).toBeGreaterThanOrEqual(4);
-  const runs = daemon.log().filter((line) => line['msg'] === 'policy triggered');
+  const runs = daemon.said('policy triggered');
   expect(runs).toMatchObject([{ policy: 'on-alert', kind: 'alert', name: 'BillingDown' }]);
   expect(String(runs[0]!['key'])).toMatch(/^main\/[0-9a-f]{16}\/20/);
 
   am.stop();
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await daemon.stop();
   expect(daemon.stderr()).not.toContain(TOKEN);
 });

@@ -3,36 +3,30 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { ApiDocument } from '#operate/contract/document.ts';
 import { documentProblems } from '../support/api-document.ts';
-import { daemonWorld } from '../support/daemon-world.ts';
-import { publish, TEST_TOKEN } from '../support/service.ts';
+import { daemonConfig, daemonWorld, managementAt, QUICK, resumeBilling } from '../support/daemon-world.ts';
+import { publish } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { ask } from '../operate/http/world.ts';
 
 test('every operation answers as the document says', async () => {
   const world = await daemonWorld();
-  const daemon = world.run(`
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${world.proxy.url}", token: ${TEST_TOKEN} }
-    managementApi: { url: "${world.proxy.url}", username: user, password: password, accountId: acc-1 }
-    client: { requestsPerSecond: 100 }
-    flowControlKeys: [emails]
-    budget: { knownUsd: 100, assertedOn: 2026-11-01 }
-    collectors:
-      logs: { every: 1s, lag: 1s, dimension: label }
-      workflowDlq: { every: 1s, full: 10s }
-      flowControl: { every: 1s }
-policies:
-  - name: resume-billing
-    account: production
-    mode: approve
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-`);
-  await daemon.logged('daemon running');
+  const { url } = world.proxy;
+  await world.start(
+    daemonConfig(url, {
+      account: {
+        managementApi: managementAt(url),
+        client: QUICK.client,
+        flowControlKeys: ['emails'],
+        budget: { knownUsd: 100, assertedOn: '2026-11-01' },
+        collectors: {
+          logs: { every: '1s', lag: '1s', dimension: 'label' },
+          workflowDlq: { every: '1s', full: '10s' },
+          flowControl: { every: '1s' },
+        },
+      },
+      policies: [resumeBilling({ mode: 'approve' })],
+    }),
+  );
   const socket = join(world.folder, 'opsd.db.sock');
   const document = JSON.parse((await ask(socket, '/api/v1/openapi.json')).text) as ApiDocument;
   const seen = new Set<string>();

@@ -41,8 +41,7 @@ test('pause, kill switch and OPSD_MODE let at most the request in progress end, 
   rmSync(killSwitch);
 
   await sent(road.resumes.length + 20);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
   // The machine determines when the signal arrives. Outcomes of requests in progress are logged after the message of
   // the stop.
   const told = daemon.log().map(({ msg }) => msg);
@@ -54,15 +53,13 @@ test('pause, kill switch and OPSD_MODE let at most the request in progress end, 
   await until({ what: 'runs are held by mode' }, () => heldBy(looking.log(), 'mode') >= 2);
   const policies = await (await fetch(`${await addressOf(looking)}/api/v1/policies`)).text();
   expect(policies).toContain('OPSD_MODE is audit');
-  looking.kill('SIGTERM');
-  await looking.ended;
+  await looking.stop();
   expect(road.resumes.length).toBe(before);
 
   const last = run();
   await sent(RUNS);
   await until({ what: 'nothing is left' }, () => world.emulator.workflowDlq('acc-1').length === 0);
-  last.kill('SIGTERM');
-  await last.ended;
+  await last.stop();
   expect(road.resumes).toHaveLength(RUNS);
   expect(new Set(road.resumes).size).toBe(RUNS);
 });

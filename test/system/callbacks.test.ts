@@ -1,10 +1,12 @@
 /** The service's own failure callbacks, signed, reach the daemon. No secret of hooks or notifications leaks. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { daemonConfig } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { freePort } from '../support/free-port.ts';
 import { httpSink } from '../support/http-sink.ts';
+import { Places } from '../support/leaks.ts';
 import { emulatorProgram, opsd } from '../support/program.ts';
 import { publish, TEST_TOKEN } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -34,32 +36,32 @@ test('a failure callback of the service is accepted, triggers its policy, and le
   const hook = `${hooks}/hooks/callbacks/production`;
   writeFileSync(
     join(folder, 'opsd.yaml'),
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-accounts:
-  - name: production
-    messageApi: { url: "${emulator.url}", token: ${TEST_TOKEN} }
-    collectors: { workflowDlq: { every: 1s, full: 10s } }
-engine: { killSwitchFile: PAUSE }
-telemetry: { metrics: { newSeriesZeroFor: 0s } }
-hooks:
-  listen: ${new URL(hooks).host}
-  alertmanager: { main: { token: "\${env:AM_TOKEN}" } }
-  callbacks: { production: { tokenFile: callback-token, signingKeysFile: signing-keys, url: "${hook}" } }
-notifications:
-  infoAfter: 0s
-  webhook: { urlFile: notify, token: "\${env:NOTIFY_TOKEN}", headers: { X-Key: "\${env:NOTIFY_HEADER}" } }
-policies:
-  - name: on-callback
-    account: production
-    mode: enforce
-    on: { failureCallback: true }
-    select: { resource: message-dlq, anyLabel: [billing] }
-    where: '"billing" in entry.labels'
-    action: { type: message-dlq.delete }
-`,
+    daemonConfig(emulator.url, {
+      log: { level: 'debug' },
+      account: { collectors: { workflowDlq: { every: '1s', full: '10s' } } },
+      engine: { killSwitchFile: 'PAUSE' },
+      telemetry: { metrics: { newSeriesZeroFor: '0s' } },
+      hooks: {
+        listen: new URL(hooks).host,
+        alertmanager: { main: { token: '${env:AM_TOKEN}' } },
+        callbacks: { production: { tokenFile: 'callback-token', signingKeysFile: 'signing-keys', url: hook } },
+      },
+      notifications: {
+        infoAfter: '0s',
+        webhook: { urlFile: 'notify', token: '${env:NOTIFY_TOKEN}', headers: { 'X-Key': '${env:NOTIFY_HEADER}' } },
+      },
+      policies: [
+        {
+          name: 'on-callback',
+          account: 'production',
+          mode: 'enforce',
+          on: { failureCallback: true },
+          select: { resource: 'message-dlq', anyLabel: ['billing'] },
+          where: '"billing" in entry.labels',
+          action: { type: 'message-dlq.delete' },
+        },
+      ],
+    }),
   );
   const daemon = opsd(['run', '--config', join(folder, 'opsd.yaml')], {
     env: { AM_TOKEN, NOTIFY_TOKEN, NOTIFY_HEADER },
@@ -103,22 +105,14 @@ policies:
   });
   await daemon.logged('notification delivery failed, will retry');
 
-  const seen: Record<string, string> = { arguments: readFileSync(`/proc/${daemon.pid}/cmdline`, 'utf8') };
-  for (const path of ['/metrics', '/', '/api/v1/status', '/api/v1/policies', '/api/v1/actions']) {
-    seen[path] = await (await fetch(url + path)).text();
-  }
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
-  seen['log'] = daemon.stderr() + daemon.stdout();
-  for (const file of readdirSync(folder).filter((name) => name.startsWith('opsd.db'))) {
-    seen[file] = readFileSync(join(folder, file), 'latin1');
-  }
+  const places = new Places();
+  const { seen } = places;
+  places.addArguments('arguments', daemon);
+  await places.addPages(url, ['/metrics', '/', '/api/v1/status', '/api/v1/policies', '/api/v1/actions']);
+  await daemon.stop();
+  places.add('log', daemon.stderr() + daemon.stdout());
+  places.addStore(folder);
   expect(seen['opsd.db']).toContain('held/on-callback');
   expect(seen['opsd.db']).toContain('/orders');
-  for (const [place, text] of Object.entries(seen)) {
-    expect(text.length, place).toBeGreaterThan(0);
-    for (const canary of [...CANARIES, Buffer.from(BODY).toString('base64')]) {
-      expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
-    }
-  }
+  expect(places.leaks([...CANARIES, Buffer.from(BODY).toString('base64')])).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { CanaryPhase, CanaryRound } from '#foundation/domain/canary.ts';
 import type { RoundRecord } from '#observe/canary/store.ts';
 import type { CanariesView } from '#operate/contract/readings.ts';
-import { addressOf } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { faultProxy, type Passed } from '../support/fault-proxy.ts';
 import { freePort } from '../support/free-port.ts';
@@ -32,20 +32,15 @@ async function canaryStage() {
   const folder = tempDir();
   const hooks = `127.0.0.1:${await freePort()}`;
   const since = Date.now();
-  const config = ({ every, timeouts }: Settings): string => `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
-    collectors: { logs: { enabled: false }, urlGroups: { enabled: false } }
-    canaries:
-${Object.entries(timeouts)
-  .map(([name, timeout]) => `      - { name: ${name}, every: ${every}, timeout: ${timeout} }`)
-  .join('\n')}
-telemetry: { metrics: { newSeriesZeroFor: 0s } }
-hooks: { listen: "${hooks}", publicUrl: "http://${hooks}" }
-`;
+  const config = ({ every, timeouts }: Settings): string =>
+    daemonConfig(proxy.url, {
+      account: {
+        collectors: { logs: { enabled: false }, urlGroups: { enabled: false } },
+        canaries: Object.entries(timeouts).map(([name, timeout]) => ({ name, every, timeout })),
+      },
+      telemetry: { metrics: { newSeriesZeroFor: '0s' } },
+      hooks: { listen: hooks, publicUrl: `http://${hooks}` },
+    });
   return {
     emulator,
     proxy,
@@ -85,8 +80,7 @@ async function counted(url: string, outcome: string): Promise<number> {
 }
 
 async function kill(daemon: Program): Promise<void> {
-  daemon.kill('SIGKILL');
-  expect((await daemon.ended).signal, daemon.stderr()).toBe('SIGKILL');
+  await daemon.crash();
 }
 
 /** Steps at which a message is held, by canary. Only a message that never reaches the service is not delivered. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from 'vitest';
 import type { CanariesView } from '#operate/contract/readings.ts';
+import { daemonConfig } from '../support/daemon-world.ts';
 import { freePort } from '../support/free-port.ts';
 import { emulatorProgram, opsd } from '../support/program.ts';
 import { TEST_TOKEN } from '../support/service.ts';
@@ -24,29 +25,29 @@ test('a canary of each route gets its verdict, with signed deliveries, over a re
     body: JSON.stringify({ endpoints }),
   });
   const file = join(folder, 'opsd.yaml');
-  const write = (more: string): void =>
+  const canary = (name: string, via?: object) => ({ name, every: '5s', timeout: '5s', via });
+  const write = (...more: object[]): void =>
     writeFileSync(
       file,
-      `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-accounts:
-  - name: production
-    messageApi: { url: "${emulator.url}", token: ${TEST_TOKEN} }
-    canaries:
-      - { name: direct, every: 5s, timeout: 5s }
-      - { name: key, every: 5s, timeout: 5s, via: { flowControlKey: billing } }
-      - { name: group, every: 5s, timeout: 5s, via: { urlGroup: canary } }
-      - { name: workflow, every: 5s, timeout: 5s, via: { workflow: true } }
-${more}
-hooks:
-  listen: ${new URL(hooks).host}
-  publicUrl: ${hooks}
-  callbacks: { production: { token: secret-of-callbacks, signingKeys: ${KEY} } }
-`,
+      daemonConfig(emulator.url, {
+        log: { level: 'debug' },
+        account: {
+          canaries: [
+            canary('direct'),
+            canary('key', { flowControlKey: 'billing' }),
+            canary('group', { urlGroup: 'canary' }),
+            canary('workflow', { workflow: true }),
+            ...more,
+          ],
+        },
+        hooks: {
+          listen: new URL(hooks).host,
+          publicUrl: hooks,
+          callbacks: { production: { token: 'secret-of-callbacks', signingKeys: KEY } },
+        },
+      }),
     );
-  write('');
+  write();
   const daemon = opsd(['run', '--config', file]);
   const url = String((await daemon.logged('daemon running'))['url']);
   const scraped: string[] = [];
@@ -77,7 +78,7 @@ hooks:
   expect(page).toContain('id="canary-production-workflow"');
 
   // A reload keeps the verdicts and the messages in flight; a route that the service does not know is nobody's fault.
-  write('      - { name: queue, every: 5s, timeout: 5s, via: { queue: payments } }');
+  write(canary('queue', { queue: 'payments' }));
   daemon.kill('SIGHUP');
   await daemon.logged('configuration changed, applying it');
   await expectVerdicts(['direct ok', 'group ok', 'key ok', 'queue unknown', 'workflow ok']);
@@ -87,8 +88,7 @@ hooks:
     return result?.verdict === 'unknown' && result.reason.includes('HTTP 404');
   });
 
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await daemon.stop();
   using db = new DatabaseSync(join(folder, 'opsd.db'), { readOnly: true });
   const key = String(db.prepare(`SELECT value FROM meta WHERE key = 'canary_key'`).get()!['value']);
   const nonces = db.prepare('SELECT record FROM canary_rounds').all();

@@ -103,6 +103,5 @@ test('the service and all receivers get the client certificate, also after its r
   expect(checked.stderr()).toContain(
     `the key in ${wrong} does not match the certificate in ${join(world.folder, 'client.crt')}`,
   );
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await daemon.stop();
 });

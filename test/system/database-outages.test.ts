@@ -1,7 +1,7 @@
 /** A daemon whose PostgreSQL server ends and starts again, or is behind a network that loses everything. */
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
 import { cuttingProxy } from '../support/postgres/cutting-proxy.ts';
 import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
@@ -22,8 +22,7 @@ test.each(OWN_SERVERS)('%s loses all bytes for longer than the lease: the daemon
   const world = await daemonWorld();
   const storage = `postgres: { url: "${proxy.url}", leaseFor: 5s, replica: one }`;
   const config = repairConfig(world, { mode: 'enforce', every: '1s' }).replace('sqlite: { path: opsd.db }', storage);
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   await daemon.logged('this replica owns the account');
   proxy.isSilent = true;
   await daemon.logged('this replica owns the account no longer');
@@ -32,8 +31,7 @@ test.each(OWN_SERVERS)('%s loses all bytes for longer than the lease: the daemon
   await until({ what: 'it owns the account again' }, async () => (await epoch()) === 2);
   await world.failRuns(1, 'billing');
   await daemon.logged('action');
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await expect(daemon.stop()).resolves.toBeUndefined();
 });
 
 test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has, and continues by itself', async () => {
@@ -42,8 +40,7 @@ test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has,
   const world = await daemonWorld();
   const storage = `postgres: { url: "${database}", leaseFor: 6s, replica: one }`;
   const config = repairConfig(world, { mode: 'enforce', every: '1s' }).replace('sqlite: { path: opsd.db }', storage);
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   const seen = async () => {
     const metrics = await scrape(url);
     const labels = { account: 'production' };
@@ -72,6 +69,5 @@ test.each(OWN_SERVERS)('%s ends: the daemon acts on nothing, serves what it has,
   expect(await daemon.logged('action')).toMatchObject({ action: 'workflow-dlq.resume', outcome: 'accepted' });
   await until({ what: 'the failure during the outage' }, async () => (await seen()).failures! > before.failures!);
   expect(await seen()).toMatchObject({ owner: 1, epoch: 2 });
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await daemon.stop();
 });

@@ -51,8 +51,7 @@ test('a running daemon, its service, its store and Prometheus are proved; a targ
   ]);
   expect(code).toBe(0);
 
-  daemon.kill('SIGTERM');
-  await daemon.ended;
+  await daemon.stop();
   await until({ what: 'the target is down' }, async () => (await up.value('up{job="opsd"}')) === 0);
   const stopped = await doctor(up.url);
   expect(stopped.code).toBe(3);

@@ -29,15 +29,13 @@ notifications: { webhook: { url: "${webhook.url}/notify" } }
     ((await (await fetch(`${url}/api/v1/incidents`)).json()) as Incidents).incidents;
 
   await world.failRuns(4, 'billing');
-  const first = world.run(config);
-  const url = await addressOf(first);
+  const { daemon: first, url } = await world.start(config);
   await until({ what: 'the notification arrived' }, () => notified().length > 0);
   const [incident] = await present(url);
   expect(incident).toMatchObject({ state: 'open', members: { now: 4, ever: 4 } });
   expect(notified()).toMatchObject([{ key: `incident/${incident!.id}`, status: 'firing' }]);
   expect(notified()[0]!.detail).toContain(`https://opsd.example/incidents/${incident!.id}`);
-  first.kill('SIGKILL');
-  await first.ended;
+  await first.crash();
 
   const second = world.run(config);
   const again = await addressOf(second);
@@ -70,6 +68,5 @@ notifications: { webhook: { url: "${webhook.url}/notify" } }
   await until({ what: 'the incident is resolved' }, () => notified().length > 1);
   expect(await present(again)).toMatchObject([{ state: 'resolved', members: { now: 0, ever: 4 } }]);
   expect(notified().map(({ status }) => status)).toEqual(['firing', 'resolved']);
-  second.kill('SIGTERM');
-  expect((await second.ended).code).toBe(0);
+  await second.stop();
 });

@@ -10,7 +10,7 @@ const AUDIT = 'opsd.db.audit.jsonl';
 
 /** Prepares a daemon with its own store on the same account. */
 const instance = (world: BulkWorld): Promise<Instance> =>
-  world.instance({ limits: '{ attempts: { max: 2, backoff: [1s] } }' });
+  world.instance({ limits: { attempts: { max: 2, backoff: ['1s'] } } });
 
 /** Resumes runs of the world that fail again at once, and waits until they are back with their stamps. */
 async function resumeInVain(world: BulkWorld, one: Instance, count: number): Promise<Program> {
@@ -27,7 +27,7 @@ function stamped(world: BulkWorld): readonly string[] {
 }
 
 function runsOf(daemon: Program): number {
-  return daemon.log().filter((line) => line['msg'] === 'policy run finished').length;
+  return daemon.said('policy run finished').length;
 }
 
 async function plan(one: Instance): Promise<{
@@ -53,8 +53,7 @@ test('a second instance does not touch runs that another one repairs, and names 
   });
   expect(second.road.resumes).toEqual([]);
   // Any instance may act on a run without a stamp.
-  daemon.kill('SIGTERM');
-  await daemon.ended;
+  await daemon.stop();
   world.failRuns(1);
   await until({ what: 'a new one is resumed' }, () => second.road.resumes.length === 1);
 });
@@ -66,8 +65,7 @@ test.each([
   const world = await bulkWorld();
   const one = await instance(world);
   const daemon = await resumeInVain(world, one, 3);
-  daemon.kill('SIGKILL');
-  await daemon.ended;
+  await daemon.crash();
   await world.emulator.idle();
   const before = one.road.resumes.length;
   const stamps = stamped(world);
@@ -93,6 +91,5 @@ test.each([
   // Each lineage has the attempts of its stamp.
   expect(one.road.resumes.slice(before)).toHaveLength(2);
   expect(stamped(world)).toEqual(expect.arrayContaining([...stamps]));
-  again.kill('SIGTERM');
-  expect((await again.ended).code).toBe(0);
+  await again.stop();
 });

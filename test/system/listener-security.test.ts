@@ -1,13 +1,14 @@
 /** TLS and users in the real program: certificates and users that change at run time, and secrets that do not leak. */
 import { hashSync } from 'bcryptjs';
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { authority, type Authority } from '../support/certificates.ts';
-import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
+import { daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
 import { parseExposition, type Exposition } from '../support/exposition.ts';
 import { basic, httpsClient } from '../support/https.ts';
-import { opsd, type Program } from '../support/program.ts';
+import { Places } from '../support/leaks.ts';
+import { opsd } from '../support/program.ts';
 import { until } from '../support/until.ts';
 
 const PASSWORD = 'canary-password-2f77';
@@ -36,17 +37,14 @@ function configOf(world: DaemonWorld, server: string): string {
   return repairConfig(world, { mode: 'audit', every: '1h' }).replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${server} }`);
 }
 
-function said(daemon: Program, message: string): readonly Readonly<Record<string, unknown>>[] {
-  return daemon.log().filter((line) => line['msg'] === message);
-}
-
 test('certificates and users are applied without a lost connection; invalid ones change nothing and are reported', async () => {
   const world = await daemonWorld();
   const ca = await authority();
   const ends = [new Date('2040-01-01T00:00:00Z'), new Date('2041-01-01T00:00:00Z')] as const;
   put(world, { 'web.yaml': TLS + USERS, ...(await pairOf(ca, ends[0])) });
-  const daemon = world.run(configOf(world, 'webConfigFile: web.yaml, users: { alice: admin, bob: operator }'));
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(
+    configOf(world, 'webConfigFile: web.yaml, users: { alice: admin, bob: operator }'),
+  );
   expect(url).toMatch(/^https:/);
   const kept = httpsClient({ ca: ca.cert, keepAlive: true, maxSockets: 1 });
   const fresh = () => httpsClient({ ca: ca.cert });
@@ -69,7 +67,7 @@ test('certificates and users are applied without a lost connection; invalid ones
   const { 'server.key': wrong } = await pairOf(ca);
   put(world, { 'server.key': wrong });
   const bad = await until({ what: 'it is told' }, () =>
-    said(daemon, 'configuration reload failed, keeping the previous configuration').at(-1),
+    daemon.said('configuration reload failed, keeping the previous configuration').at(-1),
   );
   expect(bad).toMatchObject({ by: 'the files changed', auditOnly: false });
   expect(String(bad['problems'])).toMatch(
@@ -84,9 +82,9 @@ test('certificates and users are applied without a lost connection; invalid ones
   // An expired certificate does not replace one that clients accept.
   put(world, await pairOf(ca, new Date(Date.now() - 1_000)));
   const expired = await until({ what: 'the expiry is reported' }, () =>
-    said(daemon, 'configuration reload failed, keeping the previous configuration').find(({ problems }) =>
-      String(problems).includes('expired at'),
-    ),
+    daemon
+      .said('configuration reload failed, keeping the previous configuration')
+      .find(({ problems }) => String(problems).includes('expired at')),
   );
   expect(String(expired['problems'])).toContain(
     `server.webConfigFile: the certificate in ${join(world.folder, 'server.crt')} expired at `,
@@ -100,8 +98,8 @@ test('certificates and users are applied without a lost connection; invalid ones
   expect(mended.stdout()).toMatch(/^The (changed web configuration files apply now|configuration has not changed)/);
   expect((await fresh()(`${url}/metrics`, { authorization: basic('bob', PASSWORD) })).status).toBe(200);
   await until({ what: 'the last loading was good' }, async () => (await metricsBy()).value(OK) === 1);
-  expect(said(daemon, 'daemon running')).toHaveLength(1);
-  expect(said(daemon, 'web configuration changed, applying it').length).toBeGreaterThan(0);
+  expect(daemon.said('daemon running')).toHaveLength(1);
+  expect(daemon.said('web configuration changed, applying it').length).toBeGreaterThan(0);
 
   // A removed user loses access, though the configuration still assigns a role. The remaining one keeps it.
   put(world, { 'web.yaml': TLS + USERS });
@@ -115,13 +113,12 @@ test('certificates and users are applied without a lost connection; invalid ones
 
   // Plain HTTP is another listener: it is opened again, on the same port.
   put(world, { 'web.yaml': USERS });
-  await until({ what: 'it has started again' }, () => said(daemon, 'daemon running').length === 2);
+  await until({ what: 'it has started again' }, () => daemon.said('daemon running').length === 2);
   const plain = url.replace('https:', 'http:');
-  expect(said(daemon, 'daemon running')[1]).toMatchObject({ url: plain });
+  expect(daemon.said('daemon running')[1]).toMatchObject({ url: plain });
   expect((await fetch(`${plain}/metrics`)).status).toBe(401);
   expect((await fetch(`${plain}/metrics`, { headers: { Authorization: ADMIN } })).status).toBe(200);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test('hooks have their own TLS and client certificates, and no users', async () => {
@@ -153,8 +150,7 @@ test('hooks have their own TLS and client certificates, and no users', async () 
   await expect(httpsClient({ ca: ca.cert })(hook, told)).rejects.toThrow(
     /ECONNRESET|socket hang up|certificate required/,
   );
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test('no password, hash or key in logs, pages, metrics, errors, the store or the arguments', async () => {
@@ -168,14 +164,13 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
     'accounts:',
     'log: { level: debug }\naccounts:',
   );
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   const ask = httpsClient({ ca: ca.cert });
-  const seen: Record<string, string> = {};
-  const paths = ['/', '/metrics', '/api/v1/status', '/api/v1/policies', '/api/v1/conditions', '/nothing'];
-  for (const path of paths) {
-    seen[path] = (await ask(url + path, { authorization: ADMIN })).text;
-    seen[`${path} with a wrong password`] = (await ask(url + path, { authorization: `${ADMIN}x` })).text;
+  const places = new Places();
+  const { seen } = places;
+  for (const path of ['/', '/metrics', '/api/v1/status', '/api/v1/policies', '/api/v1/conditions', '/nothing']) {
+    places.add(path, (await ask(url + path, { authorization: ADMIN })).text);
+    places.add(`${path} with a wrong password`, (await ask(url + path, { authorization: `${ADMIN}x` })).text);
   }
   await expect(httpsClient({})(url)).rejects.toThrow(/unable to verify the first certificate/);
   const commands = ['--url', url, '--ca-file', join(world.folder, 'ca.crt')];
@@ -185,9 +180,8 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
     ['pause of nobody', commands, { OPSD_USER: `alice:${PASSWORD}x` }],
   ] as const) {
     const program = opsd(['pause', '--reason', 'to look', ...args], { env });
-    seen[`arguments of ${what}`] = readFileSync(`/proc/${program.pid}/cmdline`, 'utf8');
-    await program.ended;
-    seen[what] = program.stdout() + program.stderr();
+    places.addArguments(`arguments of ${what}`, program);
+    await places.addOutput(what, program);
   }
   expect(seen['pause']).toContain('All policies are paused.');
   expect(seen['pause of nobody']).toContain('The user or the password is wrong');
@@ -201,26 +195,19 @@ test('no password, hash or key in logs, pages, metrics, errors, the store or the
   };
   for (const [what, text] of Object.entries(broken)) {
     put(world, { 'web.yaml': text });
-    const failed = said(daemon, 'configuration reload failed, keeping the previous configuration').length;
+    const failed = daemon.said('configuration reload failed, keeping the previous configuration').length;
     daemon.kill('SIGHUP');
     await until(
       { what },
-      () => said(daemon, 'configuration reload failed, keeping the previous configuration').length > failed,
+      () => daemon.said('configuration reload failed, keeping the previous configuration').length > failed,
     );
-    seen[`conditions with ${what}`] = (await ask(`${url}/api/v1/conditions`, { authorization: ADMIN })).text;
+    places.add(`conditions with ${what}`, (await ask(`${url}/api/v1/conditions`, { authorization: ADMIN })).text);
     const check = opsd(['check', join(world.folder, 'opsd.yaml')]);
     expect((await check.ended).code).toBe(1);
-    seen[`check of ${what}`] = check.stdout() + check.stderr();
+    await places.addOutput(`check of ${what}`, check);
   }
-  daemon.kill('SIGTERM');
-  await daemon.ended;
-  seen['log'] = daemon.stderr() + daemon.stdout();
-  for (const file of readdirSync(world.folder).filter((name) => name.startsWith('opsd.db'))) {
-    seen[file] = readFileSync(join(world.folder, file), 'latin1');
-  }
-  expect(Object.keys(seen)).toContain('opsd.db');
-  for (const [place, text] of Object.entries(seen)) {
-    expect(text.length, place).toBeGreaterThan(0);
-    for (const canary of canaries) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
-  }
+  await daemon.stop();
+  places.add('log', daemon.stderr() + daemon.stdout());
+  places.addStore(world.folder);
+  expect(places.leaks(canaries)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '#foundation/platform/clock.ts';
-import { addressOf } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig } from '../support/daemon-world.ts';
 import { faultProxy } from '../support/fault-proxy.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { onAudit } from '../support/kill-policies.ts';
@@ -18,6 +18,7 @@ const RUNS = 6;
 /** Points at which a life ends; the others end after a run. */
 const POINTS = ['intent', 'whole', 'acted', 'reload', 'outcome', 'whole'] as const;
 const MOST_LIVES = 40;
+const OFF = { enabled: false };
 
 interface Progress {
   readonly state: string;
@@ -41,19 +42,9 @@ test('a manual plan continues after kills, reloads and lost responses, and resum
   const folder = tempDir();
   const config = join(folder, 'opsd.yaml');
   const write = (level: string): void => {
-    writeFileSync(
-      config,
-      `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: ${level} }
-accounts:
-  - name: production
-    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 200 }
-    collectors: { workflowDlq: { every: 1s, full: 10s }, logs: { enabled: false }, urlGroups: { enabled: false } }
-`,
-    );
+    const collectors = { workflowDlq: { every: '1s', full: '10s' }, logs: OFF, urlGroups: OFF };
+    const account = { client: { requestsPerSecond: 200 }, collectors };
+    writeFileSync(config, daemonConfig(proxy.url, { account, log: { level } }));
   };
   write('debug');
   const seeded = (labels: readonly string[]) => ({ url: `${sink.url}/good`, status: 503, labels });
@@ -64,8 +55,7 @@ accounts:
   const start = (): Program =>
     clockedOpsd({ aheadMs: emulator.control.clock().now - systemClock.now() }, ['run', '--config', config]);
   const killed = async (daemon: Program): Promise<void> => {
-    daemon.kill('SIGKILL');
-    expect((await daemon.ended).signal, daemon.stderr()).toBe('SIGKILL');
+    await daemon.crash();
     await emulator.idle();
   };
 
@@ -110,8 +100,7 @@ accounts:
     .map(({ path }) => new URL(path, 'http://service').searchParams.get('dlqIds'));
   expect(new Set(resumes).size).toBe(RUNS);
   expect(resumes).toHaveLength(RUNS);
-  daemon.kill('SIGTERM');
-  await daemon.ended;
+  await daemon.stop();
   const verdict = opsd(['audit', 'verify', '--config', config]);
   expect(await verdict.ended, verdict.stdout()).toMatchObject({ code: 0 });
 });
@@ -126,8 +115,7 @@ async function untilJudged(daemon: Program, plan: string, now: number): Promise<
 
 /** Waits until the daemon has run the plan, or has nothing left to run. */
 async function untilRun(daemon: Program, policy: string, plan: string): Promise<void> {
-  const hasRun = (): boolean =>
-    daemon.log().some((line) => line['msg'] === 'policy run finished' && line['policy'] === policy);
+  const hasRun = (): boolean => daemon.said('policy run finished').some((line) => line['policy'] === policy);
   await until({ what: `${policy} has run` }, async () => {
     return daemon.child.signalCode !== null || hasRun() || (await progressOf(daemon, plan)).finished;
   });

@@ -96,8 +96,7 @@ accounts:
       return { code, out: program.stdout(), err: program.stderr() };
     },
     async stop(): Promise<void> {
-      daemon.kill('SIGTERM');
-      expect((await daemon.ended).code).toBe(0);
+      await daemon.stop();
       expect(daemon.log().filter(({ level }) => level === 'error')).toEqual([]);
     },
   };

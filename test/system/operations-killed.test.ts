@@ -3,19 +3,13 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { auditPathOf, readAudit } from '#automate/ledger/audit-reader.ts';
-import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig, type DaemonWorld, daemonWorld, managementAt } from '../support/daemon-world.ts';
 import { opsd, type Program } from '../support/program.ts';
 import { TEST_TOKEN } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const configOf = (world: DaemonWorld): string => `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${world.proxy.url}", tokenFile: token }
-    managementApi: { url: "${world.proxy.url}", accountId: acc-1, username: user, password: password }
-`;
+const configOf = ({ proxy: { url } }: DaemonWorld): string =>
+  daemonConfig(url, { account: { messageApi: { url, tokenFile: 'token' }, managementApi: managementAt(url) } });
 
 async function world(): Promise<DaemonWorld> {
   const made = await daemonWorld();
@@ -45,8 +39,7 @@ test('kill -9 between the request and its response: the next start records the o
   await until({ what: 'the service has rotated' }, () =>
     made.proxy.passed.some(({ url }) => url.includes('rotate-token')),
   );
-  first.kill('SIGKILL');
-  await first.ended;
+  await first.crash();
   expect(await ended(rotation)).toBe(1);
   expect(await operationsOf(made)).toEqual([['operation.begun', 'rotate-token', undefined]]);
   // The new token was never received. The old one and the reserved space are what is left.

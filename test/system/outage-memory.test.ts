@@ -27,8 +27,7 @@ test('a failing destination stays failing, since the same time, and gets no cana
   const titles = async (url: string) =>
     (await read<{ incidents: readonly { title: string }[] }>(url, 'incidents')).incidents.map(({ title }) => title);
 
-  const first = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
-  const url = await addressOf(first);
+  const { daemon: first, url } = await world.start(repairConfig(world, { mode: 'audit', every: '1h' }));
   await until({ what: 'the first readings are done' }, async () => (await shown(url)).verdict.level === 'ok');
   for (let n = 0; n < 25; n++) await publish(world.service, `${world.destination.url}/hook`, { 'Svc-Retries': '0' });
   const outage = await until({ what: 'the outage is known' }, async () => {
@@ -38,8 +37,7 @@ test('a failing destination stays failing, since the same time, and gets no cana
   await until({ what: 'the incident counts them' }, async () =>
     (await titles(url)).some((title) => title.includes('25 delivery attempts')),
   );
-  first.kill('SIGKILL');
-  await first.ended;
+  await first.crash();
 
   // One old run: only the state of its destination keeps the policy from resuming it.
   await world.failRuns(1, 'billing');
@@ -56,15 +54,11 @@ test('a failing destination stays failing, since the same time, and gets no cana
 
   world.write(repairConfig(world, { mode: 'enforce', every: '2s' }));
   second.kill('SIGHUP');
-  await until(
-    { what: 'the new configuration runs' },
-    () => second.log().filter(({ msg }) => msg === 'daemon running').length === 2,
-  );
+  await until({ what: 'the new configuration runs' }, () => second.said('daemon running').length === 2);
   expect(isSame(await shown(again))).toBe(true);
   const resumes = world.proxy.passed.filter(({ url: path }) => path.startsWith('/v2/workflows/dlq/resume'));
   expect(resumes).toEqual([]);
-  second.kill('SIGTERM');
-  expect((await second.ended).code).toBe(0);
+  await second.stop();
 });
 
 test('a replica that takes an account over knows the destination as failing, and holds a resume', async () => {
@@ -89,8 +83,7 @@ test('a replica that takes an account over knows the destination as failing, and
     const [one] = (await shown(owner.url)).outages;
     return one?.failed === 25 && one;
   });
-  owner.program.kill('SIGKILL');
-  await owner.program.ended;
+  await owner.program.crash();
 
   // One old run: only the state of its destination keeps the policy from resuming it.
   await world.failRuns(1, 'billing');
@@ -103,6 +96,5 @@ test('a replica that takes an account over knows the destination as failing, and
   expect(known?.since).toBe(outage.since);
   expect(known?.failed).toBeGreaterThanOrEqual(25);
   expect(world.proxy.passed.filter(({ url: path }) => path.startsWith('/v2/workflows/dlq/resume'))).toEqual([]);
-  other.program.kill('SIGTERM');
-  expect((await other.program.ended).code).toBe(0);
+  await other.program.stop();
 });

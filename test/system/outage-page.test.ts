@@ -4,37 +4,19 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { OutageView } from '#operate/situation/outages.ts';
 import { openTab, type Tab } from '../support/browser-tab.ts';
-import { addressOf, daemonWorld, type DaemonWorld } from '../support/daemon-world.ts';
+import { daemonConfig, daemonWorld, QUICK, resumeBilling } from '../support/daemon-world.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { installed } from '../support/program.ts';
-import { publish, TEST_TOKEN } from '../support/service.ts';
+import { publish } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const RUNS = 240;
 
-const POLICY = `
-policies:
-  - name: resume-billing
-    account: production
-    mode: enforce
-    every: 2s
-    # All runs have failed before the first is resumed.
-    select: { resource: workflow-dlq, anyLabel: [billing], failedBefore: 30s }
-    action: { type: workflow-dlq.resume, retries: 0 }
-`;
-
-function config({ proxy }: DaemonWorld, policies: string): string {
-  return `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${proxy.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 100 }
-    limits: { dlqRetention: 7d }
-    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
-${policies}`;
-}
+const POLICY = resumeBilling({
+  every: '2s',
+  // All runs have failed before the first is resumed.
+  select: { resource: 'workflow-dlq', anyLabel: ['billing'], failedBefore: '30s' },
+});
 
 interface Shown {
   readonly verdict: { readonly level: string; readonly sentence: string };
@@ -42,13 +24,14 @@ interface Shown {
 }
 
 test.each([
-  ['without a policy', '', /no policy resumes its failed runs/],
-  ['with a policy', POLICY, /resume-billing (?:waits until|halted its repair here)/],
+  ['without a policy', [], /no policy resumes its failed runs/],
+  ['with a policy', [POLICY], /resume-billing (?:waits until|halted its repair here)/],
 ])('%s the verdict names the destination first, and the healthy one not at all', async (name, policies, reaction) => {
   const world = await daemonWorld();
   const healthy = await httpSink((_request, response) => void response.end('{}'));
-  const daemon = world.run(config(world, policies));
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(
+    daemonConfig(world.proxy.url, { account: { ...QUICK, limits: { dlqRetention: '7d' } }, policies }),
+  );
   const status = async (): Promise<Shown> => (await fetch(`${url}/api/v1/status`)).json() as Promise<Shown>;
   await until({ what: 'the first readings are done' }, async () => (await status()).verdict.level === 'ok');
 
@@ -60,7 +43,7 @@ test.each([
     return (
       outage?.failedRuns === RUNS &&
       outage.lost >= RUNS &&
-      outage.reactions.length === (policies === '' ? 0 : 1) &&
+      outage.reactions.length === policies.length &&
       outage.reactions.every(({ text }) => reaction.test(`resume-billing ${text}`))
     );
   });
@@ -89,8 +72,7 @@ test.each([
     for (let n = 0; n < 30; n++) await publish(world.service, `${world.destination.url}/ok`);
     return (await status()).outages.length === 0;
   });
-  daemon.kill('SIGTERM');
-  expect((await daemon.ended).code).toBe(0);
+  await daemon.stop();
 });
 
 /** Writes pictures for a review, if a folder is given. */

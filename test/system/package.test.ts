@@ -153,8 +153,7 @@ policies:
 `;
   const daemon = installed.opsd(['run', '--config', write('plain.yaml', plain)], { XDG_CACHE_HOME: 'of-plain' });
   expect((await fetch(`${await addressOf(daemon)}/metrics`)).status).toBe(200);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
   const check = installed.opsd(['check', write('used.yaml', plain + policy)], { XDG_CACHE_HOME: 'of-used' });
   expect((await check.ended).code, check.stdout() + check.stderr()).toBe(0);
   const few = (name: string) => /^(?:cron|expressions)-/.test(name);
@@ -186,8 +185,7 @@ process.on('SIGUSR2', () => {
   expect(loaded).toContain('http');
   const unused = ['assert', 'dns/promises', 'fs/promises', 'https', 'tls', 'worker_threads'];
   expect(loaded.filter((name) => unused.includes(name))).toEqual([]);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test.each(OWN_SERVERS)('the driver of %s is loaded only for a configuration that uses it', async () => {
@@ -202,8 +200,7 @@ test.each(OWN_SERVERS)('the driver of %s is loaded only for a configuration that
     const file = write(`${name}.yaml`, config(storage));
     const daemon = installed.opsd(['run', '--config', file], { XDG_CACHE_HOME: `of-${name}` });
     expect((await fetch(`${await addressOf(daemon)}/metrics`)).status).toBe(200);
-    daemon.kill('SIGTERM');
-    expect(await daemon.ended).toEqual({ code: 0, signal: null });
+    await daemon.stop();
     expect(daemon.stderr()).not.toMatch(/warning/i);
     expect(keptParts(`of-${name}`).filter(isDriver)).toHaveLength(parts);
   }
@@ -236,8 +233,7 @@ test('opsd demo runs: metrics, pages with their assets, and spans', async () => 
     { what: 'spans of deliveries and of the daemon' },
     () => new Set(spans.spans.map(({ kind }) => kind)).size > 1,
   );
-  demo.kill('SIGTERM');
-  expect(await demo.ended).toEqual({ code: 0, signal: null });
+  await demo.stop();
 });
 
 test('check, run, plan, state, and test work with the packed files', async () => {
@@ -275,8 +271,7 @@ policies:
   expect(await said(['plan', 'resume-billing', ...socket])).toContain('resume-billing');
   await said(['state', 'backup', join(installed.folder, 'backup.db'), ...socket]);
   expect(existsSync(join(installed.folder, 'backup.db'))).toBe(true);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 
   const policies = join(installed.home, 'policies');
   const tests = readdirSync(policies).filter((name) => name.endsWith('_test.yaml'));

@@ -69,7 +69,7 @@ test('it runs on its volumes, applies an updated ConfigMap by itself, and is pau
     'config.yaml': config.replace('name: production', 'name: eu'),
     'policies.yaml': policies.replace('account: production', 'account: eu').replace('mode: audit', 'mode: enforce'),
   });
-  const starts = () => daemon.log().filter((line) => line['msg'] === 'daemon running');
+  const starts = () => daemon.said('daemon running');
   await until({ what: 'it has started anew' }, () => starts().length === 2);
   const after = await scrape(url);
   expect(after.all('opsd_policy_mode_info').map(({ labels }) => labels['effective_mode'])).toEqual(['enforce']);
@@ -85,8 +85,7 @@ test('it runs on its volumes, applies an updated ConfigMap by itself, and is pau
   // Same as with kubectl exec.
   expect((await command('pause', '--reason', 'checkout is odd').ended).code).toBe(0);
   expect(await paused()).toBe(1);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test('a Secret without the key that the configuration names ends the start, with the line that names it', async () => {

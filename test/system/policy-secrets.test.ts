@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startEmulator } from '#emulator/emulator.ts';
 import { systemClock } from '#foundation/platform/clock.ts';
 import { seededRandom } from '#foundation/platform/random.ts';
-import { addressOf } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig, QUICK, resumeBilling } from '../support/daemon-world.ts';
+import { Places } from '../support/leaks.ts';
 import { httpSink } from '../support/http-sink.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
 import { clockedOpsd, opsd, type Program } from '../support/program.ts';
@@ -43,42 +44,30 @@ test('no canary in archives, audit, plans, notifications, answers, metrics, span
   const config = join(folder, 'opsd.yaml');
   writeFileSync(
     config,
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-log: { level: debug }
-accounts:
-  - name: production
-    messageApi: { url: "${emulator.url}", token: "\${env:TOKEN}" }
-    managementApi: { url: "${emulator.url}", accountId: acc-1, username: ops, password: "\${env:PASSWORD}" }
-    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { every: 1s, full: 10s } }
-telemetry: { traces: { otlp: { url: "${traces.url}" }, sampleRatio: 1 } }
-notifications:
-  infoAfter: 0s
-  webhook: { url: "${people.url}/notify", token: "\${env:NOTIFY}" }
-policies:
-  - name: delete-gone
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    where: has(entry.status) && entry.status == 404
-    action: { type: workflow-dlq.delete, archive: { dir: archive }, grace: 1h }
-    limits: { probation: { runs: 1 } }
-  - name: ask-first
-    account: production
-    mode: approve
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [billing] }
-    action: { type: workflow-dlq.resume }
-  - name: resume-other
-    account: production
-    mode: enforce
-    every: 1s
-    select: { resource: workflow-dlq, anyLabel: [other] }
-    action: { type: workflow-dlq.resume, retries: 0 }
-    ramp: { settle: 1s }
-`,
+    daemonConfig(emulator.url, {
+      log: { level: 'debug' },
+      account: {
+        messageApi: { url: emulator.url, token: '${env:TOKEN}' },
+        managementApi: { url: emulator.url, accountId: 'acc-1', username: 'ops', password: '${env:PASSWORD}' },
+        collectors: QUICK.collectors,
+      },
+      telemetry: { traces: { otlp: { url: traces.url }, sampleRatio: 1 } },
+      notifications: { infoAfter: '0s', webhook: { url: `${people.url}/notify`, token: '${env:NOTIFY}' } },
+      policies: [
+        resumeBilling({
+          name: 'delete-gone',
+          where: 'has(entry.status) && entry.status == 404',
+          action: { type: 'workflow-dlq.delete', archive: { dir: 'archive' }, grace: '1h' },
+          limits: { probation: { runs: 1 } },
+        }),
+        resumeBilling({ name: 'ask-first', mode: 'approve', action: { type: 'workflow-dlq.resume' } }),
+        resumeBilling({
+          name: 'resume-other',
+          select: { resource: 'workflow-dlq', anyLabel: ['other'] },
+          ramp: { settle: '1s' },
+        }),
+      ],
+    }),
   );
   const headers = {
     'Svc-Retries': '0',
@@ -96,8 +85,7 @@ policies:
 
   const first = clockedOpsd({ aheadMs: ahead() }, ['run', '--config', config], { env });
   await until({ what: 'the grace begins' }, () => runsOf(first, 'delete-gone') >= 1);
-  first.kill('SIGTERM');
-  await first.ended;
+  await first.stop();
   await emulator.advance(HOUR + 60_000);
   const daemon = clockedOpsd({ aheadMs: ahead() }, ['run', '--config', config], { env });
   const url = await addressOf(daemon);
@@ -113,12 +101,11 @@ policies:
   await until({ what: 'spans have come' }, () => traces.spans.length > 0);
 
   const { dlqId } = emulator.workflowDlq('acc-1').find(({ url: of }) => of.includes('/broken'))!;
-  const seen: Record<string, string> = {
-    notifications: told(),
-    spans: JSON.stringify(traces.spans),
-  };
-  const ask = async (path: string): Promise<string> => (seen[path] = await (await fetch(url + path)).text());
-  for (const path of [
+  const places = new Places();
+  const { seen } = places;
+  places.add('notifications', told());
+  places.add('spans', JSON.stringify(traces.spans));
+  await places.addPages(url, [
     '/',
     '/metrics',
     '/api/v1/policies',
@@ -126,10 +113,10 @@ policies:
     '/api/v1/runs',
     '/api/v1/actions',
     '/api/v1/actions/1',
-  ])
-    await ask(path);
-  const id = /"id":\s*"([0-9a-f]{6})"/.exec(await ask('/api/v1/plans'))![1]!;
-  await ask(`/api/v1/plans/${id}`);
+    '/api/v1/plans',
+  ]);
+  const id = /"id":\s*"([0-9a-f]{6})"/.exec(seen['/api/v1/plans']!)![1]!;
+  await places.addPages(url, [`/api/v1/plans/${id}`]);
   for (const args of [
     ['plan', 'ask-first', 'delete-gone', '-o', 'json'],
     ['plan', 'ask-first'],
@@ -137,16 +124,11 @@ policies:
     ['audit'],
     ['audit', '-o', 'jsonl'],
   ]) {
-    const program = opsd([...args, '--config', config], { env });
-    await program.ended;
-    seen[args.join(' ')] = program.stdout() + program.stderr();
+    await places.addOutput(args.join(' '), opsd([...args, '--config', config], { env }));
   }
-  daemon.kill('SIGTERM');
-  await daemon.ended;
-  seen['log'] = first.stderr() + daemon.stderr() + daemon.stdout();
-  for (const name of readdirSync(folder).filter((file) => file.startsWith('opsd.db'))) {
-    seen[name] = readFileSync(join(folder, name), 'latin1');
-  }
+  await daemon.stop();
+  places.add('log', first.stderr() + daemon.stderr() + daemon.stdout());
+  places.addStore(folder);
   const archive = filesUnder(join(folder, 'archive'));
 
   // Each place was reached, and contains the entries with the canary.
@@ -156,18 +138,14 @@ policies:
   expect(seen['notifications']).toMatch(/resume-other has halted http:\/\/[\d.:]+\/other \([0-9a-f]{12}\)"/);
   expect(archive).toHaveLength(1);
   expect(archive[0]).toContain('REDACTED:');
-  for (const [place, text] of Object.entries({ ...seen, archive: archive.join() })) {
-    expect(text.length, place).toBeGreaterThan(0);
-    for (const canary of SECRETS) expect(text.includes(canary), `${canary} in ${place}`).toBe(false);
-    if (place !== 'archive') expect(text.includes(BODY), `a body in ${place}`).toBe(false);
-    if (place !== 'archive' && !/^opsd\.db(-|$)/.test(place)) {
-      expect(text.includes(QUERY), `the query of a URL in ${place}`).toBe(false);
-    }
-  }
+  expect(places.leaks([BODY])).toEqual([]);
+  expect(places.leaks([QUERY], (place) => !/^opsd\.db(-|$)/.test(place))).toEqual([]);
+  places.add('archive', archive.join());
+  expect(places.leaks(SECRETS)).toEqual([]);
 });
 
 function runsOf(daemon: Program, policy: string): number {
-  return daemon.log().filter((line) => line['msg'] === 'policy run finished' && line['policy'] === policy).length;
+  return daemon.said('policy run finished').filter((line) => line['policy'] === policy).length;
 }
 
 function filesUnder(folder: string): string[] {

@@ -1,6 +1,6 @@
 /** The probes' own listener in the real program: next to the others, and during a configuration change. */
 import { expect, test } from 'vitest';
-import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { until } from '../support/until.ts';
 
 test('probes have their own listener, on the same port after a reload', async () => {
@@ -9,9 +9,8 @@ test('probes have their own listener, on the same port after a reload', async ()
     '"127.0.0.1:0" }',
     '"127.0.0.1:0", probes: { listen: "127.0.0.1:0" } }',
   );
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
-  const runs = () => daemon.log().filter((line) => line['msg'] === 'daemon running');
+  const { daemon, url } = await world.start(config);
+  const runs = () => daemon.said('daemon running');
   const probes = String(runs()[0]?.['probes']);
   expect(new URL(probes).port).not.toBe(new URL(url).port);
   const answers = async () =>
@@ -24,6 +23,5 @@ test('probes have their own listener, on the same port after a reload', async ()
   await until({ what: 'it runs with the change' }, () => runs().length === 2);
   expect(runs()[1]).toMatchObject({ url, probes });
   expect((await fetch(`${probes}/-/healthy`)).status).toBe(200);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });

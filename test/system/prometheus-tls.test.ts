@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { authority } from '../support/certificates.ts';
-import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
 import { freePort } from '../support/free-port.ts';
 import { installed, opsd, start } from '../support/program.ts';
 import { until } from '../support/until.ts';
@@ -56,8 +56,7 @@ basic_auth_users:
   for (const [name, text] of Object.entries(files)) writeFileSync(join(world.folder, name), text);
   const tokens = 'webConfigFile: web.yaml, tokens: [{ name: scraper, role: viewer, tokenFile: token }]';
   const config = repairConfig(world, { mode: 'audit', every: '1h' });
-  const daemon = world.run(config.replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${tokens} }`));
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config.replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${tokens} }`));
 
   const tls = (name: string, authorities = 'ca.crt'): string =>
     `tls_config: { ca_file: ${authorities}, cert_file: ${name}.crt, key_file: ${name}.key }`;
@@ -104,6 +103,5 @@ basic_auth_users:
   const checked = opsd(['check', join(world.folder, 'opsd.yaml')]);
   expect((await checked.ended).code).toBe(0);
   prometheus.kill('SIGTERM');
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });

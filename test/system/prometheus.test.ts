@@ -47,8 +47,7 @@ test('Prometheus scrapes the demo and knows its deliveries', async ({ skip }) =>
   });
   expect(await targets()).toMatchObject([{ health: 'up', lastError: '' }]);
   stop();
-  demo.kill('SIGTERM');
-  expect((await demo.ended).code).toBe(0);
+  await demo.stop();
 });
 
 test('Prometheus parses either format as the same series, and exemplars lead to the spans of deliveries', async ({
@@ -99,6 +98,5 @@ test('Prometheus parses either format as the same series, and exemplars lead to 
     ['up', ''],
   ]);
   stop();
-  demo.kill('SIGTERM');
-  expect((await demo.ended).code).toBe(0);
+  await demo.stop();
 });

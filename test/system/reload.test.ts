@@ -5,10 +5,9 @@ import { request as httpRequest, type RequestOptions } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addressOf, daemonWorld, repairConfig, type DaemonWorld } from '../support/daemon-world.ts';
+import { daemonWorld, isResume, repairConfig } from '../support/daemon-world.ts';
 import { freePort } from '../support/free-port.ts';
 import { parseExposition, scrape, type Exposition } from '../support/exposition.ts';
-import type { Passed } from '../support/fault-proxy.ts';
 import { mountedVolume } from '../support/mounted-volume.ts';
 import { opsd, type Program } from '../support/program.ts';
 import { logsUntil } from '../support/service.ts';
@@ -32,11 +31,7 @@ function split(config: string): { readonly main: string; readonly policies: stri
 }
 
 function starts(daemon: Program): number {
-  return said(daemon, 'daemon running').length;
-}
-
-function said(daemon: Program, message: string): readonly Readonly<Record<string, unknown>>[] {
-  return daemon.log().filter((line) => line['msg'] === message);
+  return daemon.said('daemon running').length;
 }
 
 async function hasStarted(daemon: Program, times: number): Promise<void> {
@@ -59,21 +54,15 @@ async function conditionKeys(url: string): Promise<readonly string[]> {
   return answer.conditions.map(({ key }) => key);
 }
 
-function reload(world: DaemonWorld): Program {
-  return opsd(['reload', '--socket', join(world.folder, 'opsd.db.sock')]);
-}
-
-const isResume = (request: Passed): boolean =>
-  request.method === 'POST' && request.url.startsWith('/v2/workflows/dlq/resume');
-
+/** Log message of a rejected configuration. */
+const REJECTED = 'configuration reload failed, keeping the previous configuration';
 const OK = 'opsd_config_last_reload_successful';
 const GOOD_AT = 'opsd_config_last_reload_success_timestamp_seconds';
 
 test('SIGHUP applies a changed configuration in the same process, on the same address, and counters continue', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, AUDIT);
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   const before = await metricsUntil(
     url,
     'some requests are counted',
@@ -84,7 +73,7 @@ test('SIGHUP applies a changed configuration in the same process, on the same ad
   world.write(config.replace('mode: audit', 'mode: enforce'));
   daemon.kill('SIGHUP');
   await hasStarted(daemon, 2);
-  expect(said(daemon, 'daemon running').map((line) => line['url'])).toEqual([url, url]);
+  expect(daemon.said('daemon running').map((line) => line['url'])).toEqual([url, url]);
   const after = await scrape(url);
   expect(modes(after)).toEqual(['enforce']);
   expect(after.value('opsd_config_hash', {})).not.toBe(before.value('opsd_config_hash', {}));
@@ -109,8 +98,7 @@ test('SIGHUP applies a changed configuration in the same process, on the same ad
   await daemon.logged('configuration reloaded without changes');
   await metricsUntil(url, 'the time moves on', (metrics) => metrics.value(GOOD_AT, {})! > after.value(GOOD_AT, {})!);
   expect(starts(daemon)).toBe(2);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test('opsd reload waits until the change is applied, and reports errors; over TCP it requires an admin', async () => {
@@ -119,20 +107,16 @@ test('opsd reload waits until the change is applied, and reports errors; over TC
   const tokens =
     'tokens: [{ name: boss, role: admin, tokenFile: admin }, { name: watcher, role: viewer, token: look }] }';
   const config = repairConfig(world, AUDIT).replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${tokens}`);
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   world.write(config.replace('mode: audit', 'mode: enforce'));
-  const done = reload(world);
-  expect([await done.ended, done.stdout()]).toEqual([
-    { code: 0, signal: null },
-    'The daemon runs with the changed configuration.\n',
-  ]);
+  const done = await world.command('reload');
+  expect(done).toMatchObject({ code: 0, stdout: 'The daemon runs with the changed configuration.\n' });
   expect(modes(await scrape(url))).toEqual(['enforce']);
 
   world.write(config.replace('mode: audit', 'mode: adit'));
-  const refused = reload(world);
-  expect(await refused.ended).toEqual({ code: 1, signal: null });
-  expect(refused.stderr()).toMatch(/opsd\.yaml:\d+:\d+: policies\[0\]\.mode/);
+  const refused = await world.command('reload');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/opsd\.yaml:\d+:\d+: policies\[0\]\.mode/);
 
   const post = async (token?: string) =>
     fetch(`${url}/-/reload`, {
@@ -142,9 +126,7 @@ test('opsd reload waits until the change is applied, and reports errors; over TC
   expect([(await post()).status, (await post('look')).status]).toEqual([401, 403]);
   const answer = await post('admin-token');
   expect([answer.status, await answer.json()]).toMatchObject([422, { error: { code: 'bad_configuration' } }]);
-  expect(
-    said(daemon, 'configuration reload failed, keeping the previous configuration').map((line) => line['by']),
-  ).toEqual([expect.stringMatching(/^local \(.+\)$/), 'boss']);
+  expect(daemon.said(REJECTED).map((line) => line['by'])).toEqual([expect.stringMatching(/^local \(.+\)$/), 'boss']);
   world.write(config);
   expect(await (await post('admin-token')).json()).toMatchObject({ changed: true });
   await hasStarted(daemon, 3);
@@ -158,13 +140,12 @@ test('a typo in a policy file: the previous policies run in audit, it is reporte
   const file = join(folder, 'billing.yaml');
   mkdirSync(folder);
   writeFileSync(file, policies);
-  const daemon = world.run(main);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(main);
   expect(modes(await scrape(url))).toEqual(['enforce']);
 
   // The intended stop is misspelled. No reload is requested: the daemon watches the file.
   writeFileSync(file, policies.replace('mode: enforce', 'mode: of'));
-  const line = await daemon.logged('configuration reload failed, keeping the previous configuration');
+  const line = await daemon.logged(REJECTED);
   expect(line).toMatchObject({ by: 'the files changed', auditOnly: true });
   expect(String(line['problems'])).toMatch(/policies\/billing\.yaml:4:11: policies\[0\]\.mode:/);
   const held = await metricsUntil(url, 'the policy is in audit', (metrics) => modes(metrics).includes('audit'));
@@ -175,7 +156,7 @@ test('a typo in a policy file: the previous policies run in audit, it is reporte
   // Any other mistake on top does not lift it.
   world.write(`${main}telemetri: {}\n`);
   daemon.kill('SIGHUP');
-  await until({ what: 'it is refused again' }, () => said(daemon, String(line['msg'])).length === 2);
+  await until({ what: 'it is refused again' }, () => daemon.said(String(line['msg'])).length === 2);
   world.write(main);
 
   // Restored: nothing is exchanged, and the policy acts again.
@@ -198,9 +179,8 @@ test('a typo in a policy file: the previous policies run in audit, it is reporte
 test('an invalid configuration changes nothing; nor does one whose address is in use', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, { mode: 'enforce', every: '1h' });
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
-  const failed = () => said(daemon, 'configuration reload failed, keeping the previous configuration');
+  const { daemon, url } = await world.start(config);
+  const failed = () => daemon.said(REJECTED);
   world.write(config.replace('newSeriesZeroFor: 0s', 'newSeriesZeroFor: soon'));
   daemon.kill('SIGHUP');
   await until({ what: 'it is refused' }, () => failed().length === 1);
@@ -236,21 +216,19 @@ test('a ConfigMap that is swapped by its link is detected, and concurrent trigge
   const { main, policies } = split(repairConfig(world, AUDIT));
   const update = mountedVolume(join(world.folder, 'mount'));
   update({ 'billing.yaml': policies });
-  const daemon = world.run(main.replace('policies/*.yaml', 'mount/*.yaml'));
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(main.replace('policies/*.yaml', 'mount/*.yaml'));
 
   update({ 'billing.yaml': policies.replace('mode: audit', 'mode: approve') });
   await hasStarted(daemon, 2);
   expect(modes(await scrape(url))).toEqual(['approve']);
 
   update({ 'billing.yaml': policies.replace('mode: audit', 'mode: enforce') });
-  const asked = Array.from({ length: 4 }, () => reload(world));
+  const asked = Array.from({ length: 4 }, () => world.command('reload'));
   for (let signals = 0; signals < 5; signals++) daemon.kill('SIGHUP');
   await until({ what: 'the changed one runs' }, async () => modes(await scrape(url)).includes('enforce'));
-  for (const one of asked) expect(await one.ended, one.stderr()).toEqual({ code: 0, signal: null });
+  for (const one of asked) expect(await one).toMatchObject({ code: 0 });
   expect(starts(daemon)).toBe(3);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
 });
 
 test.runIf(process.platform === 'linux')(
@@ -315,9 +293,8 @@ test('during reloads every scrape and every hook gets a response, and no counter
   const world = await daemonWorld();
   const hooks = 'hooks: { listen: "127.0.0.1:0", alertmanager: { main: { token: hook-token } } }\n';
   const config = `${hooks}${repairConfig(world, AUDIT)}`;
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
-  const hook = `${String(said(daemon, 'daemon running')[0]!['hooks'])}/hooks/alertmanager/main`;
+  const { daemon, url } = await world.start(config);
+  const hook = `${String(daemon.said('daemon running')[0]!['hooks'])}/hooks/alertmanager/main`;
   const state = { isOver: false, scraped: 0, told: 0 };
   const wentBack: string[] = [];
   async function scrapes(): Promise<void> {
@@ -361,14 +338,13 @@ test('during reloads every scrape and every hook gets a response, and no counter
   expect(wentBack).toEqual([]);
   const after = await scrape(url);
   expect(after.value('opsd_hook_requests_total', { hook: 'alertmanager', code: '202' })).toBe(state.told);
-  expect(said(daemon, 'daemon running').every((line) => line['url'] === url)).toBe(true);
+  expect(daemon.said('daemon running').every((line) => line['url'] === url)).toBe(true);
 });
 
 test('a changed address is opened before the old one is closed', async () => {
   const world = await daemonWorld();
   const config = repairConfig(world, AUDIT);
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   const port = await freePort();
   world.write(config.replace('127.0.0.1:0', `127.0.0.1:${port}`));
   daemon.kill('SIGHUP');
@@ -386,15 +362,11 @@ test('a reload during a step finishes the request, sends nothing twice, and the 
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
   world.destination.answerWith((_request, response) => void response.end());
-  const resumes = (): string[] =>
-    world.proxy.passed
-      .filter(isResume)
-      .map((request) => new URL(request.url, 'http://service').searchParams.getAll('dlqIds').join());
+  const { resumes } = world;
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   world.proxy.decide((request) => (isResume(request) && resumes().length === 1 ? opened : 'pass'));
   const config = repairConfig(world, { mode: 'enforce', every: '1s' });
-  const daemon = world.run(config);
-  const url = await addressOf(daemon);
+  const { daemon, url } = await world.start(config);
   await until({ what: 'a resume is under way' }, () => resumes().length === 1);
   world.write(config.replace('full: 10s', 'full: 11s'));
   daemon.kill('SIGHUP');
@@ -403,7 +375,7 @@ test('a reload during a step finishes the request, sends nothing twice, and the 
   await hasStarted(daemon, 2);
   const messages = daemon.log().map((line) => line['msg']);
   expect(messages.indexOf('action')).toBeLessThan(messages.lastIndexOf('daemon running'));
-  expect(said(daemon, 'action')[0]).toMatchObject({ outcome: 'accepted' });
+  expect(daemon.said('action')[0]).toMatchObject({ outcome: 'accepted' });
   world.proxy.decide(() => 'pass');
   await until({ what: 'the rest is resumed' }, () => resumes().length === 3);
   const metrics = await metricsUntil(
@@ -416,6 +388,5 @@ test('a reload during a step finishes the request, sends nothing twice, and the 
   const rows = await logsUntil(world.service, Date.now());
   const stamped = rows.filter((row) => row.labels?.some((label) => label.startsWith('opsd:')));
   expect(new Set(stamped.map((row) => row.messageId)).size).toBe(3);
-  const audit = opsd(['audit', '--config', join(world.folder, 'opsd.yaml'), '-o', 'json']);
-  expect((await audit.ended).code).toBe(0);
+  expect((await world.command('audit', '-o', 'json')).code).toBe(0);
 });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addressOf, daemonWorld, repairConfig } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig, daemonWorld, managementAt, repairConfig } from '../support/daemon-world.ts';
 import { parseExposition, scrape } from '../support/exposition.ts';
 import { installed, opsd } from '../support/program.ts';
 import { promtoolSays } from '../support/promtool.ts';
@@ -13,19 +13,18 @@ import { until } from '../support/until.ts';
 test('counts deliveries of another process and shows every API in use', async () => {
   const world = await daemonWorld();
   writeFileSync(join(world.folder, 'token'), `${world.service.token}\n`);
-  const daemon = world.run(
-    `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: state/opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${world.service.url}", tokenFile: token }
-    managementApi: { url: "${world.service.url}", accountId: acc-1, username: user, password: "\${env:PASSWORD}" }
-    collectors: { logs: { every: 1s, lag: 1s } }
-`,
+  const service = world.service.url;
+  const { url } = await world.start(
+    daemonConfig(service, {
+      storage: { sqlite: { path: 'state/opsd.db' } },
+      account: {
+        messageApi: { url: service, tokenFile: 'token' },
+        managementApi: { ...managementAt(service), password: '${env:PASSWORD}' },
+        collectors: { logs: { every: '1s', lag: '1s' } },
+      },
+    }),
     { PASSWORD: 'password' },
   );
-  const url = await addressOf(daemon);
   await until({ what: 'the first round is done' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
   world.destination.answerWith((_request, response) => void response.end());
   for (let message = 0; message < 3; message++) await publish(world.service, `${world.destination.url}/orders`);
@@ -52,8 +51,7 @@ test('reports each ended message on standard output, one line each, and nothing 
   world.destination.answerWith((_request, response) => void response.end());
   for (let message = 0; message < 3; message++) await publish(world.service, `${world.destination.url}/orders`);
   await until({ what: 'three lines' }, () => daemon.stdout().split('\n').length > 3);
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await daemon.stop();
   const lines = daemon.stdout().trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject(
     Array.from({ length: 3 }, () => ({
@@ -66,19 +64,17 @@ test('reports each ended message on standard output, one line each, and nothing 
 
 test('the shortest configuration works: a name, an address, a token', async () => {
   const world = await daemonWorld();
-  const daemon = world.run(
+  const { daemon, url } = await world.start(
     `accounts: [{ name: production, url: "${world.service.url}", token: ${world.service.token} }]\n`,
     {
       OPSD_LISTEN: '127.0.0.1:0',
     },
   );
-  const url = await addressOf(daemon);
   await until(
     { what: 'the message API is up' },
     async () => (await scrape(url)).value('msgsvc_up', { account: 'production', api: 'message' }) === 1,
   );
-  daemon.kill('SIGTERM');
-  expect(await daemon.ended).toEqual({ code: 0, signal: null });
+  await expect(daemon.stop()).resolves.toBeUndefined();
 });
 
 test('a second daemon on the same store is rejected with a clear message', async () => {
@@ -97,40 +93,30 @@ test('opsd plan shows what the running daemon would do, and changes nothing', as
   await world.failRuns(3, 'billing');
   await world.failRuns(2, 'billing,no-auto');
   await world.failRuns(1, 'other');
-  const daemon = world.run(repairConfig(world, { mode: 'audit', every: '1h' }));
-  await addressOf(daemon);
-  const plan = async (...args: string[]) => {
-    const program = opsd(['plan', 'resume-billing', '--config', join(world.folder, 'opsd.yaml'), ...args]);
-    const { code } = await program.ended;
-    return { code, stdout: program.stdout(), stderr: program.stderr() };
-  };
+  const { url } = await world.start(repairConfig(world, { mode: 'audit', every: '1h' }));
+  const plan = (...args: string[]) => world.command('plan', 'resume-billing', ...args);
   const text = await plan();
   expect(text).toMatchObject({ code: 2, stderr: '' });
   expect(text.stdout).toContain('nothing has been done');
-  const stored = await fetch(new URL('/api/v1/plans', await addressOf(daemon)));
+  const stored = await fetch(new URL('/api/v1/plans', url));
   expect(await stored.json()).toMatchObject({ plans: [] });
   expect(text.stdout).toMatch(/2\s+protected/);
   const { plans } = JSON.parse((await plan('--keep', '-o', 'json')).stdout) as { plans: readonly { id: string }[] };
   expect(plans).toMatchObject([
     { state: 'changes', effectiveMode: 'audit', read: { entries: 5, complete: true }, matched: 5, backlog: 0 },
   ]);
-  const applied = opsd(['apply', plans[0]!.id, '--yes', '--config', join(world.folder, 'opsd.yaml')]);
-  expect(await applied.ended).toMatchObject({ code: 1 });
-  expect(applied.stderr()).toContain('Policy resume-billing is in mode audit: its plans cannot be applied.');
+  const applied = await world.command('apply', plans[0]!.id, '--yes');
+  expect(applied.code).toBe(1);
+  expect(applied.stderr).toContain('Policy resume-billing is in mode audit: its plans cannot be applied.');
   expect(world.proxy.passed.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
 test('an operator plans, applies, pauses, explains and lifts the pause', async () => {
   const world = await daemonWorld();
   await world.failRuns(3, 'billing');
-  const daemon = world.run(repairConfig(world, { mode: 'approve', every: '1h' }));
-  const url = await addressOf(daemon);
+  const { url } = await world.start(repairConfig(world, { mode: 'approve', every: '1h' }));
   await until({ what: 'the first round is done' }, async () => (await fetch(`${url}/-/ready`)).status === 200);
-  const run = async (...args: string[]) => {
-    const program = opsd([...args, '--config', join(world.folder, 'opsd.yaml')]);
-    const { code } = await program.ended;
-    return { code, stdout: program.stdout(), stderr: program.stderr() };
-  };
+  const { command: run } = world;
   const planned = await run('plan', 'resume-billing', '--keep', '-o', 'json');
   expect(planned.code).toBe(2);
   const [plan] = (JSON.parse(planned.stdout) as { plans: { id: string; chosen: { dlqId: string }[] }[] }).plans;
@@ -163,8 +149,7 @@ test('promtool reports nothing about the metrics, with and without data', async 
   if (promtool === undefined) skip('promtool is not installed');
   const world = await daemonWorld();
   await world.failRuns(2, 'billing');
-  const daemon = world.run(repairConfig(world, { mode: 'enforce', every: '1s' }));
-  const url = await addressOf(daemon);
+  const { url } = await world.start(repairConfig(world, { mode: 'enforce', every: '1s' }));
   const lint = async (): Promise<string> => {
     const text = await (await fetch(`${url}/metrics`)).text();
     parseExposition(text);

@@ -2,10 +2,10 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { spanIdOf, traceIdOf } from '#observe/tracing/trace-ids.ts';
-import { addressOf, daemonWorld } from '../support/daemon-world.ts';
+import { addressOf, daemonConfig, daemonWorld, QUICK } from '../support/daemon-world.ts';
 import { opsd } from '../support/program.ts';
 import { otlpSink } from '../support/otlp-sink.ts';
-import { logsUntil, publish, TEST_TOKEN } from '../support/service.ts';
+import { logsUntil, publish } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const KILLS = 4;
@@ -17,16 +17,13 @@ test.each(['http/protobuf', 'http/json'])(
     world.destination.answerWith((_request, response) => void response.writeHead(200).end());
     const sink = await otlpSink();
     const isDelivery = (body: Buffer): boolean => body.includes('messaging.message.id');
-    const config = `
-server: { listen: "127.0.0.1:0" }
-storage: { sqlite: { path: opsd.db } }
-accounts:
-  - name: production
-    messageApi: { url: "${world.service.url}", token: ${TEST_TOKEN} }
-    client: { requestsPerSecond: 100 }
-    collectors: { logs: { every: 1s, lag: 1s }, workflowDlq: { enabled: false }, urlGroups: { enabled: false } }
-telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${protocol} } } }
-`;
+    const config = daemonConfig(world.service.url, {
+      account: {
+        client: QUICK.client,
+        collectors: { logs: QUICK.collectors.logs, workflowDlq: { enabled: false }, urlGroups: { enabled: false } },
+      },
+      telemetry: { traces: { sampleRatio: 1, otlp: { url: sink.url, protocol } } },
+    });
     // Each daemon is killed while its first batch of deliveries is sent: the batch arrived, and was never acknowledged.
     const unanswered: Buffer[] = [];
     for (let round = 0; round < KILLS; round += 1) {
@@ -44,8 +41,7 @@ telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${p
         await publish(world.service, `${world.destination.url}/in`, { 'Svc-Forward-Traceparent': PARENT });
       }
       unanswered.push(await taken.promise);
-      daemon.kill('SIGKILL');
-      await daemon.ended;
+      await daemon.crash();
     }
     sink.answerWith(sink.accept);
     const last = world.run(config);
@@ -56,8 +52,7 @@ telemetry: { traces: { sampleRatio: 1, otlp: { url: "${sink.url}", protocol: ${p
     await until({ what: 'every delivery has its root' }, () =>
       ids.every((id) => rootsOf().has(spanIdOf('production', id, 'deliver'))),
     );
-    last.kill('SIGTERM');
-    await last.ended;
+    await last.stop();
 
     // The newest batch without a response came again, byte for byte; older ones came again before it.
     const bodies = sink.requests.map(({ body }) => body);

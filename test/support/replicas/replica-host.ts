@@ -119,8 +119,7 @@ export class ReplicaHost {
 
   async kill(): Promise<void> {
     const { program } = this;
-    program.kill('SIGKILL');
-    await program.ended;
+    await program.crash();
     this.#program = undefined;
     this.#isPaused = false;
   }
