@@ -1,6 +1,5 @@
 /** Compares the documentation with the program. */
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DAEMON_OPTIONS } from '#cli/daemon-option.ts';
@@ -34,6 +33,7 @@ import { opsd } from './cli/terminal.ts';
 import { NOTIFICATION } from './operate/notifications/world.ts';
 import { RECORDS } from '../emulator/test/interface-names.ts';
 import { authority } from './support/certificates.ts';
+import { tempDir } from './support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -59,6 +59,12 @@ function firstCells(text: string): string[] {
 /** Lines of the code blocks that call `opsd`. */
 function commandLines(text: string): string[] {
   return blocks(text, '').flatMap((block) => block.split('\n').filter((line) => line.startsWith('opsd ')));
+}
+
+const ACCOUNT = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
+
+function loadShown(text: string) {
+  return parseConfig(text, { file: 'shown.yaml', baseDir: ROOT, env: {}, secrets: false });
 }
 
 async function expectAccepted(text: string): Promise<void> {
@@ -145,9 +151,7 @@ describe('README.md', () => {
   });
 
   test('shows a configuration that loads', () => {
-    const [config] = blocks(readme, 'yaml');
-    const loaded = parseConfig(config!, { file: 'README.md', baseDir: ROOT, env: {}, secrets: false });
-    expect(loaded).toMatchObject({ ok: true, warnings: [] });
+    expect(loadShown(blocks(readme, 'yaml')[0]!)).toMatchObject({ ok: true, warnings: [] });
   });
 
   test('names only scripts that exist', () => {
@@ -231,13 +235,10 @@ test('docs/policy-tests.md has every key of a test, and its example passes', asy
   const silent = keys.map((path) => path.split('.').at(-1)!).filter((key) => !text.includes(`\`${key}\``));
   expect([...new Set(silent)]).toEqual([]);
 
-  const folder = mkdtempSync(join(tmpdir(), 'opsd-docs-'));
   const [example] = blocks(text, 'yaml');
-  const file = join(folder, 'example_test.yaml');
+  const file = join(tempDir(), 'example_test.yaml');
   writeFileSync(file, example!.replace('resume-minimal.yaml', join(ROOT, 'policies/resume-minimal.yaml')));
-  const ran = await opsd(['test', file]);
-  rmSync(folder, { recursive: true });
-  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  expect(await opsd(['test', file])).toMatchObject({ code: 0, stderr: '' });
 });
 
 describe('docs/policies.md', () => {
@@ -275,9 +276,7 @@ hooks:
   alertmanager: { opsd: { token: s3cr3t } }
   callbacks: { production: { token: s3cr3t } }
 `;
-    const [four, all] = blocks(text, 'yaml').map((block) =>
-      parseConfig(account + block, { file: 'policies.md', baseDir: ROOT, env: {}, secrets: false }),
-    );
+    const [four, all] = blocks(text, 'yaml').map((block) => loadShown(account + block));
     expect(four).toMatchObject({ ok: true, warnings: [], config: { policies: [{ settings: { mode: 'audit' } }] } });
     expect(all).toMatchObject({ ok: true, warnings: [] });
     const types = all?.ok === true ? all.config.policies.map(({ settings }) => settings.action.type) : [];
@@ -306,8 +305,7 @@ describe('docs/canaries.md', () => {
     select: { resource: workflow-dlq }
     action: { type: workflow-dlq.resume }
     ${precondition!.replaceAll('\n', '\n    ')}`;
-    const loaded = parseConfig(`${config!}${policy}`, { file: 'canaries.md', baseDir: ROOT, env: {}, secrets: false });
-    expect(loaded).toMatchObject({ ok: true, warnings: [] });
+    expect(loadShown(`${config!}${policy}`)).toMatchObject({ ok: true, warnings: [] });
   });
 });
 
@@ -329,13 +327,7 @@ describe('docs/api.md', () => {
   });
 
   test('shows tokens that load', () => {
-    const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-    const loaded = parseConfig(account + blocks(text, 'yaml')[0]!, {
-      file: 'api.md',
-      baseDir: ROOT,
-      env: {},
-      secrets: false,
-    });
+    const loaded = loadShown(ACCOUNT + blocks(text, 'yaml')[0]!);
     expect(loaded).toMatchObject({ ok: true, config: { server: { tokens: [{ name: 'oncall', role: 'operator' }] } } });
   });
 });
@@ -346,13 +338,11 @@ describe('docs/tls-and-users.md and docs/security.md', () => {
   test('show a web configuration file and a configuration that load together', async () => {
     const [web, config] = blocks(read('docs/tls-and-users.md'), 'yaml');
     const { cert, key } = await (await authority()).issue();
-    const folder = mkdtempSync(join(tmpdir(), 'opsd-docs-'));
+    const folder = tempDir();
     for (const [name, held] of Object.entries({ 'web.yaml': web!, 'server.crt': cert, 'server.key': key })) {
       writeFileSync(join(folder, name), held);
     }
-    const account = '   accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-    const loaded = parseConfig(account + config!, { file: 'tls-and-users.md', baseDir: folder, env: {} });
-    rmSync(folder, { recursive: true });
+    const loaded = parseConfig(`   ${ACCOUNT}${config!}`, { file: 'tls-and-users.md', baseDir: folder, env: {} });
     expect(loaded).toMatchObject({ ok: true, warnings: [], config: { server: { users: { alice: 'admin' } } } });
     expect(loaded.ok && [...loaded.config.security.server!.users.keys()]).toEqual(['alice', 'prometheus']);
   });
@@ -473,10 +463,7 @@ describe('docs/guards.md', () => {
 test.each(['docs/hooks.md', 'docs/notifications.md', 'docs/alertmanager.md'])(
   '%s shows a configuration that loads',
   (file) => {
-    const account = 'accounts: [{ name: production, url: "https://x.example", token: t }]\n';
-    const [shown] = blocks(read(file), 'yaml');
-    const loaded = parseConfig(account + shown!, { file, baseDir: ROOT, env: {}, secrets: false });
-    expect(loaded).toMatchObject({ ok: true, warnings: [] });
+    expect(loadShown(ACCOUNT + blocks(read(file), 'yaml')[0]!)).toMatchObject({ ok: true, warnings: [] });
   },
 );
 

@@ -12,7 +12,7 @@ export const kubeconform = installed('kubeconform');
 const OPERATOR = '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
 /** Models by the group and the version of their API. The group of the core is called v1. */
 const MODELS: Readonly<Record<string, readonly string[]>> = {
-  v1_v1: ['ConfigMap', 'PersistentVolumeClaim', 'Service', 'ServiceAccount'].map(
+  v1_v1: ['ConfigMap', 'Namespace', 'PersistentVolumeClaim', 'Secret', 'Service', 'ServiceAccount'].map(
     (kind) => `kubernetes-models/v1/${kind}`,
   ),
   apps_v1: ['kubernetes-models/apps/v1/Deployment'],

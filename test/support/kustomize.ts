@@ -44,3 +44,9 @@ export function only<K extends Kind>(manifests: readonly Manifest[], kind: K, na
   if (found.length !== 1) throw new Error(`${found.length} objects are ${kind} ${name}`);
   return found[0]!;
 }
+
+/** Returns the pod of a Deployment, and its first container. */
+export function podOf(manifests: readonly Manifest[], name = 'opsd') {
+  const { template: pod } = only(manifests, 'Deployment', name).spec!;
+  return { metadata: pod.metadata!, spec: pod.spec!, container: pod.spec!.containers[0]! };
+}

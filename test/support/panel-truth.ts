@@ -1,8 +1,9 @@
 /** Content of a panel over a few series, evaluated by the real promtool. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect, test } from 'vitest';
 import type { Dashboard } from './grafana/dashboard.ts';
-import { start } from './program.ts';
+import { installed, start } from './program.ts';
 import { tempDir } from './temp-dir.ts';
 
 export interface PanelCase {
@@ -41,8 +42,19 @@ function exprOf(panel: string): string {
   return times.replaceAll(/\$[a-z]\w*/g, '.+');
 }
 
+/** Declares a test for each case. */
+export function testPanels(cases: readonly PanelCase[]): void {
+  test.for(cases)('$panel: $says', async (one, { skip }) => {
+    const promtool = installed('promtool');
+    if (promtool === undefined) skip('promtool is not installed');
+    const { said, code } = await verdictOf(promtool!, one);
+    expect(said).toContain('SUCCESS');
+    expect(code).toBe(0);
+  });
+}
+
 /** Returns promtool's output, an hour after the first value. */
-export async function verdictOf(promtool: string, { panel, given, shown }: PanelCase) {
+async function verdictOf(promtool: string, { panel, given, shown }: PanelCase) {
   const file = join(tempDir(), 'cases.json');
   const samples = Object.entries(shown).map(([labels, value]) => ({ labels, value }));
   const asked = { expr: exprOf(panel), eval_time: '1h', exp_samples: samples };

@@ -19,11 +19,14 @@ interface Exemplars {
 interface Target {
   readonly lastError: string;
   readonly health: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface PrometheusOptions {
   /** Address of each job's target, or of its targets. */
-  readonly jobs: Readonly<Record<string, string | readonly string[]>>;
+  readonly jobs?: Readonly<Record<string, string | readonly string[]>>;
+  /** The whole configuration, instead of that of the jobs and rules. */
+  readonly config?: string;
   readonly scrapeSeconds?: number;
   /** Absolute paths of rule files. */
   readonly ruleFiles?: readonly string[];
@@ -65,7 +68,7 @@ export async function prometheus(program: string, options: PrometheusOptions) {
   const data = join(folder, 'data');
   mkdirSync(data);
   await options.backfill?.(data);
-  writeFileSync(join(folder, 'prometheus.yml'), configuration(options));
+  writeFileSync(join(folder, 'prometheus.yml'), options.config ?? configuration(options));
   const port = await freePort();
   const server = start(
     program,
@@ -88,7 +91,7 @@ export async function prometheus(program: string, options: PrometheusOptions) {
   return { url, stop: () => server.kill('SIGTERM'), ...questions(url) };
 }
 
-function configuration({ jobs, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOptions): string {
+function configuration({ jobs = {}, scrapeSeconds = 1, ruleFiles = [] }: PrometheusOptions): string {
   const scrapes = Object.entries(jobs).map(([job, urls]) => ({
     job_name: job,
     scrape_interval: `${scrapeSeconds}s`,

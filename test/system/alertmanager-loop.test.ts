@@ -9,9 +9,9 @@ import { parse, stringify } from 'yaml';
 import { shippedAlertmanager, startAlertmanager } from '../support/alertmanager.ts';
 import { daemonConfig, daemonWorld, QUICK, resumeBilling } from '../support/daemon-world.ts';
 import { scrape } from '../support/exposition.ts';
-import { freePort } from '../support/free-port.ts';
 import { httpSink, type HttpSink } from '../support/http-sink.ts';
-import { installed, start } from '../support/program.ts';
+import { installed } from '../support/program.ts';
+import { prometheus } from '../support/prometheus.ts';
 import { failedRuns, publish, trigger } from '../support/service.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -27,42 +27,23 @@ interface PrometheusConfig {
   scrape_configs: { static_configs: { targets: readonly string[] }[] }[];
 }
 
-/**
- * The shipped configuration and rules, with other addresses, and with shorter intervals and waits. Ends with the test.
- */
-async function prometheus(program: string, told: { readonly daemon: string; readonly alertmanager: string }) {
+/** The shipped configuration and rules, with other addresses, and with shorter intervals and waits. */
+function prometheusConfig(told: { readonly daemon: string; readonly alertmanager: string }): string {
   const folder = tempDir();
   const config = parse(readFileSync(join(DEPLOY, 'prometheus.yaml'), 'utf8')) as PrometheusConfig;
   config.global = { scrape_interval: '1s', evaluation_interval: '2s' };
-  for (const file of config.rule_files) {
-    writeFileSync(
-      join(folder, file),
-      readFileSync(join(DEPLOY, file), 'utf8').replaceAll(/^( +for:) \S+$/gm, '$1 10s'),
-    );
-  }
+  config.rule_files = config.rule_files.map((file) => {
+    const text = readFileSync(join(DEPLOY, file), 'utf8').replaceAll(/^( +for:) \S+$/gm, '$1 10s');
+    writeFileSync(join(folder, file), text);
+    return join(folder, file);
+  });
   config.alerting.alertmanagers[0]!.static_configs[0]!.targets = [new URL(told.alertmanager).host];
   config.scrape_configs[0]!.static_configs[0]!.targets = [new URL(told.daemon).host];
-  writeFileSync(join(folder, 'prometheus.yml'), stringify(config));
-  const port = await freePort();
-  const server = start(program, [
-    `--config.file=${join(folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${join(folder, 'data')}`,
-    `--web.listen-address=127.0.0.1:${port}`,
-  ]);
-  await until({ what: 'Prometheus is ready' }, async () => (await fetch(`http://127.0.0.1:${port}/-/ready`)).ok);
-  return {
-    /** Returns the severities of the firing alerts of the test. */
-    async firing(): Promise<readonly string[]> {
-      const answer = await fetch(`http://127.0.0.1:${port}/api/v1/alerts`);
-      const { data } = (await answer.json()) as {
-        data: { alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[] };
-      };
-      return data.alerts
-        .filter((alert) => alert.state === 'firing' && alert.labels['alertname'] === ALERT)
-        .map(({ labels }) => labels['severity']!);
-    },
-    stop: () => server.kill('SIGTERM'),
-  };
+  return stringify(config);
+}
+
+interface Alerts {
+  readonly alerts: readonly { readonly state: string; readonly labels: Readonly<Record<string, string>> }[];
 }
 
 const CONFIG = {
@@ -107,7 +88,7 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
       chat: `${chat.url}/chat`,
     }),
   );
-  const prom = await prometheus(programs[0]!, { daemon: url, alertmanager: am.url });
+  const prom = await prometheus(programs[0]!, { config: prometheusConfig({ daemon: url, alertmanager: am.url }) });
 
   // Runs fail, and the outage of their destination ends. Their failures remain.
   await world.failRuns(3, 'billing');
@@ -120,7 +101,9 @@ test('an outage makes a shipped alert fire, and its policy repairs the failures 
   const failed = async (): Promise<number> => (await scrape(url)).sum('msgsvc_message_failures_total');
   // A warning of the same name may fire first. Each alert triggers the policy.
   await until({ what: 'the critical alert fires' }, async () => {
-    if ((await prom.firing()).includes('critical')) return true;
+    const { alerts } = await prom.ask<Alerts>('alerts');
+    const firing = alerts.filter(({ state, labels }) => state === 'firing' && labels['alertname'] === ALERT);
+    if (firing.some(({ labels }) => labels['severity'] === 'critical')) return true;
     const already = await failed();
     await publish(world.service, `${mail.url}/send`, { 'Svc-Retries': '0' });
     await until({ what: 'its failure is counted' }, async () => (await failed()) > already);

@@ -2,9 +2,7 @@
  * Content of panels that are easily wrong, evaluated by the real promtool over a few series. No traffic is not 0 %,
  * withheld is not 0, no limit is not a full bar, and two daemons are not twice as much.
  */
-import { expect, test } from 'vitest';
-import { always, of, verdictOf, type PanelCase } from '../support/panel-truth.ts';
-import { installed } from '../support/program.ts';
+import { always, of, testPanels } from '../support/panel-truth.ts';
 
 const MAIL = 'destination="mail"';
 /** Leases of two replicas: one owns shop, and none owns mail. */
@@ -14,7 +12,7 @@ const MAIL_UNOWNED = {
   [of('opsd_lease_owner', '', { instance: 'b' })]: always(0),
   [of('opsd_lease_owner', '', { account: 'mail', instance: 'b' })]: always(0),
 };
-const CASES: readonly PanelCase[] = [
+testPanels([
   {
     says: 'no attempts are no share of failures',
     panel: 'opsd-deliveries/Failed attempts, share',
@@ -338,12 +336,4 @@ const CASES: readonly PanelCase[] = [
     given: { [of('opsd_collector_stale', 'collector="logs"')]: always(0) },
     shown: { '{}': 0 },
   },
-];
-
-test.for(CASES)('$panel: $says', async (one, { skip }) => {
-  const promtool = installed('promtool');
-  if (promtool === undefined) skip('promtool is not installed');
-  const { said, code } = await verdictOf(promtool!, one);
-  expect(said).toContain('SUCCESS');
-  expect(code).toBe(0);
-});
+]);

@@ -13,7 +13,7 @@ import { valuesOf } from '../../deploy/helm/values.ts';
 import { CHART, helm, runHelm, template, templateError, VALUE_FILES, valuesPath } from './helm.ts';
 import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
 import { invalidValues } from '../support/kubernetes-models.ts';
-import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
+import { all, kubectl, KUBERNETES, kustomize, only, podOf, type Manifest } from '../support/kustomize.ts';
 import { labelsOf, promtool } from '../support/relabeling.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -30,11 +30,6 @@ function objects(name: string): readonly Manifest[] {
   const found = rendered.get(name) ?? template(name === 'defaults' ? {} : { values: [name] });
   rendered.set(name, found);
   return found;
-}
-
-function podOf(manifests: readonly Manifest[], name = 'opsd') {
-  const { template: pod } = only(manifests, 'Deployment', name).spec!;
-  return { metadata: pod.metadata!, spec: pod.spec!, container: pod.spec!.containers[0]! };
 }
 
 const configFiles = (manifests: readonly Manifest[]): Readonly<Record<string, string>> =>

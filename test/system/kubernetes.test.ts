@@ -2,18 +2,18 @@
  * The manifests as users apply them, rendered by a real kustomize. The API would accept them, and so would a namespace
  * with restricted pod security. Their ports, paths and names match the daemon and its image.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ISecret } from 'kubernetes-models/v1/Secret';
 import { compare } from 'bcryptjs';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { RULE_FILES } from '../../deploy/prometheus/render.ts';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '#config/load.ts';
 import { authority } from '../support/certificates.ts';
-import { invalidValues, strictComplaints } from '../support/kubernetes-models.ts';
-import { all, kubectl, KUBERNETES, kustomize, only, type Manifest } from '../support/kustomize.ts';
-import { labelsOf, promtool } from '../support/relabeling.ts';
+import { invalidObjects, kubeconform, kubernetesSchemas } from '../support/kubeconform.ts';
+import { invalidValues } from '../support/kubernetes-models.ts';
+import { all, kubectl, KUBERNETES, kustomize, only, podOf, type Manifest } from '../support/kustomize.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -24,12 +24,6 @@ const secretsExample = parseAllDocuments(read('deploy/kubernetes/secrets.example
   (document) => document.toJS() as ISecret & Manifest,
 );
 
-function podOf(manifests: readonly Manifest[]) {
-  const { template } = only(manifests, 'Deployment').spec!;
-  const [container] = template.spec!.containers;
-  return { template, pod: template.spec!, container: container! };
-}
-
 /** Files that the example cannot contain. */
 const { cert, key } = await (await authority()).issue({ sans: [{ type: 'dns', value: 'opsd' }] });
 const certificate = { 'tls.crt': cert, 'tls.key': key };
@@ -38,7 +32,7 @@ const certificate = { 'tls.crt': cert, 'tls.key': key };
 function configOf(manifests: readonly Manifest[], change = (text: string) => text) {
   const root = tempDir();
   const here = (text: string): string => change(text).replaceAll(/(?<= )\/(?=etc\/|run\/)/g, `${root}/`);
-  const { pod, container } = podOf(manifests);
+  const { spec: pod, container } = podOf(manifests);
   for (const { name, mountPath } of container.volumeMounts!) {
     const { configMap, secret } = pod.volumes!.find((volume) => volume.name === name)!;
     const files =
@@ -93,7 +87,7 @@ function misspelt(manifests: readonly Manifest[]): Manifest[] {
 
 /** Returns the volume of a path, and the rest of the path. */
 function mountOf(manifests: readonly Manifest[], path: string) {
-  const { pod, container } = podOf(manifests);
+  const { spec: pod, container } = podOf(manifests);
   const mounts = container.volumeMounts!.filter(
     ({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`),
   );
@@ -119,21 +113,25 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
   const base = kubectl === undefined ? [] : kustomize(BASE);
   const example = kubectl === undefined ? [] : kustomize(EXAMPLE);
 
-  test.each([
-    ['the base', base],
-    ['the example', example],
-    ['the example of Secrets', secretsExample],
-  ])('%s is valid for the API: known fields, values of their types', (_name, manifests) => {
-    expect(manifests.length).toBeGreaterThan(3);
-    expect(invalidValues(manifests)).toEqual([]);
-    expect(strictComplaints(manifests).filter((complaint) => complaint !== undefined)).toEqual([]);
-  });
+  describe.skipIf(kubeconform === undefined)('by the schemas of the API', () => {
+    const schemas = kubeconform === undefined ? '' : kubernetesSchemas();
+    afterAll(() => rmSync(schemas, { recursive: true, force: true }));
 
-  test('any misspelled field would be rejected', () => {
-    const wrong = misspelt(example);
-    expect(wrong.length).toBeGreaterThan(120);
-    const complaints = strictComplaints(wrong);
-    expect(wrong.filter((_manifest, index) => complaints[index] === undefined)).toEqual([]);
+    test.each([
+      ['the base', base],
+      ['the example', example],
+      ['the example of Secrets', secretsExample],
+    ])('%s is valid: known fields, values of their types', (_name, manifests) => {
+      expect(manifests.length).toBeGreaterThan(3);
+      expect(invalidValues(manifests)).toEqual([]);
+      expect(invalidObjects(manifests, schemas)).toEqual([]);
+    });
+
+    test('any misspelled field would be rejected', () => {
+      const wrong = misspelt(example);
+      expect(wrong.length).toBeGreaterThan(120);
+      expect(invalidObjects(wrong, schemas)).toHaveLength(wrong.length);
+    });
   });
 
   test.each([
@@ -217,7 +215,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     ['the base', base],
     ['the example', example],
   ])('%s: every Secret is documented, and every file of a secret is a key of one', (_name, manifests) => {
-    const { pod } = podOf(manifests);
+    const { spec: pod } = podOf(manifests);
     const secrets = pod.volumes!.flatMap(({ secret }) => (secret === undefined ? [] : [secret]));
     const documented = new Map(secretsExample.map((secret) => [secret.metadata.name, Object.keys(secret.stringData!)]));
     const docs = read('docs/kubernetes.md');
@@ -254,14 +252,14 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     expect(users).toEqual(expect.arrayContaining(Object.keys(config.server.users)));
     // Without the component there is no TLS.
     expect(configOf(base).config.security.server).toBeUndefined();
-    expect(podOf(base).pod.volumes!.map(({ name }) => name)).not.toContain('secret-web');
+    expect(podOf(base).spec.volumes!.map(({ name }) => name)).not.toContain('secret-web');
   });
 
   test.each([
     ['the base', base],
     ['the example', example],
   ])('%s: restricted pod security admits the pod', (_name, manifests) => {
-    const { pod, container } = podOf(manifests);
+    const { spec: pod, container } = podOf(manifests);
     expect(pod.containers).toHaveLength(1);
     expect(pod.initContainers ?? pod.ephemeralContainers).toBeUndefined();
     expect(pod.hostNetwork ?? pod.hostPID ?? pod.hostIPC ?? pod.hostUsers).toBeUndefined();
@@ -292,7 +290,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
     ['the base', base],
     ['the example', example],
   ])('%s: selectors match the labels of their targets, and nothing else', (_name, manifests) => {
-    const labels = podOf(manifests).template.metadata!.labels!;
+    const labels = podOf(manifests).metadata.labels!;
     const meets = (selector: Readonly<Record<string, string>>, of: Readonly<Record<string, string>>): boolean =>
       Object.entries(selector).every(([key, value]) => of[key] === value);
     const { selector } = only(manifests, 'Deployment').spec!;
@@ -340,7 +338,7 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
       parts.filter(({ file }) => file !== other).reduce((sum, { ms }) => sum + ms, 0),
     );
     const longestMs = Math.max(...totals);
-    const { pod, container } = podOf(base);
+    const { spec: pod, container } = podOf(base);
     expect(pod.terminationGracePeriodSeconds! * 1_000).toBeGreaterThanOrEqual(longestMs);
     // A reload stops and starts everything while the kubelet probes.
     const { periodSeconds, failureThreshold } = container.livenessProbe!;
@@ -382,16 +380,6 @@ describe.skipIf(kubectl === undefined)('deploy/kubernetes', () => {
   test('every object is small enough for kubectl apply, which keeps it whole in an annotation', () => {
     for (const manifest of example)
       expect(Buffer.byteLength(JSON.stringify(manifest)), manifest.metadata.name).toBeLessThan(250 * 1_024);
-  });
-
-  test.skipIf(promtool === undefined)('with a new pod the series stay the same', () => {
-    const relabelings = only(example, 'ServiceMonitor').spec.endpoints[0]!.relabelings!;
-    const series = (pod: string, address: string): unknown => {
-      const labels = { __meta_kubernetes_namespace: 'opsd', __meta_kubernetes_service_name: 'opsd', pod };
-      return labelsOf(relabelings, { address, labels });
-    };
-    expect(series('opsd-a', '10.0.0.1:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
-    expect(series('opsd-b', '10.0.0.2:10777')).toEqual({ job: 'opsd', instance: 'opsd/opsd' });
   });
 
   test('the rules are those of Prometheus, with the labels of the rest', () => {

@@ -2,16 +2,14 @@
  * Wrong content that the overview and the dashboards of policies and of the daemon must not show, evaluated by the real
  * promtool.
  */
-import { expect, test } from 'vitest';
-import { always, of, verdictOf, type PanelCase } from '../support/panel-truth.ts';
-import { installed } from '../support/program.ts';
+import { always, of, testPanels } from '../support/panel-truth.ts';
 
 const MAIL = 'destination="mail"';
 const daemon = (metric: string, labels = '', instance = 'a'): string => of(metric, labels, { account: '', instance });
 const source = (metric: string, collector: string): string => of(metric, `collector="${collector}"`);
 const group = (name: string): string => of('opsd_breaker_state', `policy="resume",group="${name}"`);
 
-const OVERVIEW: readonly PanelCase[] = [
+testPanels([
   {
     says: 'no traffic is no share that was delivered',
     panel: 'opsd-overview/Messages delivered, last hour',
@@ -198,12 +196,12 @@ const OVERVIEW: readonly PanelCase[] = [
     },
     shown: { '{account="shop",collector="logs"}': shown },
   })),
-];
+]);
 
 const POLICY = 'policy="resume"';
 const INFO = of('opsd_policy_mode_info', `${POLICY},owner="payments",mode="enforce",effective_mode="audit"`);
 
-const POLICIES: readonly PanelCase[] = [
+testPanels([
   {
     says: 'a canary is no halt',
     panel: 'opsd-policies/Groups halted',
@@ -248,9 +246,9 @@ const POLICIES: readonly PanelCase[] = [
     },
     shown: { '{}': 1 },
   },
-];
+]);
 
-const DAEMON: readonly PanelCase[] = [
+testPanels([
   {
     says: 'a pause that was shorter than a step of the marks is marked',
     panel: 'opsd-daemon/@Pauses',
@@ -301,12 +299,4 @@ const DAEMON: readonly PanelCase[] = [
     },
     shown: { '{job="opsd",instance="same"}': 1, 'process_start_time_seconds{job="opsd",instance="new"}': 3_420 },
   },
-];
-
-test.for([...OVERVIEW, ...POLICIES, ...DAEMON])('$panel: $says', async (one, { skip }) => {
-  const promtool = installed('promtool');
-  if (promtool === undefined) skip('promtool is not installed');
-  const { said, code } = await verdictOf(promtool!, one);
-  expect(said).toContain('SUCCESS');
-  expect(code).toBe(0);
-});
+]);

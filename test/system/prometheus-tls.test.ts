@@ -7,18 +7,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { authority } from '../support/certificates.ts';
 import { daemonWorld, repairConfig } from '../support/daemon-world.ts';
-import { freePort } from '../support/free-port.ts';
-import { installed, opsd, start } from '../support/program.ts';
+import { installed, opsd } from '../support/program.ts';
+import { prometheus } from '../support/prometheus.ts';
 import { until } from '../support/until.ts';
 
 const PASSWORD = 'scrape me';
 const TOKEN = 'scrape-token';
-
-interface Target {
-  readonly health: string;
-  readonly lastError: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
 
 test('Prometheus is admitted by password, by token and by certificate, and not without', async ({ skip }) => {
   const program = installed('prometheus');
@@ -58,50 +52,47 @@ basic_auth_users:
   const config = repairConfig(world, { mode: 'audit', every: '1h' });
   const { daemon, url } = await world.start(config.replace('"127.0.0.1:0" }', `"127.0.0.1:0", ${tokens} }`));
 
-  const tls = (name: string, authorities = 'ca.crt'): string =>
-    `tls_config: { ca_file: ${authorities}, cert_file: ${name}.crt, key_file: ${name}.key }`;
-  const password = (file: string): string => `basic_auth: { username: prometheus, password_file: ${file} }`;
-  const token = (file: string): string => `authorization: { credentials_file: ${file} }`;
-  const jobs: Readonly<Record<string, { readonly health: string; readonly lines: readonly string[] }>> = {
-    password: { health: 'up', lines: [tls('client'), password('password')] },
-    token: { health: 'up', lines: [tls('client'), token('token')] },
-    'wrong password': { health: 'down', lines: [tls('client'), password('wrong-password')] },
-    'wrong token': { health: 'down', lines: [tls('client'), token('wrong-token')] },
-    'no credentials': { health: 'down', lines: [tls('client')] },
-    'certificate of another name': { health: 'down', lines: [tls('stranger'), password('password')] },
-    'no certificate': { health: 'down', lines: ['tls_config: { ca_file: ca.crt }', password('password')] },
-    'authority of others': { health: 'down', lines: [tls('client', 'others.crt'), password('password')] },
-    'plain HTTP': { health: 'down', lines: ['scheme: http', password('password')] },
-  };
-  const scrape = Object.entries(jobs).map(([job, { lines }]) =>
-    [
-      `  - job_name: ${job}`,
-      ...(lines.some((line) => line.startsWith('scheme')) ? [] : ['scheme: https']),
-      'scrape_interval: 1s',
-      `static_configs: [{ targets: ["${new URL(url).host}"] }]`,
-      ...lines,
-    ].join('\n    '),
-  );
-  writeFileSync(join(world.folder, 'prometheus.yml'), `scrape_configs:\n${scrape.join('\n')}\n`);
-  const port = await freePort();
-  const prometheus = start(program!, [
-    `--config.file=${join(world.folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${join(world.folder, 'data')}`,
-    `--web.listen-address=127.0.0.1:${port}`,
-  ]);
-  const targets = await until({ what: 'every target was scraped' }, async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/targets`);
-    const { data } = (await answer.json()) as { readonly data: { readonly activeTargets: readonly Target[] } };
-    const found = data.activeTargets;
-    return found.length === Object.keys(jobs).length && found.every(({ health }) => health !== 'unknown') && found;
+  const at = (name: string): string => join(world.folder, name);
+  const tls = (name: string, authorities = 'ca.crt') => ({
+    tls_config: { ca_file: at(authorities), cert_file: at(`${name}.crt`), key_file: at(`${name}.key`) },
   });
-  const healths = Object.fromEntries(targets.map(({ labels, health }) => [labels['job'], health]));
-  expect(healths).toEqual(Object.fromEntries(Object.entries(jobs).map(([job, { health }]) => [job, health])));
+  const password = (file: string) => ({ basic_auth: { username: 'prometheus', password_file: at(file) } });
+  const token = (file: string) => ({ authorization: { credentials_file: at(file) } });
+  const up: Readonly<Record<string, object>> = {
+    password: { ...tls('client'), ...password('password') },
+    token: { ...tls('client'), ...token('token') },
+  };
+  const down: Readonly<Record<string, object>> = {
+    'wrong password': { ...tls('client'), ...password('wrong-password') },
+    'wrong token': { ...tls('client'), ...token('wrong-token') },
+    'no credentials': tls('client'),
+    'certificate of another name': { ...tls('stranger'), ...password('password') },
+    'no certificate': { tls_config: { ca_file: at('ca.crt') }, ...password('password') },
+    'authority of others': { ...tls('client', 'others.crt'), ...password('password') },
+    'plain HTTP': { scheme: 'http', ...password('password') },
+  };
+  const scrapes = Object.entries({ ...up, ...down }).map(([job, how]) => ({
+    job_name: job,
+    scheme: 'https',
+    scrape_interval: '1s',
+    static_configs: [{ targets: [new URL(url).host] }],
+    ...how,
+  }));
+  // JSON is YAML.
+  const watching = await prometheus(program!, { config: JSON.stringify({ scrape_configs: scrapes }) });
+  const targets = await until({ what: 'every target was scraped' }, async () => {
+    const found = await watching.targets();
+    return found.length === scrapes.length && found.every(({ health }) => health !== 'unknown') && found;
+  });
+  const isIn = (wanted: string): string[] =>
+    targets.filter(({ health }) => health === wanted).map(({ labels }) => labels['job']!);
+  expect(isIn('up').toSorted()).toEqual(Object.keys(up).toSorted());
+  expect(isIn('down').toSorted()).toEqual(Object.keys(down).toSorted());
   const why = (job: string): string | undefined => targets.find(({ labels }) => labels['job'] === job)?.lastError;
   for (const job of ['wrong password', 'wrong token', 'no credentials']) expect(why(job)).toContain('401');
 
-  const checked = opsd(['check', join(world.folder, 'opsd.yaml')]);
+  const checked = opsd(['check', at('opsd.yaml')]);
   expect((await checked.ended).code).toBe(0);
-  prometheus.kill('SIGTERM');
+  watching.stop();
   await daemon.stop();
 });

@@ -1,11 +1,12 @@
-/** Three replicas over one PostgreSQL, while each part of them fails: ten faults here, hundreds in the soak. */
+/** Three replicas over one PostgreSQL, while each part of them fails: each fault once here, hundreds in the soak. */
 import { expect, test } from 'vitest';
 import { OWN_SERVERS } from '../support/postgres/servers.ts';
 import { replicaCampaign } from '../support/replicas/campaign.ts';
+import { FAULTS } from '../support/replicas/faults.ts';
 
 test.each(OWN_SERVERS)('replicas on %s act once, count each log entry once, and take over', async () => {
   const found = await replicaCampaign({
-    rounds: 10,
+    rounds: FAULTS.length,
     seed: 1,
     replicas: 3,
     accounts: 6,

@@ -2,6 +2,7 @@
 import { onTestFinished } from 'vitest';
 import type { Emulator } from '#emulator/emulator.ts';
 import type { RecordedRequest } from '#emulator/control/request-recorder.ts';
+import type { ReplicaHost } from './replica-host.ts';
 
 export interface Action extends Pick<RecordedRequest, 'method' | 'path' | 'status' | 'at' | 'headers' | 'lost'> {
   readonly replica: string;
@@ -11,17 +12,15 @@ export interface Action extends Pick<RecordedRequest, 'method' | 'path' | 'statu
 /** Interval in milliseconds. The service keeps only its last requests. */
 const EVERY_MS = 100;
 
-type SenderOf = (port: number) => Pick<Action, 'replica' | 'account'> | undefined;
-
 export class ActionsRecord {
   readonly actions: Action[] = [];
   readonly #emulator: Emulator;
-  readonly #senderOf: SenderOf;
+  readonly #hosts: readonly ReplicaHost[];
   #sequence = 0;
 
-  constructor(emulator: Emulator, senderOf: SenderOf) {
+  constructor(emulator: Emulator, hosts: readonly ReplicaHost[]) {
     this.#emulator = emulator;
-    this.#senderOf = senderOf;
+    this.#hosts = hosts;
     const timer = setInterval(() => this.take(), EVERY_MS);
     onTestFinished(() => clearInterval(timer));
   }
@@ -32,9 +31,11 @@ export class ActionsRecord {
       if (request.sequence !== this.#sequence + 1) throw new Error('the record of the service was read too late');
       this.#sequence = request.sequence;
       if (request.method === 'GET') continue;
-      const sender = this.#senderOf(Number(String(request.headers['host']).split(':')[1]));
+      const port = Number(String(request.headers['host']).split(':')[1]);
+      const sender = this.#hosts.find(({ ports }) => ports.has(port));
       // Without one, it is a request of the test itself.
-      if (sender !== undefined) this.actions.push({ ...request, ...sender });
+      if (sender !== undefined)
+        this.actions.push({ ...request, replica: sender.name, account: sender.ports.get(port)! });
     }
   }
 }

@@ -7,7 +7,7 @@ import { until } from '../until.ts';
 import { FAULTS, strike, type FaultName } from './faults.ts';
 import { INTENTS, judgeActions, judgeLeases, judgeLog, type IntentRow } from './verdict.ts';
 import type { Takeover } from './takeovers.ts';
-import { World, type WorldOptions } from './world.ts';
+import { startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface CampaignOptions extends Omit<WorldOptions, 'perHour'> {
   readonly rounds: number;
@@ -23,7 +23,7 @@ const LATER_MS = 61 * 60_000;
 
 export async function replicaCampaign({ rounds, faults = FAULTS, onRound, ...options }: CampaignOptions) {
   const perHour = rounds * ACTIONS_PER_ROUND;
-  const world = await World.start({ ...options, perHour });
+  const world = await startWorld({ ...options, perHour });
   const { emulator, witness, takeovers, handovers, below } = world;
   loseResponses(world);
   const struck: Record<string, number> = {};

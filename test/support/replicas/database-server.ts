@@ -1,6 +1,5 @@
 /** PostgreSQL of a campaign, with a record of each change of a lease that no replica writes. */
 import pg from 'pg';
-import type { DebianServer } from '../postgres/debian-server.ts';
 import { ownServer } from '../postgres/servers.ts';
 import { until } from '../until.ts';
 
@@ -29,48 +28,28 @@ export interface LeaseChange {
   readonly at: number;
 }
 
-export class DatabaseServer {
-  readonly port: number;
-  readonly url: string;
-  readonly #server: DebianServer;
-
-  private constructor(server: DebianServer) {
-    this.#server = server;
-    this.url = `${server.url}/${DATABASE}`;
-    this.port = Number(new URL(server.url).port);
-  }
-
-  static async start(): Promise<DatabaseServer> {
-    const server = await ownServer();
-    await query(`${server.url}/postgres`, `CREATE DATABASE ${DATABASE}`);
-    return new DatabaseServer(server);
-  }
-
+/** Starts a server with an empty database. */
+export async function databaseServer() {
+  const server = await ownServer();
+  await query(`${server.url}/postgres`, `CREATE DATABASE ${DATABASE}`);
+  const url = `${server.url}/${DATABASE}`;
   /** Returns the rows of a query. While the server restarts, the query is repeated: it must only read. */
-  rows<Row>(sql: string): Promise<readonly Row[]> {
-    return until({ what: 'the database to respond' }, () => query<Row>(this.url, sql));
-  }
-
-  /** Records leases from now on. The tables must exist. */
-  async recordLeases(): Promise<void> {
-    await query(this.url, RECORD_LEASES);
-  }
-
-  leaseChanges(): Promise<readonly LeaseChange[]> {
-    return this.rows<LeaseChange>(
-      `SELECT account, epoch::float8 AS epoch, owner, extract(epoch FROM at)::float8 * 1000 AS at
-       FROM truth.leases WHERE account <> '' ORDER BY id`,
-    );
-  }
-
-  /** @param signal `INT` cancels the transactions, `KILL` leaves no time */
-  stop(signal: 'INT' | 'KILL'): Promise<void> {
-    return this.#server.stop(signal);
-  }
-
-  restart(): Promise<void> {
-    return this.#server.start();
-  }
+  const rows = <Row>(sql: string): Promise<readonly Row[]> =>
+    until({ what: 'the database to respond' }, () => query<Row>(url, sql));
+  return {
+    url,
+    rows,
+    /** Records leases from now on. The tables must exist. */
+    recordLeases: () => query(url, RECORD_LEASES),
+    leaseChanges: () =>
+      rows<LeaseChange>(
+        `SELECT account, epoch::float8 AS epoch, owner, extract(epoch FROM at)::float8 * 1000 AS at
+         FROM truth.leases WHERE account <> '' ORDER BY id`,
+      ),
+    /** @param signal `INT` cancels the transactions, `KILL` leaves no time */
+    stop: (signal: 'INT' | 'KILL') => server.stop(signal),
+    restart: () => server.start(),
+  };
 }
 
 async function query<Row>(url: string, sql: string): Promise<readonly Row[]> {

@@ -31,115 +31,85 @@ export interface Arrival {
   readonly at: number;
 }
 
-export class ReplicaHost {
-  readonly name: string;
-  /** Base URL of the pages and metrics, the same for each process. */
-  readonly url: string;
-  readonly database: Link;
-  /** Accounts by the port of the service that this replica uses for them. */
-  readonly ports: ReadonlyMap<number, string>;
-  readonly #config: string;
-  #program: Program | undefined;
-  #isPaused = false;
-  #isCutOff = false;
-  processes = 0;
+export type ReplicaHost = Awaited<ReturnType<typeof replicaHost>>;
 
-  private constructor(of: Pick<ReplicaHost, 'name' | 'url' | 'database' | 'ports'> & { readonly config: string }) {
-    this.name = of.name;
-    this.url = of.url;
-    this.database = of.database;
-    this.ports = of.ports;
-    this.#config = of.config;
+/** Opens the links of a replica, and writes its configuration. No process runs yet. */
+export async function replicaHost(options: HostOptions) {
+  const { name, store, leaseMs, accounts, points } = options;
+  const services = new Map<string, Link>();
+  for (const account of accounts) {
+    const gate = points.service(name, (isWrite) =>
+      options.onRequest({ replica: name, account: account.name, isWrite, at: Date.now() }),
+    );
+    services.set(account.name, await Link.open(options.service, gate));
   }
+  const place = new URL(store);
+  const database = await Link.open(Number(place.port), points.database(name));
+  place.port = String(database.port);
+  const storage = { postgres: { url: place.href, replica: name, leaseFor: `${leaseMs}ms` } };
+  const listen = `127.0.0.1:${await freePort()}`;
+  const config = join(tempDir(), 'opsd.yaml');
+  const urlOf = (account: CampaignAccount): string => `http://127.0.0.1:${services.get(account.name)!.port}`;
+  writeFileSync(config, replicaConfig({ ...options, listen, storage: JSON.stringify(storage), urlOf }));
 
-  static async create(options: HostOptions): Promise<ReplicaHost> {
-    const { name, store, leaseMs, accounts, points } = options;
-    const services = new Map<string, Link>();
-    for (const account of accounts) {
-      const gate = points.service(name, (isWrite) =>
-        options.onRequest({ replica: name, account: account.name, isWrite, at: Date.now() }),
-      );
-      services.set(account.name, await Link.open(options.service, gate));
-    }
-    const place = new URL(store);
-    const database = await Link.open(Number(place.port), points.database(name));
-    place.port = String(database.port);
-    const storage = { postgres: { url: place.href, replica: name, leaseFor: `${leaseMs}ms` } };
-    const listen = `127.0.0.1:${await freePort()}`;
-    const config = join(tempDir(), 'opsd.yaml');
-    const urlOf = (account: CampaignAccount): string => `http://127.0.0.1:${services.get(account.name)!.port}`;
-    writeFileSync(config, replicaConfig({ ...options, listen, storage: JSON.stringify(storage), urlOf }));
-    const ports = new Map([...services].map(([account, { port }]) => [port, account] as const));
-    return new ReplicaHost({ name, url: `http://${listen}`, database, ports, config });
-  }
-
-  get isRunning(): boolean {
-    return this.#program !== undefined;
-  }
-
-  /** True while the process exists and is not paused. */
-  get isLive(): boolean {
-    return this.#program !== undefined && !this.#isPaused;
-  }
-
-  get program(): Program {
-    if (this.#program === undefined) throw new Error(`${this.name} is not running`);
-    return this.#program;
-  }
-
-  /** True while a test disturbs the link to the database. */
-  get isCutOff(): boolean {
-    return this.#isCutOff;
-  }
-
-  /** Breaks the link to the database, or lets it fall silent. */
-  cutOff(how: 'cut' | 'silent'): void {
-    this.#isCutOff = true;
-    if (how === 'cut') this.database.cut();
-    else this.database.silence();
-  }
-
-  heal(): void {
-    this.database.heal();
-    this.#isCutOff = false;
-  }
-
-  /** @throws {Error} if the process has ended by itself */
-  checkAlive(): void {
-    const { exitCode, signalCode } = this.#program?.child ?? {};
-    if (exitCode == null && signalCode == null) return;
-    throw new Error(`${this.name} ended with ${exitCode ?? signalCode}: ${this.#program!.stderr().slice(-4_000)}`);
-  }
-
-  start(aheadMs: number): Program {
-    this.processes += 1;
-    this.#program = clockedOpsd({ aheadMs }, ['run', '--config', this.#config]);
-    return this.#program;
-  }
-
-  async kill(): Promise<void> {
-    const { program } = this;
-    await program.crash();
-    this.#program = undefined;
-    this.#isPaused = false;
-  }
-
-  pause(): void {
-    this.program.kill('SIGSTOP');
-    this.#isPaused = true;
-  }
-
-  resume(): void {
-    this.program.kill('SIGCONT');
-    this.#isPaused = false;
-  }
-
-  /** Stops the process, which hands over its accounts. */
-  async stop(): Promise<void> {
-    const { program } = this;
-    program.kill('SIGTERM');
-    const { code } = await program.ended;
-    if (code !== 0) throw new Error(`${this.name} ended with ${code}: ${program.stderr().slice(-4_000)}`);
-    this.#program = undefined;
-  }
+  let program: Program | undefined;
+  const running = (): Program => {
+    if (program === undefined) throw new Error(`${name} is not running`);
+    return program;
+  };
+  const state = { processes: 0, isPaused: false, isCutOff: false };
+  return {
+    name,
+    /** Base URL of the pages and metrics, the same for each process. */
+    url: `http://${listen}`,
+    /** Accounts by the port of the service that this replica uses for them. */
+    ports: new Map([...services].map(([account, { port }]) => [port, account] as const)),
+    /** `processes` counts those until now. `isCutOff` is true while a test disturbs the link to the database. */
+    state,
+    get isRunning(): boolean {
+      return program !== undefined;
+    },
+    /** True while the process exists and is not paused. */
+    get isLive(): boolean {
+      return program !== undefined && !state.isPaused;
+    },
+    /** Breaks the link to the database, or lets it fall silent. */
+    cutOff(how: 'cut' | 'silent'): void {
+      state.isCutOff = true;
+      if (how === 'cut') database.cut();
+      else database.silence();
+    },
+    heal(): void {
+      database.heal();
+      state.isCutOff = false;
+    },
+    /** @throws {Error} if the process has ended by itself */
+    checkAlive(): void {
+      const { exitCode, signalCode } = program?.child ?? {};
+      if (exitCode == null && signalCode == null) return;
+      throw new Error(`${name} ended with ${exitCode ?? signalCode}: ${program!.stderr().slice(-4_000)}`);
+    },
+    start(aheadMs: number): Program {
+      state.processes += 1;
+      return (program = clockedOpsd({ aheadMs }, ['run', '--config', config]));
+    },
+    async kill(): Promise<void> {
+      await running().crash();
+      program = undefined;
+      state.isPaused = false;
+    },
+    pause(): void {
+      running().kill('SIGSTOP');
+      state.isPaused = true;
+    },
+    resume(): void {
+      running().kill('SIGCONT');
+      state.isPaused = false;
+    },
+    /** Stops the process, which hands over its accounts. */
+    async stop(): Promise<void> {
+      await running().stop();
+      program = undefined;
+    },
+  };
 }

@@ -56,7 +56,7 @@ export class Witness {
   /** Returns the last looks at live replicas that began after a time; undefined if one of them has none. */
   since(time: number): readonly Look[] | undefined {
     const live = this.#hosts.filter(({ isLive }) => isLive);
-    const looks = live.flatMap(({ name, processes }) => {
+    const looks = live.flatMap(({ name, state: { processes } }) => {
       const look = this.#last.get(name);
       return look !== undefined && look.startedAt >= time && look.process === processes ? [look] : [];
     });
@@ -76,13 +76,13 @@ export class Witness {
   }
 
   async #look(host: ReplicaHost): Promise<void> {
-    const [startedAt, before, number] = [performance.now(), this.#known, host.processes];
+    const [startedAt, before, number] = [performance.now(), this.#known, host.state.processes];
     const response = await fetch(`${host.url}/metrics`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = await response.text();
-    if (!response.ok || number !== host.processes) return;
+    if (!response.ok || number !== host.state.processes) return;
     const accounts = exposedBy(text);
     const look = { replica: host.name, process: number, startedAt, accounts };
-    const see = { ...look, isCutOff: host.isCutOff };
+    const see = { ...look, isCutOff: host.state.isCutOff };
     for (const [account, exposed] of accounts) this.#check(see, account, exposed, before.get(account));
     this.#last.set(host.name, look);
     this.looks += 1;
