@@ -1,8 +1,9 @@
 /**
  * A real OTLP/HTTP endpoint for traces. It accepts protobuf and JSON, with or without gzip, and returns decoded spans.
- * It decodes the wire format itself, independent of the encoder.
+ * It decodes with a package, independent of the encoder.
  */
 import { gunzipSync } from 'node:zlib';
+import protobuf from 'protobufjs';
 import { httpSink, type Answer, type HttpSink, type SunkRequest } from './http-sink.ts';
 
 type AttributeValue = string | number | boolean | readonly AttributeValue[] | null;
@@ -64,8 +65,7 @@ export async function otlpSink(): Promise<OtlpSink> {
 /** @throws {Error} when the body does not match its headers */
 function decodeTraces({ headers, body }: Pick<SunkRequest, 'headers' | 'body'>): SunkSpan[] {
   const plain = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-  if (headers['content-type'] === 'application/x-protobuf')
-    return fromJson(decoded(plain, REQUEST) as unknown as JsonRequest);
+  if (headers['content-type'] === 'application/x-protobuf') return fromJson(decoded(plain));
   if (headers['content-type'] === 'application/json')
     return fromJson(JSON.parse(plain.toString('utf8')) as JsonRequest);
   throw new Error(`unexpected content type ${headers['content-type']}`);
@@ -151,97 +151,48 @@ function jsonValue(value: JsonValue): AttributeValue {
   return value.stringValue ?? value.boolValue ?? value.doubleValue ?? null;
 }
 
-// Protobuf wire format, decoded to the JSON mapping
-
-/** An integer as a number; fixed-width and nested values as bytes. */
-type Field = bigint | Buffer;
-/** Fields of a message by number: name, conversion, and whether it may repeat. */
-type Shape = Readonly<Record<number, readonly [name: string, convert: (field: never) => unknown, repeats?: 'repeats']>>;
-
-const hex = (bytes: Buffer): string => bytes.toString('hex');
-const text = (bytes: Buffer): string => bytes.toString('utf8');
-const nanos = (bytes: Buffer): string => String(bytes.readBigUInt64LE());
-const anyValue = (bytes: Buffer): unknown => decoded(bytes, ANY_VALUE);
-const message = (shape: Shape) => (bytes: Buffer) => decoded(bytes, shape);
-
-const ANY_VALUE: Shape = {
-  1: ['stringValue', text],
-  2: ['boolValue', (value: bigint) => value === 1n],
-  3: ['intValue', (value: bigint) => Number(BigInt.asIntN(64, value))],
-  4: ['doubleValue', (bytes: Buffer) => bytes.readDoubleLE()],
-  5: ['arrayValue', message({ 1: ['values', anyValue, 'repeats'] })],
-};
-const KEY_VALUE = message({ 1: ['key', text], 2: ['value', anyValue] });
-const LINK = message({
-  1: ['traceId', hex],
-  2: ['spanId', hex],
-  6: ['flags', (bytes: Buffer) => bytes.readUInt32LE()],
-});
-const SPAN = message({
-  1: ['traceId', hex],
-  2: ['spanId', hex],
-  4: ['parentSpanId', hex],
-  5: ['name', text],
-  6: ['kind', Number],
-  7: ['startTimeUnixNano', nanos],
-  8: ['endTimeUnixNano', nanos],
-  9: ['attributes', KEY_VALUE, 'repeats'],
-  13: ['links', LINK, 'repeats'],
-  15: ['status', message({ 3: ['code', Number] })],
-});
-const SCOPE_SPANS = message({
-  1: ['scope', message({ 1: ['name', text] })],
-  2: ['spans', SPAN, 'repeats'],
-  3: ['schemaUrl', text],
-});
-const RESOURCE = message({ 1: ['attributes', KEY_VALUE, 'repeats'] });
-const RESOURCE_SPANS = message({
-  1: ['resource', RESOURCE],
-  2: ['scopeSpans', SCOPE_SPANS, 'repeats'],
-  3: ['schemaUrl', text],
-});
-const REQUEST: Shape = { 1: ['resourceSpans', RESOURCE_SPANS, 'repeats'] };
-
-/** Returns the fields that the shape names. */
-function decoded(buffer: Buffer, shape: Shape): Record<string, unknown> {
-  const fields: Record<string, unknown> = {};
-  let at = 0;
-  const varint = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const byte = buffer.readUInt8(at++);
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
-  };
-  const take = (length: number): Buffer => {
-    if (at + length > buffer.length) throw new Error('a protobuf field ends after its message');
-    at += length;
-    return buffer.subarray(at - length, at);
-  };
-  const value = (wireType: number): Field => {
-    switch (wireType) {
-      case 0:
-        return varint();
-      case 1:
-        return take(8);
-      case 2:
-        return take(Number(varint()));
-      case 5:
-        return take(4);
-      default:
-        throw new Error(`unexpected protobuf wire type ${wireType}`);
-    }
-  };
-  while (at < buffer.length) {
-    const tag = Number(varint());
-    const field = value(tag & 7);
-    const known = shape[tag >>> 3];
-    if (known === undefined) continue;
-    const [name, convert, repeats] = known;
-    const converted = convert(field as never);
-    if (repeats === undefined) fields[name] = converted;
-    else fields[name] = [...((fields[name] as unknown[] | undefined) ?? []), converted];
+/** The fields of opentelemetry.proto that this sink reads, by their names in the JSON mapping. */
+const PROTO = `syntax = "proto3";
+message Request { repeated ResourceSpans resourceSpans = 1; }
+message ResourceSpans { Resource resource = 1; repeated ScopeSpans scopeSpans = 2; string schemaUrl = 3; }
+message Resource { repeated KeyValue attributes = 1; }
+message ScopeSpans { Scope scope = 1; repeated Span spans = 2; string schemaUrl = 3; }
+message Scope { string name = 1; }
+message Span {
+  bytes traceId = 1;
+  bytes spanId = 2;
+  bytes parentSpanId = 4;
+  string name = 5;
+  int32 kind = 6;
+  fixed64 startTimeUnixNano = 7;
+  fixed64 endTimeUnixNano = 8;
+  repeated KeyValue attributes = 9;
+  repeated Link links = 13;
+  Status status = 15;
+}
+message Link { bytes traceId = 1; bytes spanId = 2; fixed32 flags = 6; }
+message Status { int32 code = 3; }
+message KeyValue { string key = 1; AnyValue value = 2; }
+message AnyValue {
+  oneof value {
+    string stringValue = 1;
+    bool boolValue = 2;
+    int64 intValue = 3;
+    double doubleValue = 4;
+    ArrayValue arrayValue = 5;
   }
-  return fields;
+}
+message ArrayValue { repeated AnyValue values = 1; }`;
+const REQUEST = protobuf.parse(PROTO, { keepCase: true }).root.lookupType('Request');
+
+/** Returns the request in the JSON mapping. Ids are bytes there, and hex in OTLP/JSON. */
+function decoded(body: Buffer): JsonRequest {
+  const request = REQUEST.toObject(REQUEST.decode(body), { longs: String, arrays: true });
+  return JSON.parse(JSON.stringify(request, (_key, value: unknown) => hexOf(value))) as JsonRequest;
+}
+
+/** JSON.stringify has made an object of a buffer before it calls its replacer. */
+function hexOf(value: unknown): unknown {
+  const { type, data } = (value ?? {}) as { readonly type?: string; readonly data?: readonly number[] };
+  return type === 'Buffer' ? Buffer.from(data!).toString('hex') : value;
 }
