@@ -12,7 +12,7 @@ const CLOCKED = join(import.meta.dirname, 'programs/clocked-opsd.ts');
 /** Flags of the package's scripts. */
 const NODE_FLAGS = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 export interface Program {
   readonly pid: number;
