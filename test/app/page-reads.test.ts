@@ -47,7 +47,7 @@ ${ACCOUNTS.map(
     const ended = daemon[Symbol.asyncDispose]();
     await clock.advance(60_000);
     await ended;
-  }, 60_000);
+  });
   return { proxy, daemon, clock };
 }
 
@@ -118,7 +118,7 @@ test('each path that can be read has its line', () => {
   expect(paths.map(({ path }) => path).filter((path) => !known.includes(path))).toEqual([]);
 });
 
-test('each page reads the store at once, whatever the number of accounts', { timeout: 120_000 }, async () => {
+test('each page reads the store at once, whatever the number of accounts', async () => {
   const here = await world();
   await idle(here);
   const found: Record<string, readonly [number, number]> = {};
@@ -131,24 +131,20 @@ test('each page reads the store at once, whatever the number of accounts', { tim
   expect(found).toEqual(READS);
 });
 
-test(
-  'with 500 ms for each response of the store, pages are complete long before the connection is closed',
-  { timeout: 120_000 },
-  async () => {
-    const here = await world();
-    await idle(here);
-    here.proxy.delayMs = 500;
-    const begun = performance.now();
-    const pages = await Promise.all(['/', '/sources', '/policies', '/spend'].map((path) => get(here.daemon, path)));
-    const status = (await (await get(here.daemon, '/api/v1/status')).json()) as object;
-    expect(pages.map(({ status: code }) => code)).toEqual([200, 200, 200, 200]);
-    expect(status).not.toHaveProperty('storeError');
-    expect(status).toMatchObject({ policies: { total: 50 } });
-    expect(performance.now() - begun).toBeLessThan(20_000);
-  },
-);
+test('with 500 ms for each response of the store, pages are complete long before the connection is closed', async () => {
+  const here = await world();
+  await idle(here);
+  here.proxy.delayMs = 500;
+  const begun = performance.now();
+  const pages = await Promise.all(['/', '/sources', '/policies', '/spend'].map((path) => get(here.daemon, path)));
+  const status = (await (await get(here.daemon, '/api/v1/status')).json()) as object;
+  expect(pages.map(({ status: code }) => code)).toEqual([200, 200, 200, 200]);
+  expect(status).not.toHaveProperty('storeError');
+  expect(status).toMatchObject({ policies: { total: 50 } });
+  expect(performance.now() - begun).toBeLessThan(20_000);
+});
 
-test('a store that does not respond ends a page at its deadline, with the reason', { timeout: 120_000 }, async () => {
+test('a store that does not respond ends a page at its deadline, with the reason', async () => {
   const here = await world();
   const { proxy, daemon, clock } = here;
   await idle(here);

@@ -108,7 +108,7 @@ async function startDaemon(path: string, folder: string): Promise<Daemon> {
   return daemon;
 }
 
-test('any replica takes commands, and the owner of the account runs them', { timeout: 120_000 }, async () => {
+test('any replica takes commands, and the owner of the account runs them', async () => {
   const { owner, other, ownerName, service, database, post, fail } = await world();
   const canary = 'canary-91be7c';
 
@@ -239,7 +239,7 @@ test('any replica takes commands, and the owner of the account runs them', { tim
   expect(owner.address).not.toBe(other.address);
 });
 
-test('a replica that cannot listen takes no account', { timeout: 60_000 }, async () => {
+test('a replica that cannot listen takes no account', async () => {
   const taken = await httpSink((_request, response) => void response.end());
   const url = await emptyDatabase(server);
   const file = join(tempDir(), 'opsd.yaml');

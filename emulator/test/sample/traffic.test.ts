@@ -40,7 +40,6 @@ async function world(headerPrefix = 'Svc') {
   });
   const facts: Fact[] = [];
   emulator.onFact((_account, fact) => facts.push(fact));
-  const startedAt = performance.now();
   const traffic = await startSampleTraffic({ ...setup(emulator.url, headerPrefix), clock: systemClock });
   onTestFinished(async () => {
     await traffic.stop();
@@ -48,15 +47,15 @@ async function world(headerPrefix = 'Svc') {
     await destinations.stop();
   });
   const skip = (ms: number): void => void (skippedMs += ms);
-  return { emulator, traffic, facts, startedAt, skip };
+  return { emulator, traffic, facts, skip };
 }
 
 const failedRuns = (emulator: Emulator, status: number, label: string) =>
   emulator.workflowDlq(ACCOUNT).filter((run) => run.lastStatus === status && run.labels.includes(label));
 
 describe('against the embedded service', () => {
-  test('every kind of outcome occurs within five seconds', async () => {
-    const { emulator, traffic, facts, startedAt } = await world('X-Brand');
+  test('every kind of outcome occurs among the first hundred messages', async () => {
+    const { emulator, traffic, facts } = await world('X-Brand');
     await until({ what: 'a failed run that trying again may mend' }, () =>
       failedRuns(emulator, 503, 'billing').some((run) => !run.labels.includes('no-auto')),
     );
@@ -70,7 +69,7 @@ describe('against the embedded service', () => {
         facts.some((fact) => fact.kind === 'attempt' && fact.outcome === outcome),
       ),
     );
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(traffic.counts().accepted).toBeLessThan(100);
 
     expect(emulator.accounts.byId(ACCOUNT)!.budgetUsd).toBe(150);
     expect(emulator.indexes.get(traffic.searchIndexId)).toMatchObject({ name: 'products' });

@@ -191,7 +191,7 @@ test('entries that the retention drops leave the folder too', async () => {
   expect(rows(folder)).toMatchObject({ messages: held, deadLetters: 0 });
 });
 
-test('the next process delivers the messages that a killed process had accepted', { timeout: 60_000 }, async () => {
+test('the next process delivers the messages that a killed process had accepted', async () => {
   const folder = tempDir();
   const held: (() => void)[] = [];
   let holding = true;

@@ -261,7 +261,7 @@ class Life {
   }
 }
 
-test('the state of a service is the same after its end, and after a kill -9', { timeout: 240_000 }, async () => {
+test('the state of a service is the same after its end, and after a kill -9', async () => {
   const sink = await httpSink(({ url }, response) => void response.writeHead(url.includes('bad') ? 500 : 200).end(url));
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {

@@ -32,40 +32,35 @@ const service = fc.record({
   restarts: fc.array(fc.nat(40), { maxLength: 3 }),
 });
 
-test(
-  'over overlapping windows, repeated rows, failed readings, sweeps and restarts',
-  { timeout: 120_000 },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(service, async ({ rows, failing, restarts, ...options }) => {
-        const facts = new Map(rows.map((fact, n) => [`m${n}`, fact]));
-        const w = world({
-          ...options,
-          lateBy: ({ messageId }) => facts.get(messageId)!.lateSeconds * SECOND,
-          invalid: ({ messageId }) => facts.get(messageId)!.kind,
+test('over overlapping windows, repeated rows, failed readings, sweeps and restarts', async () => {
+  await fc.assert(
+    fc.asyncProperty(service, async ({ rows, failing, restarts, ...options }) => {
+      const facts = new Map(rows.map((fact, n) => [`m${n}`, fact]));
+      const w = world({
+        ...options,
+        lateBy: ({ messageId }) => facts.get(messageId)!.lateSeconds * SECOND,
+        invalid: ({ messageId }) => facts.get(messageId)!.kind,
+      });
+      for (const [messageId, { at }] of facts) {
+        w.log.entries.push({ messageId, time: T0 + at * SECOND, state: 'CREATED', labels: [] });
+      }
+      for (let poll = 0; poll < 48; poll += 1) {
+        if (restarts.includes(poll)) w.restart();
+        w.log.beforeAnswer = ({ cursor }) => {
+          if (failing.includes(poll) && (poll % 2 === 0 || cursor !== undefined)) throw new FakeServiceError('timeout');
+        };
+        await w.run().catch((error: unknown) => {
+          if (!(error instanceof FakeServiceError)) throw error;
         });
-        for (const [messageId, { at }] of facts) {
-          w.log.entries.push({ messageId, time: T0 + at * SECOND, state: 'CREATED', labels: [] });
-        }
-        for (let poll = 0; poll < 48; poll += 1) {
-          if (restarts.includes(poll)) w.restart();
-          w.log.beforeAnswer = ({ cursor }) => {
-            if (failing.includes(poll) && (poll % 2 === 0 || cursor !== undefined))
-              throw new FakeServiceError('timeout');
-          };
-          await w.run().catch((error: unknown) => {
-            if (!(error instanceof FakeServiceError)) throw error;
-          });
-          await w.clock.advance(POLL);
-        }
-        const valid = rows.filter(({ kind }) => kind === undefined).length;
-        expect(w.own('opsd_log_invalid_entries_total')).toBe(rows.length - valid);
-        expect(w.own('msgsvc_messages_created_total') ?? 0).toBe(valid);
-      }),
-      { numRuns: 10 },
-    );
-  },
-);
+        await w.clock.advance(POLL);
+      }
+      const valid = rows.filter(({ kind }) => kind === undefined).length;
+      expect(w.own('opsd_log_invalid_entries_total')).toBe(rows.length - valid);
+      expect(w.own('msgsvc_messages_created_total') ?? 0).toBe(valid);
+    }),
+    { numRuns: 10 },
+  );
+});
 
 test('over a restart with the store of a file', async () => {
   const clock = new ManualClock(T0);

@@ -71,4 +71,4 @@ test('whole hours agree to the message, and points add up to their day', async (
     expect.objectContaining({ source: 'bandwidth', isWrong: false }),
   ]);
   for (const { points, day } of row!.pointsCheck!.sources) expect(points).toBe(day);
-}, 60_000);
+});

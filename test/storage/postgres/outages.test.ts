@@ -56,7 +56,7 @@ describe.each(OWN_SERVERS)('%s', () => {
 
   beforeAll(async () => {
     server = await ownServer({ settings: { max_connections: '10', superuser_reserved_connections: '1' } });
-  }, 60_000);
+  });
 
   /** Runs statements as the superuser. */
   async function sql(texts: readonly string[], database = 'postgres'): Promise<void> {
