@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const LONGEST = [
   'dashboards',
   'alerts-fire',
+  'package',
   'night',
   'demo',
   'pages',
@@ -15,7 +16,6 @@ const LONGEST = [
   'helm',
   'incidents',
   'voices',
-  'tutorials',
   'rules',
   'canary-matrix',
   'response-times',

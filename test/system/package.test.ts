@@ -13,6 +13,7 @@ import { otlpSink } from '../support/otlp-sink.ts';
 import { installed as programNamed, start, type Program } from '../support/program.ts';
 import { OWN_SERVERS, ownServer } from '../support/postgres/servers.ts';
 import { publish } from '../support/service.ts';
+import { testTutorials } from './tutorials.ts';
 import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -427,3 +428,6 @@ test('the examples of the documentation pass', async () => {
   expect((await node.ended).code, node.stdout() + node.stderr()).toBe(0);
   expect(node.stdout()).toMatch(/^# pass 2$/m);
 });
+
+// Here, because a package is packed and installed in half a minute.
+testTutorials(() => installed);
