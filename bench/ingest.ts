@@ -200,7 +200,11 @@ async function ingest(
     outbox,
     clock,
     events,
-    headOf: (account) => ({ resource: [['service.name', account]], scope: { name: 'bench', version: '1' } }),
+    headOf: (account) => ({
+      resource: [['service.name', account]],
+      scope: { name: 'bench', version: '1' },
+      schemaUrl: '',
+    }),
     failedRuns: async () => new Map(),
   });
   const started = performance.now();

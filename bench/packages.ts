@@ -86,7 +86,11 @@ async function spans(): Promise<void> {
     attributes: attributes as Attribute[],
     links: [],
   }));
-  const head = JSON.stringify({ resource: [['service.name', 'msgsvc']], scope: { name: 'msgsvc-opsd', version: '1' } });
+  const head = JSON.stringify({
+    resource: [['service.name', 'msgsvc']],
+    scope: { name: 'msgsvc-opsd', version: '1' },
+    schemaUrl: '',
+  });
   const writer = new FrameWriter('http/protobuf');
   const times = 20;
   const repeat = (work: Work) => () => {

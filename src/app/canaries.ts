@@ -10,7 +10,6 @@ import { Answers } from '#observe/canary/answers.ts';
 import { CanaryBook } from '#observe/canary/book.ts';
 import { startCanaries } from '#observe/canary/canaries.ts';
 import { CanaryInbox } from '#observe/canary/inbox.ts';
-import { isLocalUrl } from '#observe/canary/questions.ts';
 import type { CanaryTarget } from '#observe/canary/target.ts';
 import { createCanaryStore } from '#storage/canary-store.ts';
 import type { Accounts } from './accounts.ts';
@@ -56,22 +55,8 @@ export async function openCanaries({ storage, clock, events, accounts: own }: Po
     start({ config, accounts, scheduler }, parts) {
       const http = parts.use(createHttpPost({ clock, timeoutMs: PROBE_MS }));
       const answers = parts.use(new Answers(events, clock));
-      const urls = new Map(
-        accounts.connections.map(({ account, client }) => [account.name, client.messageApi?.url ?? '']),
-      );
       const targets = config.accounts.flatMap((account) => targetsOf(account, { config, accounts, book, inbox }));
-      const running = startCanaries({
-        targets,
-        scheduler,
-        events,
-        clock,
-        http,
-        othersAnswer: (account) => answers.othersAnswer(urls.get(account) ?? ''),
-        isLocalApi: (account) => isLocalUrl(urls.get(account) ?? ''),
-        isKnownService: (account) =>
-          answers.isKnownService(account) ||
-          targets.some((target) => target.account === account && book.state(target)?.lastSuccessAt !== undefined),
-      });
+      const running = startCanaries({ targets, scheduler, events, clock, http, answers });
       parts.ending('canaries', 2_000, () => running.stop());
       return { inbox, states: () => running.states() };
     },
@@ -88,9 +73,11 @@ function targetsOf(account: Account, { config, accounts, book, inbox }: TargetDe
   const { publicUrl } = config.hooks;
   if (api === undefined || publicUrl === undefined) return [];
   const base = canaryUrl(publicUrl, account.name);
+  const connection = accounts.connections.find((one) => one.account.name === account.name);
+  const apiUrl = connection?.client.messageApi?.url ?? '';
   return account.canaries.map((settings) => {
     const url = `${base}${settings.name}`;
     const place = { account: account.name, canary: settings.name };
-    return { ...place, settings, url, callbackUrl: `${url}/callback`, api, book, inbox };
+    return { ...place, settings, url, callbackUrl: `${url}/callback`, api, apiUrl, book, inbox };
   });
 }

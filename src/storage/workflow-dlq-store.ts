@@ -35,7 +35,7 @@ export function createWorkflowDlqStore(
     // The last change of a run counts.
     const runs = new Map(changed.map((one) => [one.dlqId, one]));
     yield* each(PUT_RUN, runs.values(), ({ dlqId, workflow, createdAt, workflowRunId, missedSince, leftAt }) => {
-      return [account, dlqId, workflow, createdAt, workflowRunId ?? null, missedSince ?? null, leftAt ?? null];
+      return [account, dlqId, workflow, createdAt, workflowRunId, missedSince ?? null, leftAt ?? null];
     });
     if (forgotten.length > 0) yield* run(forget, account, JSON.stringify(forgotten));
   }

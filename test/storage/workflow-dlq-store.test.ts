@@ -15,7 +15,7 @@ async function world() {
   const { port: database, waiting, release } = heldBack(store.database, 'transaction');
   const opened = { ...store, database };
   const dlq = createWorkflowDlqStore(opened, createTotals(opened));
-  const run = { dlqId: 'd', workflow: 'w', createdAt: 1 };
+  const run = { dlqId: 'd', workflowRunId: 'run-d', workflow: 'w', createdAt: 1 };
   const change = { account: ACCOUNT, increments: [], histograms: [], changed: [run], forgotten: [] };
   const known = dlq.commitWorkflowDlq(ACCOUNT, () => change);
   while (waiting.length === 0) await Promise.resolve();

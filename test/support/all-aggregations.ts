@@ -55,7 +55,7 @@ export async function runAggregations(database: Database): Promise<readonly unkn
   });
   read.push(await series.loadSeries(A, ['s', 't']));
   const dlq = createWorkflowDlqStore(opened, totals);
-  const run = { dlqId: 'd', workflow: 'w', createdAt: 1 };
+  const run = { dlqId: 'd', workflowRunId: 'run-d', workflow: 'w', createdAt: 1 };
   const change = { account: A, increments: [], histograms: [], changed: [run], forgotten: ['e'], listedAt: 1 };
   await dlq.commitWorkflowDlq(A, () => change);
   const stored = await createWorkflowDlqStore(opened, totals).memory(A);

@@ -125,13 +125,8 @@ class KeySet {
 
   addAll(other: KeySet): void {
     const key = emptyKey();
-    for (let place = 0; place < other.#table.length; place += LANES) {
-      if (other.#table[place + 2] === 0) continue;
-      key.a = other.#table[place]!;
-      key.b = other.#table[place + 1]!;
-      key.c = other.#table[place + 2]!;
-      this.add(key);
-    }
+    const table = other.#table;
+    for (let place = 0; place < table.length; place += LANES) if (read(table, place, key)) this.add(key);
   }
 
   /**
@@ -163,13 +158,17 @@ class KeySet {
     this.#size = 0;
     const key = emptyKey();
     for (let place = 0; place < before.length; place += LANES) {
-      if (before[place + 2] === 0) continue;
-      key.a = before[place]!;
-      key.b = before[place + 1]!;
-      key.c = before[place + 2]!;
-      this.#put(this.#placeOf(key), key);
+      if (read(before, place, key)) this.#put(this.#placeOf(key), key);
     }
   }
+}
+
+/** Reads the key at a position of a table. @returns false if the position is free */
+function read(table: Int32Array, place: number, key: Key): boolean {
+  key.a = table[place]!;
+  key.b = table[place + 1]!;
+  key.c = table[place + 2]!;
+  return key.c !== 0;
 }
 
 /** Keys by time slice, so that old keys are forgotten one slice at a time. */

@@ -11,8 +11,8 @@ export interface KnownRun {
   /** Label that the run was counted under. */
   readonly workflow: string;
   readonly createdAt: number;
-  /** Id to request the run by. Unknown for runs that an earlier version of the store recorded. */
-  readonly workflowRunId?: string;
+  /** Id to request the run by. */
+  readonly workflowRunId: string;
   /**
    * Time when the run was last known to be in the DLQ. Set only if the previous complete listing did not have the run.
    */

@@ -152,9 +152,7 @@ interface EnterOptions extends DlqAggregationOptions {
 function enter(commits: Commits, row: WorkflowDlqEntry, known: KnownRun | undefined, options: EnterOptions): void {
   const { dlqId, createdAt, workflowRunId } = row;
   if (known !== undefined && createdAt <= known.createdAt) {
-    if (known.missedSince !== undefined || known.workflowRunId === undefined) {
-      commits.change({ ...withoutMiss(known), workflowRunId });
-    }
+    if (known.missedSince !== undefined) commits.change(withoutMiss(known));
     return;
   }
   // The id now belongs to a later failure. The earlier failure has left, by whatever restarted the run.
@@ -178,7 +176,7 @@ function miss(commits: Commits, run: KnownRun, options: MissOptions): void {
     return;
   }
   const cause = causeOf(run, options);
-  const isUnanswered = !canAsk || run.workflowRunId === undefined || at - lastSeen(run, options) > UNANSWERED_MS;
+  const isUnanswered = !canAsk || at - lastSeen(run, options) > UNANSWERED_MS;
   const isMissedAgain = run.missedSince !== undefined && isUnanswered;
   if (explains(cause) || pages <= 1 || gone?.has(run.dlqId) === true || isMissedAgain) {
     commits.left(run, cause);

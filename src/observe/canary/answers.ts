@@ -1,7 +1,7 @@
 /** Hosts that have answered the daemon recently, from the events of the client. */
 import type { EventBus } from '#foundation/events/events.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
-import { isLocalUrl } from './questions.ts';
+import { isLoopback } from '#foundation/platform/private-address.ts';
 
 /** Age at which an answer no longer proves that the network works. */
 const RECENT_MS = 60_000;
@@ -40,4 +40,9 @@ export class Answers implements Disposable {
   [Symbol.dispose](): void {
     this.#hearing[Symbol.dispose]();
   }
+}
+
+/** Returns true if a URL leads to this machine. */
+export function isLocalUrl(url: string): boolean {
+  return isLoopback(URL.parse(url)?.hostname ?? '');
 }

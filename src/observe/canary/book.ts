@@ -80,6 +80,11 @@ export class CanaryBook {
     return this.#deps.clock.monotonic() - (this.#judgedAt.get(keyOf(place)) ?? -Infinity);
   }
 
+  /** Returns true if a message of the account was ever delivered. */
+  hasSucceeded(account: string): boolean {
+    return this.#states.values().some((state) => state.account === account && state.lastSuccessAt !== undefined);
+  }
+
   /** Returns true if the log of the account has shown the response of a message in this process. */
   logsResponses(account: string): boolean {
     return this.#responsesLogged.has(account);

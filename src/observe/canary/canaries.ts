@@ -5,8 +5,9 @@ import type { EventBus } from '#foundation/events/events.ts';
 import { sleep } from '#foundation/platform/sleep.ts';
 import { reportStoreFailure } from '#foundation/events/store-failure.ts';
 import type { Scheduler } from '#foundation/scheduler/scheduler.ts';
-import { follow, type FollowDeps } from './follow.ts';
+import { follow } from './follow.ts';
 import { publish } from './publish.ts';
+import type { QuestionDeps } from './questions.ts';
 import type { Round } from './round.ts';
 import { attemptMsOf, routeOf, type CanaryTarget } from './target.ts';
 
@@ -18,7 +19,7 @@ const MOST_IN_FLIGHT = 50;
 const RETRY_MS = 10_000;
 const SHOWN = 20;
 
-export interface CanariesDeps extends FollowDeps {
+export interface CanariesDeps extends QuestionDeps {
   readonly targets: readonly CanaryTarget[];
   readonly scheduler: Scheduler;
   readonly events: EventBus;

@@ -9,13 +9,13 @@ const FIRST_READ_MS = 1_000;
 /** Interval of looking for requests that reached another replica. */
 const RECEIVE_EVERY_MS = 1_000;
 
-export interface FollowDeps extends QuestionDeps {
-  /** Returns true if the API of the account has answered before. */
-  isKnownService(account: string): boolean;
-}
-
 /** Resolves once the message has its verdict. Rejects with the reason of the signal, or if the store fails. */
-export async function follow(target: CanaryTarget, round: Round, deps: FollowDeps, signal: AbortSignal): Promise<void> {
+export async function follow(
+  target: CanaryTarget,
+  round: Round,
+  deps: QuestionDeps,
+  signal: AbortSignal,
+): Promise<void> {
   let evidence: Evidence = {};
   let interval = FIRST_READ_MS;
   let nextRead = Math.max(round.nowMs, round.record.publish?.afterMs ?? 0) + interval;
@@ -30,7 +30,10 @@ export async function follow(target: CanaryTarget, round: Round, deps: FollowDep
     // Before each verdict: the message may have arrived at another replica.
     await inbox.receive(target);
     if (round.isEnded) return;
-    const known = { isKnownService: deps.isKnownService(account), logsResponses: book.logsResponses(account) };
+    const known = {
+      isKnownService: deps.answers.isKnownService(account) || book.hasSucceeded(account),
+      logsResponses: book.logsResponses(account),
+    };
     const step = judge(round.facts(evidence, known), round.nowMs);
     if (step.kind === 'verdict') {
       await target.book.end(round, step.result);

@@ -4,8 +4,9 @@ import type { CallOptions, LogQuery } from '#service/api.ts';
 import { LOG_STATES, type LogEntry } from '#foundation/domain/log-entry.ts';
 import type { Clock } from '#foundation/platform/clock.ts';
 import type { HttpPost } from '#foundation/platform/http-post.ts';
-import { isLoopback, leadsToPrivate } from '#foundation/platform/private-address.ts';
+import { leadsToPrivate } from '#foundation/platform/private-address.ts';
 import { withTimeout } from '#foundation/platform/sleep.ts';
+import { isLocalUrl, type Answers } from './answers.ts';
 import type { LoggedMessage, LogReading, ReceiverProbe } from './facts.ts';
 import { loggedMessage } from './log-reading.ts';
 import { codeOf, CODE_HEADER } from './message.ts';
@@ -21,13 +22,7 @@ const PAGE = 100;
 export interface QuestionDeps {
   readonly clock: Clock;
   readonly http: HttpPost;
-  /**
-   * Returns true if a host other than the API of the account and the receiver has answered the daemon within the last
-   * minutes.
-   */
-  othersAnswer(account: string): boolean;
-  /** True if the API of the account is on this machine, so that the network is not needed to reach it. */
-  isLocalApi(account: string): boolean;
+  readonly answers: Pick<Answers, 'isKnownService' | 'othersAnswer'>;
 }
 
 export interface Asked {
@@ -49,12 +44,12 @@ export async function answer(question: Question, asked: Asked, deps: QuestionDep
     case 'receiver':
       return { receiver: await probeReceiver(asked, deps) };
     case 'elsewhere': {
-      const { account } = asked.target;
-      if (deps.othersAnswer(account)) return { elsewhere: true };
+      const { apiUrl, url } = asked.target;
+      if (deps.answers.othersAnswer(apiUrl)) return { elsewhere: true };
       const receiver = await probeReceiver(asked, deps);
       if (receiver === 'fails') return { elsewhere: false };
-      // A receiver in a private network proves nothing about the network to the service.
-      return { elsewhere: deps.isLocalApi(account) || !(await leadsToPrivate(asked.target.url)) };
+      // A receiver in a private network proves nothing about the network to the service, unless that is on this machine.
+      return { elsewhere: isLocalUrl(apiUrl) || !(await leadsToPrivate(url)) };
     }
   }
 }
@@ -146,9 +141,4 @@ async function probeReceiver({ target, signal }: Asked, { http }: QuestionDeps):
     return 'fails';
   }
   return (await target.inbox.hasProbe(target, nonce)) ? 'answers' : 'other';
-}
-
-/** Returns true if a URL leads to this machine. */
-export function isLocalUrl(url: string): boolean {
-  return isLoopback(URL.parse(url)?.hostname ?? '');
 }

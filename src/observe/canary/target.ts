@@ -13,6 +13,8 @@ export interface CanaryTarget extends CanaryPlace {
   /** Address of their callbacks. */
   readonly callbackUrl: string;
   readonly api: MessageApi;
+  /** Address of the API. */
+  readonly apiUrl: string;
   readonly book: CanaryBook;
   readonly inbox: CanaryInbox;
 }

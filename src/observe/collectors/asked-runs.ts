@@ -25,7 +25,6 @@ export async function askFor(api: MessageApi, signal: AbortSignal, runs: readonl
   const gone = new Set<string>();
   let asked = 0;
   for (const { dlqId, workflowRunId } of runs) {
-    if (workflowRunId === undefined) continue;
     if (asked++ === MOST_ASKED) break;
     try {
       const { value, dropped, cursor } = await api.listWorkflowDlq({ workflowRunId }, { signal });

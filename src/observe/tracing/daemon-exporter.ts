@@ -66,12 +66,8 @@ function encoded(spans: readonly ReadableSpan[], protocol: OtlpEndpoint['protoco
 }
 
 function headOf({ resource, instrumentationScope: { name, version = '' } }: ReadableSpan): SpanHead {
-  const { attributes, schemaUrl } = resource;
-  return {
-    resource: Object.entries(attributes) as Attribute[],
-    scope: { name, version },
-    ...(schemaUrl !== undefined && { schemaUrl }),
-  };
+  const { attributes, schemaUrl = '' } = resource;
+  return { resource: Object.entries(attributes) as Attribute[], scope: { name, version }, schemaUrl };
 }
 
 /** Converts a span. The daemon's spans have text, number or boolean attributes, and no events. */

@@ -7,7 +7,6 @@ import {
   spanFlags,
   type Attributes,
   type AttributeValue,
-  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
@@ -29,12 +28,11 @@ export function jsonSpan(span: Span): string {
 }
 
 /** Returns the body of a request: encoded spans with their common resource and scope. */
-export function jsonRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
-  const texts = places.map(({ start, end }) => bytes.toString('utf8', start, end));
-  const schema = schemaUrl === undefined ? '' : `,"schemaUrl":${JSON.stringify(schemaUrl)}`;
+export function jsonRequest({ resource, scope, schemaUrl }: SpanHead, spans: readonly Buffer[]): Uint8Array {
+  const schema = `"schemaUrl":${JSON.stringify(schemaUrl)}`;
   return Buffer.from(
     `{"resourceSpans":[{"resource":${JSON.stringify({ attributes: pairs(resource) })},` +
-      `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${texts.join(',')}]${schema}}]${schema}}]}`,
+      `"scopeSpans":[{"scope":${JSON.stringify(scope)},"spans":[${spans.join(',')}],${schema}}],${schema}}]}`,
   );
 }
 

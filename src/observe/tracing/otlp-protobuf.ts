@@ -9,7 +9,6 @@ import {
   spanFlags,
   type Attributes,
   type AttributeValue,
-  type EncodedSpans,
   type Span,
   type SpanHead,
 } from './span.ts';
@@ -71,12 +70,9 @@ export function writeSpan(writer: WireWriter, span: Span, written: WrittenCommon
   if (!isWritten) written.at += moved;
 }
 
-/** Initial space for the common parts of spans. It grows if needed. */
-const HEAD_BYTES = 4_096;
-
 /** Returns the body of a request: encoded spans with their common resource and scope. */
-export function protobufRequest({ resource, scope, schemaUrl }: SpanHead, { bytes, places }: EncodedSpans): Uint8Array {
-  const writer = new WireWriter(bytes.length + HEAD_BYTES);
+export function protobufRequest({ resource, scope, schemaUrl }: SpanHead, spans: readonly Buffer[]): Uint8Array {
+  const writer = new WireWriter();
   writer.message(1, () => {
     writer.message(1, () => writeAttributes(writer, 1, resource));
     writer.message(2, () => {
@@ -84,10 +80,10 @@ export function protobufRequest({ resource, scope, schemaUrl }: SpanHead, { byte
         writer.text(1, scope.name);
         writer.text(2, scope.version);
       });
-      for (const { start, end } of places) writer.copy(bytes, start, end);
-      if (schemaUrl !== undefined) writer.text(3, schemaUrl);
+      for (const span of spans) writer.raw(span);
+      writer.text(3, schemaUrl);
     });
-    if (schemaUrl !== undefined) writer.text(3, schemaUrl);
+    writer.text(3, schemaUrl);
   });
   return writer.take();
 }

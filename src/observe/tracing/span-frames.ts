@@ -5,7 +5,7 @@
 import type { SpanBatch } from '../aggregation/span-batch.ts';
 import { jsonRequest, jsonSpan } from './otlp-json.ts';
 import { protobufRequest, writeSpan, type WrittenCommon } from './otlp-protobuf.ts';
-import type { Span, SpanHead, SpanPlace } from './span.ts';
+import type { Span, SpanHead } from './span.ts';
 import { WireWriter } from './wire-writer.ts';
 
 /** Size of the frame head: a double for the start, and a length. */
@@ -54,18 +54,17 @@ export interface SpanRequest {
 
 /** @param notBefore epoch milliseconds */
 export function requestOf(batch: Pick<SpanBatch, 'protocol' | 'head' | 'body'>, notBefore: number): SpanRequest {
-  const places: SpanPlace[] = [];
+  const spans: Buffer[] = [];
   let tooOld = 0;
   const bytes = Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.byteLength);
   for (let at = 0; at < bytes.length;) {
     const startMs = bytes.readDoubleLE(at);
     const end = at + FRAME_HEAD + bytes.readUInt32LE(at + 8);
     if (startMs < notBefore) tooOld += 1;
-    else places.push({ start: at + FRAME_HEAD, end });
+    else spans.push(bytes.subarray(at + FRAME_HEAD, end));
     at = end;
   }
-  if (places.length === 0) return { body: undefined, spans: 0, tooOld };
-  const head = JSON.parse(batch.head) as SpanHead;
+  if (spans.length === 0) return { body: undefined, spans: 0, tooOld };
   const write = batch.protocol === 'http/json' ? jsonRequest : protobufRequest;
-  return { body: write(head, { bytes, places }), spans: places.length, tooOld };
+  return { body: write(JSON.parse(batch.head) as SpanHead, spans), spans: spans.length, tooOld };
 }

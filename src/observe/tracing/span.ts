@@ -45,20 +45,7 @@ export function attributesOf({ common, attributes }: Span): Attributes {
 export interface SpanHead {
   readonly resource: Attributes;
   readonly scope: { readonly name: string; readonly version: string };
-  /** Absent in batches that an earlier version stored. */
-  readonly schemaUrl?: string;
-}
-
-/** Position of an encoded span among others. */
-export interface SpanPlace {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Encoded spans. */
-export interface EncodedSpans {
-  readonly bytes: Buffer;
-  readonly places: readonly SpanPlace[];
+  readonly schemaUrl: string;
 }
 
 const SAMPLED = 1;

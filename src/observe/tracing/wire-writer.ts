@@ -8,13 +8,8 @@ const TWO_32 = 4_294_967_296;
 const DIGITS = Uint8Array.from({ length: 0x80 }, (_, code) => Number.parseInt(String.fromCharCode(code), 16) || 0);
 
 export class WireWriter {
-  #bytes: Buffer;
+  #bytes = Buffer.allocUnsafe(GROW);
   #at = 0;
-
-  /** @param size initial space in bytes */
-  constructor(size = GROW) {
-    this.#bytes = Buffer.allocUnsafe(size);
-  }
 
   get length(): number {
     return this.#at;
@@ -31,11 +26,6 @@ export class WireWriter {
     this.#room(bytes.length);
     this.#bytes.set(bytes, this.#at);
     this.#at += bytes.length;
-  }
-
-  copy(bytes: Buffer, start: number, end: number): void {
-    this.#room(end - start);
-    this.#at += bytes.copy(this.#bytes, this.#at, start, end);
   }
 
   /** Copies earlier content to the end. */

@@ -60,7 +60,6 @@ export interface WorldOptions {
   readonly store?: CanaryStore;
   readonly clock?: ManualClock;
   readonly service?: ReturnType<typeof playedService>;
-  readonly elsewhere?: boolean;
   /** Place among several replicas. */
   readonly share?: InboxShare;
 }
@@ -86,6 +85,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
         url: URL,
         callbackUrl: `${URL}/callback`,
         api: service.api as unknown as MessageApi,
+        apiUrl: 'http://127.0.0.1:8080',
         book,
         inbox,
       },
@@ -102,9 +102,7 @@ export async function canaryWorld(options: WorldOptions = {}) {
       },
       [Symbol.dispose]: () => undefined,
     },
-    othersAnswer: () => options.elsewhere ?? true,
-    isLocalApi: () => true,
-    isKnownService: () => true,
+    answers: { othersAnswer: () => true, isKnownService: () => true },
   });
   scheduler.start();
   await clock.advance(0);

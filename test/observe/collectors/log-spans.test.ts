@@ -82,7 +82,7 @@ test('each span once, matching the whole log', async () => {
           outbox,
           clock,
           events: eventsThatDropNothing(),
-          headOf: () => ({ resource: [], scope: { name: 'x', version: '1' } }),
+          headOf: () => ({ resource: [], scope: { name: 'x', version: '1' }, schemaUrl: '' }),
           failedRuns: async () => new Map(),
         });
         const aggregations = createLogAggregationStore(store, createTotals(store), { spans: failing });

@@ -209,22 +209,6 @@ describe('departed runs', () => {
     expect(w.out).toEqual({ resumed: 1, other: 2 });
   });
 
-  test("of an earlier version's store can be requested after they were read again", async () => {
-    const w = await World.entered();
-    const { dlqId } = w.enter();
-    await w.run();
-    const { runs } = await w.stores.workflowDlq.memory(ACCOUNT);
-    const { workflowRunId, ...before } = runs.get(dlqId)!;
-    const commit = { account: ACCOUNT, increments: [], histograms: [], changed: [before], forgotten: [] };
-    await w.stores.workflowDlq.commitWorkflowDlq(ACCOUNT, () => commit);
-    w.restart();
-    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.get(dlqId)).toEqual(before);
-    await w.run();
-    w.restart();
-    expect((await w.stores.workflowDlq.memory(ACCOUNT)).runs.get(dlqId)).toEqual({ ...before, workflowRunId });
-    expect(w.in).toEqual({ http: 1 });
-  });
-
   test.each(['refused', 'ignored'] as const)(
     'where such a request is %s count once the next listing lacks them too, unless they are explained',
     async (byRun) => {
