@@ -45,8 +45,9 @@ export const planCommand = daemonCommand({
     }
     return {
       data: { plans },
-      text: () => plansText(plans, call),
-      ...(plans.length === 0 && { note: 'The daemon has no policies.\n' }),
+      ...(plans.length === 0
+        ? { text: '', note: 'The daemon has no policies.\n' }
+        : { text: () => plansText(plans, call) }),
       code: Math.max(EXIT.ok, ...plans.map((plan) => EXIT_OF_STATE[plan.state])),
     };
   },
