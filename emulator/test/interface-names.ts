@@ -3,7 +3,7 @@
  * values. The OpenAPI document must have the same, and tests show that each is used.
  */
 
-export type Kind =
+type Kind =
   | 'string'
   | 'integer'
   | 'number'

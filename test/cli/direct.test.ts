@@ -58,7 +58,7 @@ test('reads the service through the API without a daemon, and stores nothing', a
   const { service, config, store } = await world();
   await putEndpoints(service, 'orders', [{ name: 'one', url: 'http://127.0.0.1:9/' }]);
   const { shown, call, parts } = command({ config });
-  const daemon = (await findDaemon(call, READS))!;
+  const daemon = await findDaemon(call, READS);
   const { sources } = await exchange(daemon, { method: 'GET', path: '/api/v1/sources' });
   const states = (sources as { collector: string; state: string; rows?: number }[]).filter(
     ({ state }) => state !== 'off',
@@ -73,7 +73,7 @@ test('reads the service through the API without a daemon, and stores nothing', a
 test('a command that writes opens the configured store; no policy runs, and nothing is reported elsewhere', async () => {
   const { config, store, receiver } = await world();
   const { shown, call, parts } = command({}, { OPSD_CONFIG: config });
-  const daemon = (await findDaemon(call, WRITES))!;
+  const daemon = await findDaemon(call, WRITES);
   await exchange(daemon, { method: 'POST', path: '/api/v1/pause', body: { reason: 'a test' } });
   const { policies } = await exchange(daemon, { method: 'GET', path: '/api/v1/policies' });
   expect(policies).toMatchObject([{ name: 'resume-all', effectiveMode: 'off' }]);
@@ -89,7 +89,7 @@ test('a command that writes opens the configured store; no policy runs, and noth
 test('a read-only daemon of a command cannot act', async () => {
   const { config } = await world();
   const { call } = command({ config });
-  const daemon = (await findDaemon(call, READS))!;
+  const daemon = await findDaemon(call, READS);
   const plan = await exchange(daemon, { method: 'POST', path: '/api/v1/plan', body: { policy: 'resume-all' } });
   expect(JSON.stringify(plan)).toContain('only reads');
 });

@@ -62,7 +62,7 @@ function post<Path extends string, Body>(
 function remove<Path extends string>(path: Path, handle: (params: ParamsOf<Path>) => unknown): Route {
   return route('DELETE', path, (request) => {
     read(NOTHING, request);
-    return handle(request.params as ParamsOf<Path>);
+    return handle(request.params);
   });
 }
 
@@ -113,8 +113,8 @@ export function controlRoutes(control: EmulatorControl, destinations: ScriptedDe
   ];
 }
 
-function faultRoutes<Path extends string, Rule extends FaultFrequency>(
-  path: Path,
+function faultRoutes<Rule extends FaultFrequency>(
+  path: string,
   schema: z.ZodType<Rule>,
   rules: () => FaultRules<Rule>,
 ): readonly Route[] {

@@ -54,7 +54,7 @@ export interface KeptFacts {
 }
 
 /** State of a message by its log entries. `none`: the log has no entry. `waiting`: no attempt has begun. */
-export type LoggedState = 'none' | 'waiting' | 'attempting' | 'failed' | 'delivered' | 'canceled';
+type LoggedState = 'none' | 'waiting' | 'attempting' | 'failed' | 'delivered' | 'canceled';
 
 export interface LoggedFailure {
   readonly reason: FailureReason;
