@@ -10,7 +10,7 @@ import {
   WORKFLOW,
   type AccountCounts,
 } from './account-counts.ts';
-import { microUsdToUsd } from './billing.ts';
+import { microUsdToUsd } from './plan-billing.ts';
 import type { MinuteRing } from './minute-ring.ts';
 import { DAY_MS, daysOfMonth, formatDay, formatPointTime, MINUTE_MS } from './point-time.ts';
 import type { FractionDigits } from '../state/switches.ts';

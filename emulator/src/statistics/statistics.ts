@@ -10,9 +10,8 @@
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import { AccountCounts, PAID, PAID_WORKFLOW } from './account-counts.ts';
 import { accountStatsJson, type AccountStatsJson } from './account-stats.ts';
-import { MICRO_USD_PER_MESSAGE } from './billing.ts';
 import type { Fact } from './facts.ts';
-import type { PlanBilling } from './plan-billing.ts';
+import { MICRO_USD_PER_MESSAGE, type PlanBilling } from './plan-billing.ts';
 import { dayOf, daysOfMonth } from './point-time.ts';
 import type { FractionDigits } from '../state/switches.ts';
 import type { StatsPeriodName } from './statistics-period.ts';

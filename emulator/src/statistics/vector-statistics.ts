@@ -50,7 +50,7 @@ export function vectorStatistics(indexId: string, period: StatsPeriodName, readi
       return point(from, value(from, Math.min(from + stepMinutes * MINUTE_MS, now)));
     });
   const throughput = (operation: WorkloadOperation): WirePoint[] =>
-    points((from, to) => (to > from ? rounded(workload.count(operation, from, to) / ((to - from) / 1_000)) : 0));
+    points((from, to) => perSecond(workload, operation, from, to));
   const latency = (operation: keyof typeof LATENCIES, factor: number): WirePoint[] =>
     points((from) => rounded(LATENCIES[operation].mean * (0.6 + 0.4 * workload.load(from)) * factor));
   const storage = workload.vectors(now) * workload.vectorBytes;
@@ -96,10 +96,13 @@ export function throughputVector(indexId: string, { now, fractionDigits }: Workl
   const workload = indexWorkload(indexId);
   return pointGrid('1h', now).starts.map((start) => {
     const from = start * MINUTE_MS;
-    const to = Math.min(from + MINUTE_MS, now);
-    const perSecond = to > from ? rounded(workload.count('query', from, to) / ((to - from) / 1_000)) : 0;
-    return { x: formatPointTime(from, fractionDigits), y: perSecond };
+    const y = perSecond(workload, 'query', from, Math.min(from + MINUTE_MS, now));
+    return { x: formatPointTime(from, fractionDigits), y };
   });
+}
+
+function perSecond(workload: IndexWorkload, operation: WorkloadOperation, from: number, to: number): number {
+  return to > from ? rounded(workload.count(operation, from, to) / ((to - from) / 1_000)) : 0;
 }
 
 type Counts = Readonly<Record<WorkloadOperation, number>>;

@@ -3,7 +3,7 @@
  * pauses, so that concurrent requests share one write to the disk. A caller that must not respond before its changes
  * are safe awaits `durable`. Failed writes stay collected and are part of the next commit.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { getOrAdd } from '#foundation/platform/get-or-add.ts';
 import type { Fact } from '../statistics/facts.ts';
 import type { AccountJournal, DeadLetterQueueName } from '../state/journal.ts';
@@ -245,22 +245,7 @@ export class Store {
 
 type Statements = ReturnType<typeof prepare>;
 
-function prepare(
-  db: DatabaseSync,
-): Record<
-  | 'insertMessage'
-  | 'updateMessage'
-  | 'deleteMessage'
-  | 'insertEntry'
-  | 'deleteEntry'
-  | 'insertDeadLetter'
-  | 'deleteDeadLetter'
-  | 'addFact'
-  | 'deleteFacts'
-  | 'putItem'
-  | 'deleteItem',
-  StatementSync
-> {
+function prepare(db: DatabaseSync) {
   return {
     insertMessage: db.prepare('INSERT OR REPLACE INTO message VALUES (?, ?, ?, ?, ?, ?, ?)'),
     updateMessage: db.prepare('UPDATE message SET progress = ?, outcome = ?, notice = ? WHERE account = ? AND id = ?'),
