@@ -160,6 +160,19 @@ test('of operators who decide on a plan at the same time, a rejection counts, an
   expect(w.dlq.sent).toEqual([]);
 });
 
+test('a plan that a pause holds while it is applied is not decided', async () => {
+  const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'beginRun');
+  const w = world({ ledger, policies: [policyOf({ mode: 'approve' })], entries: 1 });
+  const planned = await w.engine.plan('resume-billing', { by: 'tom', keep: true }, NEVER);
+  if (!planned.ok) throw new Error(planned.message);
+  const applied = w.engine.apply(planned.plan.id!, KIM, NEVER);
+  await expect.poll(() => waiting.length).toBe(1);
+  await w.engine.pause(KIM);
+  release();
+  expect(await applied).toMatchObject({ stored: { state: 'draft' }, result: { stopped: { guard: 'kill_switch' } } });
+  expect(sentIds(w)).toEqual([]);
+});
+
 test('an approval that is taken back during a run stops its next request', async () => {
   let isHeld = false;
   const { port: ledger, waiting, release } = heldBack(memoryLedger(), 'reserve', () => isHeld);
