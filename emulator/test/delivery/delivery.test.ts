@@ -248,6 +248,8 @@ describe('cancelling', () => {
     expect(await statesOf(service, order[0]!)).toEqual(['CREATED', 'ACTIVE', 'CANCEL_REQUESTED', 'DELIVERED']);
     expect(await statesOf(service, order[1]!)).toEqual(['CREATED', 'ACTIVE', 'CANCEL_REQUESTED', 'ERROR', 'CANCELED']);
     expect(await allLogs(service, 'state=CANCELLED')).toHaveLength(1);
+    // A canceled message has not failed: statistics count it once.
+    expect(outcomes(service).toSorted()).toEqual(['delivered', 'retry']);
   });
 });
 

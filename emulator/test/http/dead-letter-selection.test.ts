@@ -252,4 +252,14 @@ describe('a queue', () => {
     expect(found(queue, {}, { after: 3 })).toEqual([5_000_000, 9_000_000]);
     expect(found(queue, {}, { order: 'newest', after: 9_000_000 })).toEqual([5_000_000, 3]);
   });
+
+  test('removes the oldest ones of too many, and expired ones', () => {
+    const queue = queueOf({ dlqRetentionMs: 100, dlqSize: 50 });
+    for (let n = 0; n < 120; n++) queue.add(message(n), 1);
+    expect([...queue.deadLetters()].map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 50 }, (_, index) => 70 + index),
+    );
+    queue.trim(1e6);
+    expect(queue.size).toBe(0);
+  });
 });
